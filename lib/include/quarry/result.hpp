@@ -16,7 +16,8 @@ struct error {
   friend bool operator==(error const&, error const&) = default;
 };
 
-/// A value, or an error of the world (design §10): peer lost, port in use, bad file, heap exhausted.
+/// A value, or an error of the world (design §10): peer lost, port in use, bad file, heap
+/// exhausted.
 ///
 /// Errors   value() throws std::system_error with the error's code and sentence
 template<class T>

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <coroutine>
+#include <cstdint>
+#include <exception>
+#include <source_location>
+#include <string>
+
+namespace quarry {
+
+class execution_fiber;
+class strand;
+
+/// What an actor is doing.
+enum class actor_state : std::uint8_t {
+  ready,   ///< may go on as soon as its strand gets to it
+  running, ///< on a processor now
+  waiting, ///< until somebody makes it ready
+  polling, ///< until its poll function says yes
+  done,    ///< its root task has returned or thrown
+};
+
+/// What a waiting actor waits for: a row of the deadlock and stall reports.
+struct wait_reason {
+  char const* what = "";        ///< "barrier", "event", "wait_until", …; a string literal
+  std::source_location where{}; ///< of the co_await
+  void const* on = nullptr;     ///< the awaited object or address, if there is one
+};
+
+/// Anything with a program order of its own: a wavefront, a command-processor core, a host thread,
+/// a network interface. A root task with a name and, while it waits, what it waits for.
+///
+/// An actor belongs to one strand for life. Everything in it is touched only by the thread that
+/// runs the strand at the moment; others go through strand::make_ready().
+class actor {
+public:
+  actor() = default;
+  actor(actor const&) = delete;
+  actor& operator=(actor const&) = delete;
+  virtual ~actor();
+
+  /// A name for reports: "wavefront 3 of group 7", "network interface of node 2".
+  [[nodiscard]] virtual std::string name() const = 0;
+
+  /// Called by the strand once, after the root task has returned or thrown. May destroy the actor.
+  virtual void on_done() noexcept = 0;
+
+  /// The innermost frame: the one that the trampoline resumes next. Null once the root has
+  /// returned.
+  std::coroutine_handle<> leaf;
+  /// What the root task threw.
+  std::exception_ptr error;
+  strand* home = nullptr;
+
+  actor_state state = actor_state::ready;
+  /// Set when the execution is given up: the next decision point throws `abandoned`.
+  bool is_abandoned = false;
+
+  /// Asked while the state is `polling`; a function of `poll_argument` and of memory, without
+  /// effects.
+  bool (*poll)(void*) = nullptr;
+  void* poll_argument = nullptr;
+  wait_reason reason;
+
+  /// The fiber it runs on, in the schedulers that run every actor on one; null in `native`.
+  execution_fiber* fiber = nullptr;
+  /// Links the actor into exactly one list of whoever will make it ready, or of its strand.
+  actor* next = nullptr;
+
+  /// Suspends until somebody calls strand::make_ready(). From await_suspend() only.
+  void wait_for(char const* what, std::source_location where, void const* on = nullptr) noexcept {
+    state = actor_state::waiting;
+    reason = {what, where, on};
+  }
+
+  /// Suspends until `ask(argument)` says yes. From await_suspend() only; `argument` outlives the
+  /// wait.
+  void poll_for(char const* what, std::source_location where, void const* on, bool (*ask)(void*),
+                void* argument) noexcept {
+    state = actor_state::polling;
+    reason = {what, where, on};
+    poll = ask;
+    poll_argument = argument;
+  }
+
+  /// Runs the actor to its next suspension: the trampoline that every co_await of a task returns
+  /// to, so that neither nesting nor completion grows the native stack on any compiler.
+  void resume() {
+    state = actor_state::running;
+    do
+      leaf.resume();
+    while (state == actor_state::running && leaf);
+    if (!leaf)
+      state = actor_state::done;
+  }
+};
+
+/// Thrown once by the decision point of an actor whose execution was given up, to unwind it.
+/// A kernel must not catch it.
+struct abandoned {};
+
+} // namespace quarry

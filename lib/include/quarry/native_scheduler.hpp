@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/scheduler.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace quarry {
+
+/// The machine decides: strands run in parallel on a oneTBB pool, in wall-clock time.
+///
+/// A worker takes a strand, drains it and puts it back while it has more to do; TBB sees one task
+/// per worker, never one per resume. A thread in run_until() is a worker itself. Workers without
+/// progress pause, then yield, then sleep for at most a millisecond at a time.
+class native_scheduler final : public executor {
+public:
+  static constexpr bool is_deterministic = false;
+  static constexpr char const* name = "native";
+
+  struct options {
+    /// Threads that run strands, the one in run_until() included. 0: one per hardware thread.
+    std::size_t threads = 0;
+    /// How long nothing may progress before run_until() gives up.
+    std::chrono::milliseconds stall_timeout{10'000};
+  };
+
+  native_scheduler();
+  /// Errors   std::invalid_argument – more than 1024 threads, or a stall timeout that is not
+  /// positive
+  explicit native_scheduler(options o);
+  ~native_scheduler() override;
+
+  void make_ready(actor& a) override;
+  void notify() override;
+  using executor::run_until;
+  [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument) override;
+  [[nodiscard]] bool decides() const noexcept override { return false; }
+  void decision_point(actor&) override {}
+
+  /// Schedules a strand, for who drives strands itself (a compute unit with new work).
+  /// `wake_workers` false leaves the work to the thread in run_until(): waking a worker costs 40
+  /// us.
+  enum class wake_workers : bool { no, yes };
+  void post(strand& s, wake_workers wake = wake_workers::yes);
+
+  /// What a worker without progress calls instead of sleeping, one worker at a time: a network
+  /// interface blocks in it until a message may have come, for at most the given time. Null: none.
+  void set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait);
+
+  [[nodiscard]] std::size_t thread_count() const noexcept;
+
+private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+} // namespace quarry

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/report.hpp>
+#include <quarry/strand.hpp>
+
+#include <concepts>
+#include <mutex>
+#include <vector>
+
+namespace quarry {
+
+/// What strands and actors know of the scheduler that runs them. It is asked once per slice or
+/// wait, never per memory operation, so that a virtual call does not matter.
+class executor {
+public:
+  executor() = default;
+  executor(executor const&) = delete;
+  executor& operator=(executor const&) = delete;
+  virtual ~executor();
+
+  /// Lets a waiting actor go on. Through strand::make_ready() only.
+  virtual void make_ready(actor& a) = 0;
+  /// Somebody who waits in run_until() should look again. From any thread.
+  virtual void notify() = 0;
+
+  /// Runs actors on the calling thread, beside whatever else runs them, until `is_over(argument)`.
+  ///
+  /// False when it cannot come to that: a deterministic scheduler found nobody ready and no poll
+  /// that says yes; `native` saw no progress for its stall timeout. report_now() then tells who
+  /// waits.
+  [[nodiscard]] virtual bool run_until(bool (*is_over)(void*), void* argument) = 0;
+
+  /// True if every actor runs on a fiber and decision_point() may switch.
+  [[nodiscard]] virtual bool decides() const noexcept = 0;
+  /// Where a deterministic scheduler may run somebody else; called by the memory operations of an
+  /// actor that runs on a fiber. Throws `abandoned` once if the execution was given up.
+  virtual void decision_point(actor& self) = 0;
+
+  /// The table of all actors, now. From any thread.
+  [[nodiscard]] report report_now();
+
+  template<class F>
+  [[nodiscard]] bool run_until(F&& is_over) {
+    return run_until(
+        [](void* f) -> bool { return (*static_cast<std::remove_reference_t<F>*>(f))(); },
+        const_cast<void*>(static_cast<void const*>(&is_over)));
+  }
+
+protected:
+  friend class strand;
+  virtual void add(strand& s);
+  virtual void remove(strand& s) noexcept;
+
+private:
+  std::mutex strands_mutex_;
+  std::vector<strand*> strands_;
+};
+
+/// What decides what happens next (design §2). Models: native_scheduler, sequential_scheduler.
+///
+/// `is_deterministic`: one thread, and the same choices give the same execution.
+template<class S>
+concept scheduler = std::derived_from<S, executor> && requires {
+  { S::is_deterministic } -> std::convertible_to<bool>;
+  { S::name } -> std::convertible_to<char const*>;
+};
+
+} // namespace quarry

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/fiber.hpp>
+#include <quarry/scheduler.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <random>
+#include <vector>
+
+namespace quarry {
+
+/// One thread, and the same choices give the same execution: the small sibling of `explore`.
+///
+/// Every actor runs on a fiber, so that a memory operation inside a plain function may switch to
+/// another actor. Who goes on is chosen in turn, or by a seed. It knows when nobody can go on: that
+/// is a deadlock, found at once and not by a timeout.
+///
+/// Everything happens on the thread that calls run_until() or run(); nothing here is thread-safe.
+class sequential_scheduler final : public executor {
+public:
+  static constexpr bool is_deterministic = true;
+  static constexpr char const* name = "sequential";
+
+  struct options {
+    /// None: round robin, a switch at every decision point. A value: seeded random choices.
+    std::optional<std::uint64_t> seed{};
+    /// Decisions after which run_until() gives up, as if nobody could go on.
+    std::uint64_t most_decisions = 100'000'000;
+  };
+
+  sequential_scheduler();
+  explicit sequential_scheduler(options o);
+  ~sequential_scheduler() override;
+
+  void make_ready(actor& a) override;
+  void notify() override {}
+  using executor::run_until;
+  /// From an actor's fiber: parks the actor until `is_over`. From a plain thread: runs the actors.
+  [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument) override;
+  [[nodiscard]] bool decides() const noexcept override { return true; }
+  void decision_point(actor& self) override;
+
+  /// Runs `host` as actor 0, on a fiber of its own, to its end. Rethrows what it throws.
+  ///
+  /// Errors   std::runtime_error with the report – nobody can go on, or most_decisions were taken
+  void run(std::function<void()> host);
+
+  /// Lets go of an actor that will never be resumed again: a parked one forgets its frames (their
+  /// owner destroys them), one in mid-function is unwound by `abandoned`.
+  void abandon(actor& a);
+
+  [[nodiscard]] std::uint64_t decision_count() const noexcept { return decisions_; }
+  /// A hash of all choices so far: equal for equal executions.
+  [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
+
+private:
+  enum class step_result : std::uint8_t { ran, nobody };
+  step_result step();
+  std::size_t choose(std::size_t count);
+  bool ask_the_polling();
+  void run_slice(actor& a);
+  bool wake_a_waiter();
+  static void run_actor(void* a);
+
+  options options_;
+  std::mt19937_64 random_;
+  std::vector<actor*> ready_; ///< in the order in which they became ready
+  std::vector<actor*> polling_;
+  std::vector<actor*> waiting_in_run_until_;
+  bool nobody_can_go_on_ = false;
+  actor* current_ = nullptr;
+  fiber_pool fibers_;
+  std::uint64_t decisions_ = 0;
+  std::uint64_t trace_hash_ = 0xcbf29ce484222325;
+};
+
+} // namespace quarry

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// The only file that sees Boost.Context.
+#include <quarry/assert.hpp>
+#include <quarry/fiber.hpp>
+
+#include <boost/context/fiber.hpp>
+#include <boost/context/preallocated.hpp>
+#include <boost/context/protected_fixedsize_stack.hpp>
+
+#include <cstring>
+#include <cxxabi.h>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define QUARRY_ASAN 1
+#endif
+#if __has_feature(thread_sanitizer)
+#define QUARRY_TSAN 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define QUARRY_ASAN 1
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define QUARRY_TSAN 1
+#endif
+
+#ifdef QUARRY_ASAN
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef QUARRY_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+
+namespace quarry {
+namespace {
+
+namespace context = boost::context;
+
+#if defined(QUARRY_ASAN) || defined(QUARRY_TSAN) || !defined(__OPTIMIZE__)
+constexpr std::size_t stack_bytes = 1024 * 1024;
+#else
+constexpr std::size_t stack_bytes = 256 * 1024;
+#endif
+
+/// The two words of exception state that the C++ ABI keeps per thread (__cxa_eh_globals).
+struct exception_state {
+  void* caught = nullptr;
+  unsigned uncaught = 0;
+};
+
+// Not inlined: __cxa_get_globals is declared const, and a fiber may wake on another thread, where
+// an address that the compiler kept would belong to the old one.
+[[gnu::noinline]] exception_state* current_exceptions() {
+  asm volatile("");
+  return reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
+}
+
+/// One side of a switch: where to go on, and what belongs to that place.
+struct place {
+  context::fiber rest; ///< valid while nobody runs here
+  exception_state exceptions{};
+  void const* stack_bottom = nullptr; ///< for ASan; of a thread it is learnt at the first switch
+  std::size_t stack_size = 0;
+  void* fake_stack = nullptr;
+  void* tsan = nullptr;
+};
+
+// Always inlined: TSan keeps a shadow of the call stack per fiber, and this function's own return
+// would be taken off the new fiber's, which may be empty.
+[[gnu::always_inline]] inline void announce_leaving([[maybe_unused]] place& from,
+                                                    [[maybe_unused]] place& to) {
+#ifdef QUARRY_ASAN
+  __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
+#endif
+#ifdef QUARRY_TSAN
+  from.tsan =
+      __tsan_get_current_fiber(); // of the innermost fiber, which need not be the place's own
+  __tsan_switch_to_fiber(to.tsan, 0);
+#endif
+}
+
+/// `arrived` is where we are, `left` where we came from.
+void announce_arrival([[maybe_unused]] place& arrived, [[maybe_unused]] place& left) {
+#ifdef QUARRY_ASAN
+  __sanitizer_finish_switch_fiber(arrived.fake_stack, &left.stack_bottom, &left.stack_size);
+#endif
+}
+
+} // namespace
+
+struct execution_fiber::state {
+  place inside;  ///< the fiber, or the innermost fiber on top of it, while it is suspended
+  place outside; ///< whoever called resume(), while the fiber runs
+  void (*job)(void*) = nullptr;
+  void* argument = nullptr;
+  [[maybe_unused]] void* own_tsan = nullptr;
+  context::protected_fixedsize_stack stacks{stack_bytes};
+  context::stack_context stack = stacks.allocate();
+
+  state() {
+    inside.rest = make();
+    inside.stack_bottom = static_cast<std::byte*>(stack.sp) - stack.size;
+    inside.stack_size = stack.size;
+#ifdef QUARRY_TSAN
+    own_tsan = inside.tsan = __tsan_create_fiber(0);
+#endif
+  }
+
+  context::fiber make() {
+    // The stack is ours to free, after the context: no_free below.
+    struct no_free {
+      context::stack_context allocate() { return {}; }
+      void deallocate(context::stack_context&) noexcept {}
+    };
+    return context::fiber(std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
+                          no_free{},
+                          [this](context::fiber&&) { // go() has already saved whoever resumes
+                            announce_arrival(inside, outside);
+                            *current_exceptions() = {};
+                            run_jobs();
+                            return std::move(outside.rest);
+                          });
+  }
+
+  [[noreturn]] void run_jobs() {
+    for (;;) {
+      job(argument);
+      job = nullptr;
+      go(inside, outside);
+    }
+  }
+
+  /// Saves this place as `from` and goes on at `to`; returns when somebody goes back to `from`.
+  static void go(place& from, place& to) {
+    from.exceptions = *current_exceptions();
+    announce_leaving(from, to);
+    std::move(to.rest).resume_with([&from](context::fiber&& here) {
+      from.rest = std::move(here);
+      return context::fiber{};
+    });
+    announce_arrival(from, to);
+    *current_exceptions() = from.exceptions;
+  }
+};
+
+execution_fiber::execution_fiber() : state_(std::make_unique<state>()) {}
+
+execution_fiber::~execution_fiber() {
+  if (state_ == nullptr)
+    return;
+  if (!is_idle()) {
+    static_cast<void>(
+        state_.release()); // its frames are still alive: unmapping them would be worse
+    return;
+  }
+#ifdef QUARRY_TSAN
+  __tsan_destroy_fiber(state_->own_tsan);
+#endif
+  // Destroying a context::fiber unwinds its stack by an exception; there is nothing to unwind here.
+  new (&state_->inside.rest) context::fiber;
+  state_->stacks.deallocate(state_->stack);
+}
+
+void execution_fiber::start(void (*job)(void*), void* argument) noexcept {
+  QUARRY_ASSERT(is_idle());
+  state_->job = job;
+  state_->argument = argument;
+}
+
+void execution_fiber::resume() {
+  state::go(state_->outside, state_->inside);
+}
+
+void execution_fiber::suspend() {
+  state::go(state_->inside, state_->outside);
+}
+
+bool execution_fiber::is_idle() const noexcept {
+  return state_->job == nullptr;
+}
+
+struct fiber_pool::state {
+  std::deque<execution_fiber> all;
+  std::vector<execution_fiber*> idle;
+};
+
+fiber_pool::fiber_pool() : state_(std::make_unique<state>()) {}
+fiber_pool::~fiber_pool() = default;
+
+execution_fiber& fiber_pool::take() {
+  if (state_->idle.empty()) {
+    // Room for its return is made now: give_back() must not throw.
+    state_->idle.reserve(state_->all.size() + 1);
+    return state_->all.emplace_back();
+  }
+  execution_fiber& fiber = *state_->idle.back();
+  state_->idle.pop_back();
+  return fiber;
+}
+
+void fiber_pool::give_back(execution_fiber& fiber) noexcept {
+  if (fiber.is_idle())
+    state_->idle.push_back(&fiber);
+}
+
+std::size_t fiber_pool::created_count() const noexcept {
+  return state_->all.size();
+}
+
+} // namespace quarry

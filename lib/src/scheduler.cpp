@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/scheduler.hpp>
+
+#include <chrono>
+#include <thread>
+
+namespace quarry {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// Holds a strand still for a report. A strand in an endless slice is given up after a second.
+bool try_to_hold(std::atomic<bool>& is_drained) {
+  auto const end = clock::now() + std::chrono::seconds(1);
+  // Acquire: pairs with the release at the end of a turn, so that the actors' states are readable.
+  while (is_drained.exchange(true, std::memory_order_acquire)) {
+    if (clock::now() > end)
+      return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+} // namespace
+
+executor::~executor() = default;
+
+void executor::add(strand& s) {
+  std::lock_guard const lock(strands_mutex_);
+  strands_.push_back(&s);
+}
+
+void executor::remove(strand& s) noexcept {
+  std::lock_guard const lock(strands_mutex_);
+  std::erase(strands_, &s);
+}
+
+report executor::report_now() {
+  report table;
+  std::lock_guard const lock(strands_mutex_);
+  for (strand* s : strands_) {
+    if (!try_to_hold(s->is_drained_)) {
+      table.busy.push_back(s->name());
+      continue;
+    }
+    s->describe(table);
+    s->is_drained_.store(false, std::memory_order_release);
+  }
+  return table;
+}
+
+} // namespace quarry

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/assert.hpp>
+#include <quarry/sequential_scheduler.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace quarry {
+
+static_assert(scheduler<sequential_scheduler>);
+
+namespace {
+
+/// The function given to run(), as an actor without a coroutine.
+class host_actor final : public actor {
+public:
+  explicit host_actor(std::function<void()> body) : body_(std::move(body)) {}
+  std::string name() const override { return "host"; }
+  void on_done() noexcept override {}
+  void call() noexcept {
+    try {
+      body_();
+    } catch (...) {
+      error = std::current_exception();
+    }
+    state = actor_state::done;
+  }
+
+private:
+  std::function<void()> body_;
+};
+
+} // namespace
+
+sequential_scheduler::sequential_scheduler() : sequential_scheduler(options{}) {}
+sequential_scheduler::sequential_scheduler(options o) : options_(o), random_(o.seed.value_or(0)) {}
+sequential_scheduler::~sequential_scheduler() = default;
+
+void sequential_scheduler::make_ready(actor& a) {
+  a.state = actor_state::ready;
+  ready_.push_back(&a);
+}
+
+std::size_t sequential_scheduler::choose(std::size_t count) {
+  std::size_t const pick = options_.seed ? random_() % count : 0;
+  ++decisions_;
+  trace_hash_ = (trace_hash_ ^ (pick * 64 + count)) * 0x100000001b3;
+  return pick;
+}
+
+bool sequential_scheduler::ask_the_polling() {
+  auto const first_yes = std::stable_partition(polling_.begin(), polling_.end(),
+                                               [](actor* a) { return !a->poll(a->poll_argument); });
+  bool const any = first_yes != polling_.end();
+  for (auto i = first_yes; i != polling_.end(); ++i)
+    make_ready(**i);
+  polling_.erase(first_yes, polling_.end());
+  return any;
+}
+
+void sequential_scheduler::run_actor(void* a) {
+  auto* const self = static_cast<actor*>(a);
+  if (auto* const host = dynamic_cast<host_actor*>(self))
+    host->call();
+  else
+    self->resume();
+}
+
+/// Runs one actor to its next decision point, wait or end.
+void sequential_scheduler::run_slice(actor& a) {
+  if (a.fiber == nullptr)
+    a.fiber = &fibers_.take();
+  if (a.fiber->is_idle())
+    a.fiber->start(&run_actor, &a);
+  actor* const before = std::exchange(current_, &a);
+  a.state = actor_state::running;
+  a.fiber->resume();
+  current_ = before;
+  if (a.state == actor_state::polling)
+    polling_.push_back(&a);
+  if (a.fiber->is_idle() && a.state != actor_state::ready) // parked at a co_await, or done
+    fibers_.give_back(*std::exchange(a.fiber, nullptr));
+  if (a.state == actor_state::done)
+    a.on_done();
+}
+
+sequential_scheduler::step_result sequential_scheduler::step() {
+  ask_the_polling();
+  if (ready_.empty() || decisions_ >= options_.most_decisions)
+    return step_result::nobody;
+  auto const chosen = ready_.begin() + static_cast<std::ptrdiff_t>(choose(ready_.size()));
+  actor& a = **chosen;
+  ready_.erase(chosen);
+  run_slice(a);
+  return step_result::ran;
+}
+
+/// Tells the actor that entered run_until() last that it waits in vain.
+bool sequential_scheduler::wake_a_waiter() {
+  if (waiting_in_run_until_.empty() || decisions_ >= options_.most_decisions)
+    return false;
+  nobody_can_go_on_ = true;
+  actor& a = *waiting_in_run_until_.back();
+  std::erase(polling_, &a);
+  run_slice(a);
+  return true;
+}
+
+bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument) {
+  if (current_ != nullptr) { // an actor waits; whoever drives the scheduler goes on
+    actor& self = *current_;
+    waiting_in_run_until_.push_back(&self);
+    while (!is_over(argument) && !std::exchange(nobody_can_go_on_, false) && !self.is_abandoned) {
+      self.poll_for("run_until", std::source_location::current(), nullptr, is_over, argument);
+      self.fiber->suspend();
+    }
+    std::erase(waiting_in_run_until_, &self);
+    return is_over(argument);
+  }
+  while (!is_over(argument))
+    if (step() == step_result::nobody && !wake_a_waiter())
+      return is_over(argument);
+  return true;
+}
+
+void sequential_scheduler::decision_point(actor& self) {
+  if (self.is_abandoned || current_ != &self)
+    return; // unwinding, or an operation on behalf of an actor that is not running
+  make_ready(self);
+  self.fiber->suspend();
+  if (self.is_abandoned)
+    throw abandoned{};
+}
+
+void sequential_scheduler::run(std::function<void()> host) {
+  host_actor self(std::move(host));
+  make_ready(self);
+  bool const over = run_until([&] { return self.state == actor_state::done; });
+  if (!over) {
+    report const table = report_now();
+    std::string const why = decisions_ >= options_.most_decisions
+                                ? fmt::format("{} decisions taken", decisions_)
+                                : std::string("nobody can go on");
+    self.is_abandoned = true;
+    abandon(self);
+    throw std::runtime_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
+  }
+  if (self.error)
+    std::rethrow_exception(self.error);
+}
+
+void sequential_scheduler::abandon(actor& a) {
+  std::erase(ready_, &a);
+  std::erase(polling_, &a);
+  a.is_abandoned = true;
+  if (a.fiber == nullptr)
+    return;
+  if (!a.fiber->is_idle()) { // in mid-function: its decision point throws, its frames unwind
+    actor* const before = std::exchange(current_, &a);
+    a.state = actor_state::running;
+    a.fiber->resume();
+    current_ = before;
+  }
+  fibers_.give_back(*std::exchange(a.fiber, nullptr));
+}
+
+} // namespace quarry
