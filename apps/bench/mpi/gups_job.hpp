@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../../gups/update_stream.hpp"
+#include "../huge_array.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace quarry::bench {
+
+/// What the command line of a GUPS program on MPI asks for.
+struct gups_options {
+  std::uint64_t updates_per_node = std::uint64_t{8} << 20;
+  std::uint32_t table_log2 = 22; ///< log2 of the table entries on each node
+  std::uint64_t seed = 1;
+  std::size_t update_bytes = 8;            ///< of one update on the wire: 8 or 4
+  std::size_t buffer_bytes = 64 << 10;     ///< aggregator: one message
+  std::uint64_t round_updates = 128 << 10; ///< alltoallv: what a node generates between exchanges
+  std::uint32_t receives_per_node = 4;     ///< aggregator: posted at once, for each source
+};
+
+/// One MPI process's share of a GUPS job: its part of the table, its updates, the clock, the check.
+///
+/// MPI is initialised by the constructor and finalised by the destructor; one job per process.
+class gups_job {
+public:
+  /// Errors prints what is wrong with the command line on rank 0, and ends the whole job
+  gups_job(int argc, char** argv);
+  ~gups_job();
+  gups_job(gups_job const&) = delete;
+  gups_job& operator=(gups_job const&) = delete;
+
+  [[nodiscard]] gups_options const& options() const noexcept { return options_; }
+  [[nodiscard]] gups::table_shape shape() const noexcept { return shape_; }
+  [[nodiscard]] std::uint32_t rank() const noexcept { return rank_; }
+  [[nodiscard]] std::uint32_t node_count() const noexcept { return shape_.node_count; }
+  [[nodiscard]] gups::update_stream updates() const noexcept {
+    return {shape_, options_.seed, rank_, options_.updates_per_node};
+  }
+
+  /// Applies updates that arrived, or that are this node's own: places in its part of the table.
+  template<class Update>
+  void apply(std::span<Update const> places) noexcept {
+    std::uint64_t* const table = table_.data();
+    for (Update const place : places)
+      ++table[place];
+  }
+  void apply(std::uint64_t place) noexcept { ++table_[place]; }
+
+  /// Starts the clock: all processes together.
+  void start();
+  /// Stops the clock when all processes have applied everything.
+  void stop();
+
+  /// Verifies the whole table and prints one line of JSON on rank 0.
+  ///
+  /// Returns the exit status: 0 only if the answer is right.
+  [[nodiscard]] int report(char const* program, std::uint64_t messages, std::uint64_t bytes);
+
+private:
+  [[nodiscard]] bool table_is_right() const;
+  [[nodiscard]] bool equals_serial_recomputation() const;
+
+  gups_options options_;
+  std::uint32_t rank_ = 0;
+  gups::table_shape shape_{1, 22};
+  huge_array<std::uint64_t> table_;
+  double started_ = 0;
+  double seconds_ = 0;
+};
+
+} // namespace quarry::bench
