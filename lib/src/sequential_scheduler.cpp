@@ -40,8 +40,11 @@ sequential_scheduler::sequential_scheduler(options o) : options_(o), random_(o.s
 sequential_scheduler::~sequential_scheduler() = default;
 
 void sequential_scheduler::make_ready(actor& a) {
-  a.state = actor_state::ready;
-  ready_.push_back(&a);
+  actor* const runs = a.on_ready();
+  if (runs == nullptr)
+    return;
+  runs->state = actor_state::ready;
+  ready_.push_back(runs);
 }
 
 std::size_t sequential_scheduler::choose(std::size_t count) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <coroutine>
 #include <cstdint>
 #include <exception>
@@ -9,6 +10,7 @@
 
 namespace quarry {
 
+class actor;
 class execution_fiber;
 class strand;
 
@@ -26,6 +28,9 @@ struct wait_reason {
   char const* what = "";        ///< "barrier", "event", "wait_until", …; a string literal
   std::source_location where{}; ///< of the co_await
   void const* on = nullptr;     ///< the awaited object or address, if there is one
+  /// Who must act before the wait can end, when that is known (the holder of a mutex): makes cycles
+  /// visible in reports. Read while the actor waits.
+  std::atomic<actor const*> const* owner = nullptr;
 };
 
 /// Anything with a program order of its own: a wavefront, a command-processor core, a host thread,
@@ -46,6 +51,10 @@ public:
   /// Called by the strand once, after the root task has returned or thrown. May destroy the actor.
   virtual void on_done() noexcept = 0;
 
+  /// Called when somebody has made this actor ready, on its strand. Who should run then: itself, or
+  /// the actor that it is a part of (a lane's wavefront). Null if that one is on its way already.
+  [[nodiscard]] virtual actor* on_ready() noexcept { return this; }
+
   /// The innermost frame: the one that the trampoline resumes next. Null once the root has
   /// returned.
   std::coroutine_handle<> leaf;
@@ -58,7 +67,7 @@ public:
   bool is_abandoned = false;
 
   /// Asked while the state is `polling`; a function of `poll_argument` and of memory, without
-  /// effects.
+  /// effects. Must not throw.
   bool (*poll)(void*) = nullptr;
   void* poll_argument = nullptr;
   wait_reason reason;
@@ -69,9 +78,13 @@ public:
   actor* next = nullptr;
 
   /// Suspends until somebody calls strand::make_ready(). From await_suspend() only.
-  void wait_for(char const* what, std::source_location where, void const* on = nullptr) noexcept {
+  ///
+  /// First this, then tell whoever will wake the actor: from then on only the strand touches it. A
+  /// waker on another thread merely puts it into the inbox of the strand, which is still running it.
+  void wait_for(char const* what, std::source_location where, void const* on = nullptr,
+                std::atomic<actor const*> const* owner = nullptr) noexcept {
     state = actor_state::waiting;
-    reason = {what, where, on};
+    reason = {what, where, on, owner};
   }
 
   /// Suspends until `ask(argument)` says yes. From await_suspend() only; `argument` outlives the
@@ -79,10 +92,13 @@ public:
   void poll_for(char const* what, std::source_location where, void const* on, bool (*ask)(void*),
                 void* argument) noexcept {
     state = actor_state::polling;
-    reason = {what, where, on};
+    reason = {what, where, on, nullptr};
     poll = ask;
     poll_argument = argument;
   }
+
+  /// Suspends to the end of the strand's queue. From await_suspend() only.
+  void stay_ready() noexcept { state = actor_state::ready; }
 
   /// Runs the actor to its next suspension: the trampoline that every co_await of a task returns
   /// to, so that neither nesting nor completion grows the native stack on any compiler.
