@@ -4,6 +4,8 @@
 #include "../../gups/update_stream.hpp"
 #include "../huge_array.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -40,6 +42,21 @@ public:
     return {shape_, options_.seed, rank_, options_.updates_per_node};
   }
 
+  /// Calls `deliver(node, place)` for this node's updates from `first` to `last`, in order.
+  template<class Deliver>
+  void generate(std::uint64_t first, std::uint64_t last, Deliver&& deliver) const {
+    // Blocks that stay in the first-level cache: the hash is a loop of its own, which vectorises.
+    std::array<std::uint64_t, 512> indices;
+    auto const stream = updates();
+    for (std::uint64_t i = first; i < last; i += indices.size()) {
+      std::size_t const count = std::min<std::uint64_t>(indices.size(), last - i);
+      for (std::size_t k = 0; k < count; ++k)
+        indices[k] = stream[i + k];
+      for (std::size_t k = 0; k < count; ++k)
+        deliver(shape_.owner(indices[k]), shape_.local(indices[k]));
+    }
+  }
+
   /// Applies updates that arrived, or that are this node's own: places in its part of the table.
   template<class Update>
   void apply(std::span<Update const> places) noexcept {
@@ -47,7 +64,6 @@ public:
     for (Update const place : places)
       ++table[place];
   }
-  void apply(std::uint64_t place) noexcept { ++table_[place]; }
 
   /// Starts the clock: all processes together.
   void start();

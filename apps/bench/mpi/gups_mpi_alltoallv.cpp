@@ -38,17 +38,14 @@ public:
 
 private:
   void generate(std::uint64_t first, std::uint64_t last) {
-    auto const stream = job_.updates();
-    auto const shape = job_.shape();
     std::uint32_t const me = job_.rank();
     std::vector<Update*>& ends = ends_;
     ends.resize(nodes_);
     for (std::uint32_t node = 0; node < nodes_; ++node)
       ends[node] = outbox_.data() + node * round_;
-    for (std::uint64_t i = first; i < last; ++i) {
-      std::uint64_t const index = stream[i];
-      *ends[shape.owner(index)]++ = static_cast<Update>(shape.local(index));
-    }
+    job_.generate(first, last, [&ends](std::uint32_t node, std::uint64_t place) {
+      *ends[node]++ = static_cast<Update>(place);
+    });
     for (std::uint32_t node = 0; node < nodes_; ++node) {
       auto const size = ends[node] - (outbox_.data() + node * round_);
       send_counts_[node] = static_cast<int>(static_cast<std::size_t>(size) * sizeof(Update));
