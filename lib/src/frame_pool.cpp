@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/frame_pool.hpp>
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <new>
@@ -23,20 +24,40 @@ namespace {
 constexpr std::size_t line_bytes = 64;
 constexpr std::size_t class_count = 64;
 constexpr std::size_t slab_bytes = 64 * 1024;
-constexpr std::size_t kept_per_thread = 16 * 1024; // frames of one class; more go to the depot
+constexpr std::size_t batch_size = 512; // frames that go between a thread and the depot at a time
 
 struct free_block {
-  free_block* next;
+  free_block* next; ///< in its batch
+  // Of the first block of a batch that is not in use:
+  free_block* next_batch;
+  std::size_t count;
 };
 
 void* from_heap(std::size_t bytes) {
   return ::operator new(bytes, std::align_val_t{line_bytes});
 }
 
-/// Frames that no thread holds at the moment. Never destroyed: threads outlive static objects.
-struct depot {
-  std::mutex mutex;
-  std::array<free_block*, class_count> blocks{};
+/// Batches that no thread holds at the moment. Never destroyed: threads outlive static objects.
+class depot {
+public:
+  void give(std::size_t c, free_block* batch) noexcept {
+    if (batch == nullptr)
+      return;
+    std::lock_guard const lock(mutex_);
+    batch->next_batch = std::exchange(batches_[c], batch);
+  }
+
+  free_block* take(std::size_t c) noexcept {
+    std::lock_guard const lock(mutex_);
+    free_block* const batch = batches_[c];
+    if (batch != nullptr)
+      batches_[c] = batch->next_batch;
+    return batch;
+  }
+
+private:
+  std::mutex mutex_;
+  std::array<free_block*, class_count> batches_{};
 };
 
 depot& the_depot() {
@@ -44,72 +65,74 @@ depot& the_depot() {
   return *one;
 }
 
-/// One thread's free lists.
-class thread_cache {
-public:
-  thread_cache() = default;
-  thread_cache(thread_cache const&) = delete;
-  thread_cache& operator=(thread_cache const&) = delete;
-  ~thread_cache() {
-    for (std::size_t c = 0; c < class_count; ++c)
-      give_to_depot(c);
+/// One thread's free blocks of one class: a batch in use and one in reserve, so that a thread at
+/// the border does not go to the depot each time.
+struct free_list {
+  /// The batch in use, ready to be put away.
+  free_block* detach() noexcept {
+    if (blocks != nullptr)
+      blocks->count = std::exchange(count, 0);
+    return std::exchange(blocks, nullptr);
   }
 
-  void* allocate(std::size_t c) {
-    if (blocks_[c] == nullptr)
-      refill(c);
-    free_block* const block = blocks_[c];
-    blocks_[c] = block->next;
-    --counts_[c];
-    return block;
-  }
-
-  void free(void* frame, std::size_t c) noexcept {
-    blocks_[c] = new (frame) free_block{blocks_[c]};
-    if (++counts_[c] > kept_per_thread)
-      give_to_depot(c);
-  }
-
-private:
-  void refill(std::size_t c) {
-    depot& d = the_depot();
-    {
-      std::lock_guard const lock(d.mutex);
-      blocks_[c] = std::exchange(d.blocks[c], nullptr);
-    }
-    for (free_block* b = blocks_[c]; b != nullptr; b = b->next)
-      ++counts_[c];
-    if (blocks_[c] == nullptr)
-      carve(c);
-  }
-
-  void carve(std::size_t c) {
-    std::size_t const bytes = (c + 1) * line_bytes;
-    auto* const slab = static_cast<std::byte*>(from_heap(slab_bytes));
-    for (std::size_t offset = slab_bytes / bytes * bytes; offset != 0; offset -= bytes)
-      free(slab + offset - bytes, c);
-  }
-
-  void give_to_depot(std::size_t c) noexcept {
-    if (blocks_[c] == nullptr)
-      return;
-    free_block* last = blocks_[c];
-    while (last->next != nullptr)
-      last = last->next;
-    depot& d = the_depot();
-    std::lock_guard const lock(d.mutex);
-    last->next = std::exchange(d.blocks[c], blocks_[c]);
-    blocks_[c] = nullptr;
-    counts_[c] = 0;
-  }
-
-  std::array<free_block*, class_count> blocks_{};
-  std::array<std::size_t, class_count> counts_{};
+  free_block* blocks = nullptr;
+  std::size_t count = 0; ///< in `blocks`
+  free_block* reserve = nullptr;
 };
 
-thread_cache& this_threads_cache() {
-  thread_local thread_cache cache;
-  return cache;
+/// One thread's free lists. Trivially destructible: frames may be freed by destructors that run
+/// after those of the thread's objects.
+struct thread_cache {
+  std::array<free_list, class_count> lists{};
+  bool is_closed = false; ///< the thread ends: everything goes to the depot
+};
+
+constinit thread_local thread_cache cache;
+
+/// Gives the thread's blocks to the depot when it ends.
+struct closer {
+  ~closer() {
+    cache.is_closed = true;
+    for (std::size_t c = 0; c < class_count; ++c) {
+      the_depot().give(c, cache.lists[c].detach());
+      the_depot().give(c, std::exchange(cache.lists[c].reserve, nullptr));
+    }
+  }
+};
+
+void close_at_thread_end() {
+  static thread_local closer const at_thread_end;
+  static_cast<void>(at_thread_end);
+}
+
+/// A batch of new blocks.
+free_block* carve(std::size_t c) {
+  std::size_t const bytes = (c + 1) * line_bytes;
+  std::size_t const count = std::min(slab_bytes / bytes, batch_size);
+  auto* const slab = static_cast<std::byte*>(from_heap(count * bytes));
+  free_block* chain = nullptr;
+  for (std::size_t i = count; i-- != 0;)
+    chain = new (slab + i * bytes) free_block{chain, nullptr, count};
+  return chain;
+}
+
+[[gnu::noinline]] void refill(std::size_t c) {
+  close_at_thread_end();
+  free_list& list = cache.lists[c];
+  free_block* batch = std::exchange(list.reserve, nullptr);
+  if (batch == nullptr)
+    batch = the_depot().take(c);
+  if (batch == nullptr)
+    batch = carve(c);
+  list.count = batch->count;
+  list.blocks = batch;
+}
+
+/// Empties the batch in use. In a closed cache, a frame or two a class stay behind in the end.
+[[gnu::noinline]] void make_room(std::size_t c) noexcept {
+  close_at_thread_end();
+  free_list& list = cache.lists[c];
+  the_depot().give(c, std::exchange(list.reserve, list.detach()));
 }
 
 constexpr std::size_t class_of(std::size_t bytes) {
@@ -119,16 +142,29 @@ constexpr std::size_t class_of(std::size_t bytes) {
 } // namespace
 
 void* allocate_frame(std::size_t bytes) {
-  if (QUARRY_FRAMES_FROM_HEAP || class_of(bytes) >= class_count)
+  std::size_t const c = class_of(bytes);
+  if (QUARRY_FRAMES_FROM_HEAP || c >= class_count)
     return from_heap(bytes);
-  return this_threads_cache().allocate(class_of(bytes));
+  free_list& list = cache.lists[c];
+  if (list.blocks == nullptr)
+    refill(c);
+  free_block* const block = list.blocks;
+  list.blocks = block->next;
+  --list.count;
+  return block;
 }
 
 void free_frame(void* frame, std::size_t bytes) noexcept {
-  if (QUARRY_FRAMES_FROM_HEAP || class_of(bytes) >= class_count)
+  std::size_t const c = class_of(bytes);
+  if (QUARRY_FRAMES_FROM_HEAP || c >= class_count) {
     ::operator delete(frame, std::align_val_t{line_bytes});
-  else
-    this_threads_cache().free(frame, class_of(bytes));
+    return;
+  }
+  free_list& list = cache.lists[c];
+  if (list.count >= batch_size || cache.is_closed)
+    make_room(c);
+  list.blocks = new (frame) free_block{list.blocks, nullptr, 0};
+  ++list.count;
 }
 
 } // namespace quarry

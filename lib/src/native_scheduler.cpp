@@ -4,11 +4,13 @@
 #include <quarry/native_scheduler.hpp>
 
 #include <fmt/core.h>
+#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 
@@ -35,7 +37,11 @@ void pause() {
 struct native_scheduler::state {
   explicit state(options o)
       : threads(o.threads), stall_timeout(o.stall_timeout),
-        arena(static_cast<int>(std::max<std::size_t>(threads, 2)), 1) {}
+        arena(static_cast<int>(std::max<std::size_t>(threads, 2)), 1) {
+    using tbb_limit = oneapi::tbb::global_control;
+    if (threads > std::thread::hardware_concurrency()) // TBB has no more threads unless asked
+      more_threads.emplace(tbb_limit::max_allowed_parallelism, threads);
+  }
 
   std::size_t threads;
   std::chrono::milliseconds stall_timeout;
@@ -46,11 +52,15 @@ struct native_scheduler::state {
   std::size_t sleeping = 0;
   std::function<void(std::chrono::nanoseconds)> idle_wait;
   bool idle_wait_is_taken = false;
-  bool is_stopping = false;
+  std::size_t idle_wait_changers = 0; // threads in set_idle_wait()
 
+  std::atomic<bool> is_stopping{false};
   std::atomic<std::size_t> queued{0};  // queue.size(), readable without the lock
+  std::atomic<std::uint64_t> news{0};  // reasons to look again so far: a sleeper compares
   std::atomic<std::size_t> workers{0}; // TBB tasks that run work() now
+  std::atomic<std::size_t> entered{0}; // those that may still touch this object
   std::atomic<std::uint64_t> progress{0};
+  std::optional<oneapi::tbb::global_control> more_threads;
   oneapi::tbb::task_arena arena;
 
   strand* take() {
@@ -62,15 +72,29 @@ struct native_scheduler::state {
     strand* const s = queue.front();
     queue.pop_front();
     queued.store(queue.size(), std::memory_order_relaxed);
+    // Under the lock: remove() finds a strand in the queue or in somebody's hand.
+    s->holder_count_.fetch_add(1, std::memory_order_relaxed);
     return s;
   }
 
   void put(strand& s, bool wake) {
     std::lock_guard const lock(mutex);
     queue.push_back(&s);
-    queued.store(queue.size(), std::memory_order_relaxed);
-    if (wake && sleeping != 0)
+    // seq_cst: with the load in start_worker() against those at the end of work().
+    queued.store(queue.size(), std::memory_order_seq_cst);
+    if (wake)
+      tell(1);
+  }
+
+  /// Under the lock.
+  void tell(std::size_t how_many) {
+    news.fetch_add(1, std::memory_order_relaxed);
+    if (sleeping == 0)
+      return;
+    if (how_many == 1)
       changed.notify_one();
+    else
+      changed.notify_all();
   }
 
   /// Gives one strand one turn. True if something progressed.
@@ -78,40 +102,45 @@ struct native_scheduler::state {
     strand* const s = take();
     if (s == nullptr)
       return false;
-    // Held against reports; acquire and release hand the actors' states over.
+    // Held against reports, and against a worker whose last turn of it ends just now; acquire and
+    // release hand the actors' states over.
     while (s->is_drained_.exchange(true, std::memory_order_acquire))
-      pause();
+      std::this_thread::yield();
     strand::turn const t = s->drain();
+    if (t.progressed) // before others can see what came of it
+      progress.fetch_add(1, std::memory_order_relaxed);
     s->is_drained_.store(false, std::memory_order_release);
     if (t.again)
       put(*s, t.progressed);
-    if (t.progressed)
-      progress.fetch_add(1, std::memory_order_relaxed);
+    // The last touch: remove() waits for it. Release: what happened here is over by then.
+    s->holder_count_.fetch_sub(1, std::memory_order_release);
     return t.progressed;
   }
 
-  /// What a thread does that has found nothing to do `rounds` times in a row.
-  void relax(int rounds, microseconds& sleep) {
+  /// What a thread does that has found nothing to do `rounds` times in a row, and had heard `heard`
+  /// news before it looked the last time.
+  void relax(int rounds, std::uint64_t heard, microseconds& sleep) {
     if (rounds < pauses) {
       pause();
       sleep = first_sleep;
     } else if (rounds < pauses + yields) {
       std::this_thread::yield();
     } else {
-      block(sleep);
+      block(sleep, heard);
       sleep = std::min(2 * sleep, longest_sleep);
     }
   }
 
-  void block(microseconds at_most) {
+  void block(microseconds at_most, std::uint64_t heard) {
     std::unique_lock lock(mutex);
-    if (is_stopping)
+    // News since then were told to the sleepers, of whom we were none: sleeping now would delay
+    // what is in the queue.
+    if (is_stopping || news.load(std::memory_order_relaxed) != heard)
       return;
-    if (idle_wait && !idle_wait_is_taken) {
-      idle_wait_is_taken = true;
-      auto const wait = idle_wait;
+    if (idle_wait && !idle_wait_is_taken && idle_wait_changers == 0) {
+      idle_wait_is_taken = true; // until then set_idle_wait() leaves the function alone
       lock.unlock();
-      wait(at_most);
+      idle_wait(at_most);
       lock.lock();
       idle_wait_is_taken = false;
       return;
@@ -124,25 +153,46 @@ struct native_scheduler::state {
   /// A TBB task: drains strands until there have been none for a while.
   void work() {
     microseconds sleep = first_sleep;
-    for (int rounds = 0; rounds < pauses + yields || queued.load(std::memory_order_relaxed) != 0;) {
+    for (int rounds = 0;
+         !is_stopping.load(std::memory_order_relaxed) &&
+         (rounds < pauses + yields || queued.load(std::memory_order_relaxed) != 0);) {
+      std::uint64_t const heard = news.load(std::memory_order_relaxed);
       if (turn())
         rounds = 0;
       else
-        relax(++rounds, sleep);
+        relax(++rounds, heard, sleep);
     }
     workers.fetch_sub(1, std::memory_order_seq_cst);
-    // A strand that came between the last look and the line above must not be left alone.
+    // A strand that came between the last look and the line above must not be left alone: either
+    // start_worker() saw one worker less, or we see its strand.
     if (queued.load(std::memory_order_seq_cst) != 0)
       start_worker();
+    entered.fetch_sub(1, std::memory_order_release); // the last touch: the destructor waits for it
   }
 
   void start_worker() {
-    std::size_t running = workers.load(std::memory_order_relaxed);
+    std::size_t running = workers.load(std::memory_order_seq_cst);
     do {
-      if (running + 1 >= threads) // the thread in run_until() is one of them
+      if (running + 1 >= threads || is_stopping) // the thread in run_until() is one of them
         return;
     } while (!workers.compare_exchange_weak(running, running + 1, std::memory_order_seq_cst));
+    entered.fetch_add(1, std::memory_order_relaxed);
     arena.enqueue([this] { work(); });
+  }
+
+  /// Takes the strand out of the queue, and waits for those who hold it.
+  void forget(strand& s) noexcept {
+    for (;;) {
+      {
+        std::lock_guard const lock(mutex);
+        std::erase(queue, &s);
+        queued.store(queue.size(), std::memory_order_relaxed);
+        // Acquire: pairs with the release at the end of turn().
+        if (s.holder_count_.load(std::memory_order_acquire) == 0)
+          return;
+      }
+      std::this_thread::yield();
+    }
   }
 };
 
@@ -167,25 +217,26 @@ native_scheduler::~native_scheduler() {
     state_->is_stopping = true;
     state_->changed.notify_all();
   }
-  while (state_->workers.load(std::memory_order_acquire) != 0)
+  // Acquire: pairs with the release at the end of work().
+  while (state_->entered.load(std::memory_order_acquire) != 0)
     std::this_thread::yield();
+}
+
+void native_scheduler::remove(strand& s) noexcept {
+  executor::remove(s); // first: no report begins to read it
+  state_->forget(s);
 }
 
 void native_scheduler::make_ready(actor& a) {
   strand& s = *a.home;
-  actor* newest = s.inbox_.load(std::memory_order_relaxed);
-  do
-    a.next = newest;
-  while (!s.inbox_.compare_exchange_weak(newest, &a, std::memory_order_seq_cst));
-  // The other half of the handshake in strand::try_to_idle().
-  if (!s.is_scheduled_.exchange(true, std::memory_order_seq_cst)) {
+  if (s.push(a)) {
     state_->put(s, true);
     state_->start_worker();
   }
 }
 
 void native_scheduler::post(strand& s, wake_workers wake) {
-  if (s.is_scheduled_.exchange(true, std::memory_order_seq_cst))
+  if (!s.schedule())
     return;
   state_->put(s, wake == wake_workers::yes);
   if (wake == wake_workers::yes)
@@ -194,7 +245,7 @@ void native_scheduler::post(strand& s, wake_workers wake) {
 
 void native_scheduler::notify() {
   std::lock_guard const lock(state_->mutex);
-  state_->changed.notify_all();
+  state_->tell(state_->sleeping);
 }
 
 bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
@@ -202,7 +253,10 @@ bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
   int rounds = 0;
   std::uint64_t seen = state_->progress.load(std::memory_order_relaxed);
   auto since = clock::now();
-  while (!is_over(argument)) {
+  for (;;) {
+    std::uint64_t const heard = state_->news.load(std::memory_order_relaxed);
+    if (is_over(argument))
+      return true;
     if (state_->turn()) {
       rounds = 0;
       continue;
@@ -216,19 +270,21 @@ bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
         return is_over(argument);
       }
     }
-    state_->relax(rounds, sleep);
+    state_->relax(rounds, heard, sleep);
   }
-  return true;
 }
 
 void native_scheduler::set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait) {
   std::unique_lock lock(state_->mutex);
-  // The old function may be about to go away with its owner: wait until nobody is in it.
+  // The old function may be about to go away with its owner: nobody new enters it, and we wait
+  // until nobody is in it. A thread in it calls it by reference, so it must not change before.
+  ++state_->idle_wait_changers;
   while (state_->idle_wait_is_taken) {
     lock.unlock();
     std::this_thread::yield();
     lock.lock();
   }
+  --state_->idle_wait_changers;
   state_->idle_wait = std::move(wait);
 }
 

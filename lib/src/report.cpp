@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 namespace quarry {
 namespace {
@@ -24,7 +25,35 @@ std::string reason_of(report_row const& row) {
 } // namespace
 
 void report::add(std::string_view strand, actor const& a, std::string note) {
-  rows.push_back({std::string(strand), a.name(), a.state, a.reason, std::move(note)});
+  report_row row{std::string(strand), a.name(), a.state, a.reason, std::move(note), &a};
+  // Only while it waits: afterwards the mutex, say, may be gone.
+  if (is_blocked(a.state) && a.reason.owner != nullptr)
+    row.owner = a.reason.owner->load(std::memory_order_relaxed);
+  row.reason.owner = nullptr;
+  rows.push_back(std::move(row));
+}
+
+std::vector<std::vector<std::size_t>> report::cycles() const {
+  std::map<actor const*, std::size_t> index_of;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].who != nullptr)
+      index_of.emplace(rows[i].who, i);
+  std::vector<std::vector<std::size_t>> found;
+  std::vector<std::size_t> seen_from(rows.size(), rows.size()); // the start of the walk that saw it
+  for (std::size_t start = 0; start < rows.size(); ++start) {
+    std::vector<std::size_t> path;
+    for (std::size_t i = start; seen_from[i] == rows.size();) {
+      seen_from[i] = start;
+      path.push_back(i);
+      auto const next = index_of.find(rows[i].owner);
+      if (rows[i].owner == nullptr || next == index_of.end())
+        break;
+      i = next->second;
+      if (auto const first = std::ranges::find(path, i); first != path.end())
+        found.emplace_back(first, path.end()); // the walk came back to itself
+    }
+  }
+  return found;
 }
 
 std::string report::to_string() const {
@@ -43,6 +72,12 @@ std::string report::to_string() const {
   }
   for (std::string const& name : busy)
     text += fmt::format("{}: running, did not come to a suspension point\n", name);
+  for (std::vector<std::size_t> const& cycle : cycles()) {
+    text += "cycle: ";
+    for (std::size_t i : cycle)
+      text += rows[i].actor + " -> ";
+    text += rows[cycle.front()].actor + "\n";
+  }
   return text;
 }
 

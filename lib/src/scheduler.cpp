@@ -38,14 +38,17 @@ void executor::remove(strand& s) noexcept {
 report executor::report_now() {
   report table;
   std::lock_guard const lock(strands_mutex_);
+  bool const is_paused = pause_for_report();
   for (strand* s : strands_) {
-    if (!try_to_hold(s->is_drained_)) {
+    if (!is_paused || !try_to_hold(s->is_drained_)) {
       table.busy.push_back(s->name());
       continue;
     }
     s->describe(table);
     s->is_drained_.store(false, std::memory_order_release);
   }
+  if (is_paused)
+    go_on_after_report();
   return table;
 }
 

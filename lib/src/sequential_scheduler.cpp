@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -35,16 +36,74 @@ private:
 
 } // namespace
 
+/// While it lives, the calling thread runs actors, and no report from another thread reads them.
+class sequential_scheduler::driving {
+public:
+  explicit driving(sequential_scheduler& s) : scheduler_(s) { hold(); }
+  driving(driving const&) = delete;
+  driving& operator=(driving const&) = delete;
+  ~driving() { let_go(); }
+
+  /// Between two slices.
+  void let_a_report_pass() {
+    if (!scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
+      return;
+    let_go();
+    while (scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
+      std::this_thread::yield();
+    hold();
+  }
+
+private:
+  void hold() {
+    // Acquire and release: the table is read between two slices.
+    while (scheduler_.is_held_.exchange(true, std::memory_order_acquire))
+      std::this_thread::yield();
+    scheduler_.driver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
+  void let_go() {
+    scheduler_.driver_.store({}, std::memory_order_relaxed);
+    scheduler_.is_held_.store(false, std::memory_order_release);
+  }
+
+  sequential_scheduler& scheduler_;
+};
+
 sequential_scheduler::sequential_scheduler() : sequential_scheduler(options{}) {}
 sequential_scheduler::sequential_scheduler(options o) : options_(o), random_(o.seed.value_or(0)) {}
 sequential_scheduler::~sequential_scheduler() = default;
 
 void sequential_scheduler::make_ready(actor& a) {
+  if (a.is_abandoned)
+    return;
   actor* const runs = a.on_ready();
   if (runs == nullptr)
     return;
   runs->state = actor_state::ready;
-  ready_.push_back(runs);
+  if (runs != current_) // run_slice() does so for the one that runs, whose slice is not over
+    ready_.push_back(runs);
+}
+
+bool sequential_scheduler::pause_for_report() {
+  if (driver_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+    return true; // an actor, or its host, asks: nobody else runs
+  is_report_wanted_.store(true, std::memory_order_relaxed);
+  auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
+  while (is_held_.exchange(true, std::memory_order_acquire)) {
+    if (std::chrono::steady_clock::now() > end) {
+      is_report_wanted_.store(false, std::memory_order_relaxed);
+      return false;
+    }
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+void sequential_scheduler::go_on_after_report() {
+  if (driver_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+    return;
+  is_held_.store(false, std::memory_order_release);
+  is_report_wanted_.store(false, std::memory_order_relaxed);
 }
 
 std::size_t sequential_scheduler::choose(std::size_t count) {
@@ -82,9 +141,11 @@ void sequential_scheduler::run_slice(actor& a) {
   a.state = actor_state::running;
   a.fiber->resume();
   current_ = before;
-  if (a.state == actor_state::polling)
+  if (a.state == actor_state::ready) // it has passed a decision point, or yielded
+    ready_.push_back(&a);
+  else if (a.state == actor_state::polling)
     polling_.push_back(&a);
-  if (a.fiber->is_idle() && a.state != actor_state::ready) // parked at a co_await, or done
+  if (a.fiber->is_idle()) // suspended at a co_await, or done
     fibers_.give_back(*std::exchange(a.fiber, nullptr));
   if (a.state == actor_state::done)
     a.on_done();
@@ -116,23 +177,27 @@ bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument) {
   if (current_ != nullptr) { // an actor waits; whoever drives the scheduler goes on
     actor& self = *current_;
     waiting_in_run_until_.push_back(&self);
-    while (!is_over(argument) && !std::exchange(nobody_can_go_on_, false) && !self.is_abandoned) {
+    while (!is_over(argument) && !nobody_can_go_on_ && !self.is_abandoned) {
       self.poll_for("run_until", std::source_location::current(), nullptr, is_over, argument);
       self.fiber->suspend();
     }
+    nobody_can_go_on_ = false; // taken note of: what the actor does next may wait again
     std::erase(waiting_in_run_until_, &self);
     return is_over(argument);
   }
-  while (!is_over(argument))
+  driving thread(*this);
+  while (!is_over(argument)) {
     if (step() == step_result::nobody && !wake_a_waiter())
       return is_over(argument);
+    thread.let_a_report_pass();
+  }
   return true;
 }
 
 void sequential_scheduler::decision_point(actor& self) {
   if (self.is_abandoned || current_ != &self)
     return; // unwinding, or an operation on behalf of an actor that is not running
-  make_ready(self);
+  self.state = actor_state::ready;
   self.fiber->suspend();
   if (self.is_abandoned)
     throw abandoned{};
@@ -143,7 +208,8 @@ void sequential_scheduler::run(std::function<void()> host) {
   make_ready(self);
   bool const over = run_until([&] { return self.state == actor_state::done; });
   if (!over) {
-    report const table = report_now();
+    report table = report_now();
+    table.add("", self);
     std::string const why = decisions_ >= options_.most_decisions
                                 ? fmt::format("{} decisions taken", decisions_)
                                 : std::string("nobody can go on");

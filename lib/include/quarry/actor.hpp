@@ -80,7 +80,8 @@ public:
   /// Suspends until somebody calls strand::make_ready(). From await_suspend() only.
   ///
   /// First this, then tell whoever will wake the actor: from then on only the strand touches it. A
-  /// waker on another thread merely puts it into the inbox of the strand, which is still running it.
+  /// waker on another thread merely puts it into the inbox of the strand, which is still running
+  /// it.
   void wait_for(char const* what, std::source_location where, void const* on = nullptr,
                 std::atomic<actor const*> const* owner = nullptr) noexcept {
     state = actor_state::waiting;

@@ -42,15 +42,19 @@ public:
 
   /// Schedules a strand, for who drives strands itself (a compute unit with new work).
   /// `wake_workers` false leaves the work to the thread in run_until(): waking a worker costs 40
-  /// us.
+  /// us. The strand gets a turn that begins after the call, also if it is scheduled already.
   enum class wake_workers : bool { no, yes };
   void post(strand& s, wake_workers wake = wake_workers::yes);
 
   /// What a worker without progress calls instead of sleeping, one worker at a time: a network
   /// interface blocks in it until a message may have come, for at most the given time. Null: none.
+  /// On return nobody is in the old one. Not to be called from within it.
   void set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait);
 
   [[nodiscard]] std::size_t thread_count() const noexcept;
+
+protected:
+  void remove(strand& s) noexcept override;
 
 private:
   struct state;

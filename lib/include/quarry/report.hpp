@@ -3,6 +3,7 @@
 
 #include <quarry/actor.hpp>
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -16,6 +17,8 @@ struct report_row {
   actor_state state = actor_state::ready;
   wait_reason reason; ///< meaningful while waiting or polling
   std::string note;   ///< what only the actor's crate knows: "absent: wavefront 2", "not resident"
+  quarry::actor const* who = nullptr;   ///< to tell actors apart, never to be followed
+  quarry::actor const* owner = nullptr; ///< who must act before the wait can end, if that is known
 };
 
 /// Who waits for what: the table behind deadlock and stall reports and SIGQUIT.
@@ -25,7 +28,9 @@ struct report {
   std::vector<std::string> busy;
 
   void add(std::string_view strand, actor const& a, std::string note = {});
-  /// A line an actor, aligned; the busy strands below.
+  /// Actors that wait for each other in a ring, as indices of rows; each ring once.
+  [[nodiscard]] std::vector<std::vector<std::size_t>> cycles() const;
+  /// A line an actor, aligned; below the busy strands and the cycles: "cycle: a -> b -> a".
   [[nodiscard]] std::string to_string() const;
 };
 

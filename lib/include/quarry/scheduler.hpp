@@ -6,6 +6,7 @@
 
 #include <concepts>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 namespace quarry {
@@ -37,7 +38,12 @@ public:
   /// actor that runs on a fiber. Throws `abandoned` once if the execution was given up.
   virtual void decision_point(actor& self) = 0;
 
-  /// The table of all actors, now. From any thread.
+  /// Lets go of an actor that will never be resumed again, before its owner destroys it. A strand
+  /// does so for what it spawned. Wake-ups for it are ignored from now on.
+  virtual void abandon(actor& a) { a.is_abandoned = true; }
+
+  /// The table of all actors, now. From any thread. A strand that does not come to a suspension
+  /// within a second is listed as busy, and so is the one that the caller itself runs on.
   [[nodiscard]] report report_now();
 
   template<class F>
@@ -50,7 +56,13 @@ public:
 protected:
   friend class strand;
   virtual void add(strand& s);
+  /// On return no thread runs the strand, or will.
   virtual void remove(strand& s) noexcept;
+
+  /// Between these two no actor runs, for executors that do not hold each strand by itself. False
+  /// if that did not come to be within a second.
+  virtual bool pause_for_report() { return true; }
+  virtual void go_on_after_report() {}
 
 private:
   std::mutex strands_mutex_;

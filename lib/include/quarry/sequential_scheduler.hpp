@@ -4,11 +4,13 @@
 #include <quarry/fiber.hpp>
 #include <quarry/scheduler.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <random>
+#include <thread>
 #include <vector>
 
 namespace quarry {
@@ -19,7 +21,8 @@ namespace quarry {
 /// another actor. Who goes on is chosen in turn, or by a seed. It knows when nobody can go on: that
 /// is a deadlock, found at once and not by a timeout.
 ///
-/// Everything happens on the thread that calls run_until() or run(); nothing here is thread-safe.
+/// Everything happens on the thread that calls run_until() or run(); nothing here is
+/// thread-safe but report_now().
 class sequential_scheduler final : public executor {
 public:
   static constexpr bool is_deterministic = true;
@@ -51,13 +54,18 @@ public:
 
   /// Lets go of an actor that will never be resumed again: a parked one forgets its frames (their
   /// owner destroys them), one in mid-function is unwound by `abandoned`.
-  void abandon(actor& a);
+  void abandon(actor& a) override;
 
   [[nodiscard]] std::uint64_t decision_count() const noexcept { return decisions_; }
   /// A hash of all choices so far: equal for equal executions.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
 
+protected:
+  bool pause_for_report() override;
+  void go_on_after_report() override;
+
 private:
+  class driving;
   enum class step_result : std::uint8_t { ran, nobody };
   step_result step();
   std::size_t choose(std::size_t count);
@@ -72,10 +80,14 @@ private:
   std::vector<actor*> polling_;
   std::vector<actor*> waiting_in_run_until_;
   bool nobody_can_go_on_ = false;
-  actor* current_ = nullptr;
+  actor* current_ = nullptr; ///< whose slice runs: the innermost, if one abandons another
   fiber_pool fibers_;
   std::uint64_t decisions_ = 0;
   std::uint64_t trace_hash_ = 0xcbf29ce484222325;
+
+  std::atomic<bool> is_held_{false};          ///< by the thread that runs actors, or by a report
+  std::atomic<bool> is_report_wanted_{false}; ///< whoever runs actors should let go for a moment
+  std::atomic<std::thread::id> driver_{};     ///< the thread that runs actors, if one does
 };
 
 } // namespace quarry

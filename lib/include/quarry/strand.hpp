@@ -2,11 +2,11 @@
 #pragma once
 
 #include <quarry/actor.hpp>
+#include <quarry/actor_list.hpp>
 #include <quarry/report.hpp>
 #include <quarry/task.hpp>
 
 #include <atomic>
-#include <deque>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -14,12 +14,17 @@
 namespace quarry {
 
 class executor;
+class spawned_actor;
 
 /// A place whose actors never run at the same moment: a compute unit, a host thread, a network
 /// interface. What belongs to one strand needs no locks; different strands run in parallel.
 ///
-/// A strand with nothing ready and nobody polling costs nothing. Destroy it only when no actor of
-/// it is alive and its executor runs it no more (executor::run_until() has returned).
+/// A strand with nothing ready and nobody polling costs nothing.
+///
+/// The destructor waits until no thread runs the strand, and destroys spawned actors that are not
+/// done (after a deadlock, say). Actors of other makes must be gone, nobody may wake or spawn any
+/// more, and an actor of the strand must not destroy it. A derived class that overrides drain() or
+/// describe() calls retire() first thing in its own destructor.
 class strand {
 public:
   strand(executor& executor, std::string name);
@@ -39,8 +44,8 @@ public:
     bool progressed; ///< something ran that a failed poll did not cause
     bool again;      ///< something is ready or polling: give it another turn
   };
-  /// Runs ready actors for a bounded number of slices; asks the polling ones. `native` only, one
-  /// thread at a time.
+  /// Runs ready actors for a bounded number of slices, and asks the polling ones at least once.
+  /// `native` only, one thread at a time.
   virtual turn drain();
 
   /// Adds a row for each of its actors. Not while it is drained.
@@ -50,10 +55,15 @@ public:
   [[nodiscard]] executor& owner() const noexcept { return executor_; }
 
 protected:
+  /// Takes the strand from its executor; on return no thread runs it, or will. May be called twice.
+  void retire() noexcept;
+
   /// What became ready since the last call, oldest first, linked by actor::next.
   actor* take_inbox() noexcept;
-  /// Marks the strand as not scheduled, unless somebody has just made an actor ready.
+  /// Marks the strand as not scheduled, unless somebody has just made an actor ready or posted the
+  /// strand: then it needs another turn. The last thing that drain() does.
   bool try_to_idle() noexcept;
+  /// Whether take_inbox() may have something.
   [[nodiscard]] bool has_inbox() const noexcept {
     return inbox_.load(std::memory_order_relaxed) != nullptr;
   }
@@ -61,19 +71,27 @@ protected:
 private:
   friend class executor;
   friend class native_scheduler;
+  friend class spawned_actor;
   void after_slice(actor& a);
   bool ask_the_polling();
+  bool push(actor& a) noexcept;
+  bool schedule() noexcept;
 
   executor& executor_;
   std::string name_;
-  std::atomic<actor*> inbox_{nullptr};
-  std::atomic<bool> is_scheduled_{false}; ///< in the executor's queue, or being drained
-  std::atomic<bool> is_drained_{false};   ///< held while it runs, and while a report reads it
-  std::deque<actor*> ready_;
+  /// Empty and scheduled (null: in the executor's queue, or drained), a list of actors, or one of
+  /// two marks in strand.cpp: not scheduled; scheduled, and posted once more. One word, so that a
+  /// waker touches the strand once: the actor that it wakes may run and end the strand.
+  std::atomic<actor*> inbox_;
+  std::atomic<bool> is_drained_{false}; ///< held while it runs, and while a report reads it
+  std::atomic<unsigned> holder_count_{
+      0}; ///< threads that are about to run it, or have just done so
+  bool is_retired_ = false;
+  actor_list ready_;
   std::vector<actor*> polling_;
   mutable std::mutex spawned_mutex_;
-  std::vector<actor*> spawned_; ///< roots of spawn() that are not done; any thread may spawn
-  friend class spawned_actor;
+  spawned_actor* spawned_ = nullptr; ///< a list of those that are not done; any thread may spawn
+  spawned_actor* last_spawned_ = nullptr;
 };
 
 } // namespace quarry

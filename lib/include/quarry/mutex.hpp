@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/task.hpp>
+#include <quarry/wait_queue.hpp>
+
+#include <utility>
+
+namespace quarry {
+
+/// Mutual exclusion between actors; first come, first served. The only lock that an actor may hold
+/// across memory operations and suspensions: whoever waits for it lets its thread do other work.
+///
+/// Actors of all strands may lock it. It is not recursive: locking twice is a deadlock, which the
+/// report shows as a cycle.
+class mutex {
+public:
+  class guard;
+  class locking;
+  /// `auto guard = co_await m.lock();`
+  ///
+  /// Suspends while it is held, or others came before
+  [[nodiscard]] locking lock(std::source_location where = std::source_location::current()) noexcept;
+  /// An empty guard if lock() would suspend. Reports do not know the holder then.
+  [[nodiscard]] guard try_lock() noexcept;
+
+private:
+  bool enlist(wait_place& place, actor& self, std::source_location where) noexcept;
+  void unlock();
+
+  wait_queue queue_; ///< its lock guards the rest
+  bool is_held_ = false;
+  std::atomic<actor const*> owner_{nullptr}; ///< for reports, which read it without the lock
+};
+
+/// Holds a mutex until it is destroyed; may be empty.
+class [[nodiscard]] mutex::guard {
+public:
+  guard() = default;
+  guard(guard&& other) noexcept : mutex_(std::exchange(other.mutex_, nullptr)) {}
+  guard& operator=(guard&& other) noexcept {
+    std::swap(mutex_, other.mutex_);
+    return *this;
+  }
+  ~guard() { unlock(); }
+
+  explicit operator bool() const noexcept { return mutex_ != nullptr; }
+  /// Hands the mutex to the actor that has waited longest. Nothing if the guard is empty.
+  void unlock() {
+    if (mutex_ != nullptr)
+      std::exchange(mutex_, nullptr)->unlock();
+  }
+
+private:
+  friend class mutex;
+  explicit guard(mutex& m) noexcept : mutex_(&m) {}
+
+  mutex* mutex_ = nullptr;
+};
+
+/// What lock() returns: to be awaited at once.
+class mutex::locking {
+public:
+  locking(mutex& m, std::source_location where) noexcept : mutex_(m), where_(where) {}
+
+  bool await_ready() const noexcept { return false; }
+  template<task_promise P>
+  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
+    return mutex_.enlist(place_, *caller.promise().self, where_);
+  }
+  guard await_resume() const noexcept { return guard(mutex_); }
+
+private:
+  mutex& mutex_;
+  std::source_location where_;
+  wait_place place_;
+};
+
+inline mutex::locking mutex::lock(std::source_location where) noexcept {
+  return {*this, where};
+}
+
+} // namespace quarry

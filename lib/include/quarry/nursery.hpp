@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/strand.hpp>
+#include <quarry/task.hpp>
+#include <quarry/wait_queue.hpp>
+
+#include <memory>
+#include <string>
+
+namespace quarry {
+
+class executor;
+
+/// Children that end before their parent goes on: starts tasks as actors, on any strands, and joins
+/// them all.
+///
+/// Who starts children must join() or wait() before the nursery dies. One that dies with children
+/// at work leaves them behind; that is right only where they will never run again, as when a
+/// deadlocked execution is destroyed. A child that comes to its end all the same aborts the
+/// process with its name, unless wait() has already reported a stall.
+class nursery {
+public:
+  nursery();
+  nursery(nursery const&) = delete;
+  nursery& operator=(nursery const&) = delete;
+  ~nursery();
+
+  /// Runs `child` as an actor of `s` from now on. From any thread.
+  void start(strand& s, task<> child, std::string name);
+
+  class joining;
+  /// Waits until no child is left; the children's frames are gone by then. Children may be started
+  /// again afterwards.
+  ///
+  /// Errors   the first exception that a child threw since the last join; the others still ended
+  [[nodiscard]] joining join(std::source_location where = std::source_location::current()) noexcept;
+
+  /// join() for a host thread: runs actors on it meanwhile. The executor is that of the children.
+  ///
+  /// Errors   as join(); std::runtime_error with the report – the children do not come to an end
+  void wait(executor& children_run_on);
+
+private:
+  struct state;
+  static task<> run(std::shared_ptr<state> shared, task<> child);
+
+  std::shared_ptr<state> state_; ///< the children share it: one may be told to go on by its death
+};
+
+/// What join() returns: to be awaited at once.
+class nursery::joining {
+public:
+  joining(nursery& n, std::source_location where) noexcept : nursery_(n), where_(where) {}
+
+  bool await_ready() const noexcept { return false; }
+  template<task_promise P>
+  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
+    return enlist(*caller.promise().self);
+  }
+  void await_resume() const;
+
+private:
+  bool enlist(actor& self) noexcept;
+
+  nursery& nursery_;
+  std::source_location where_;
+  wait_place place_;
+};
+
+inline nursery::joining nursery::join(std::source_location where) noexcept {
+  return {*this, where};
+}
+
+} // namespace quarry

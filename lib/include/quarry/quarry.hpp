@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// Coroutines, and their joining
+#include <quarry/nursery.hpp>
+#include <quarry/sync_wait.hpp>
+#include <quarry/task.hpp>
+#include <quarry/this_actor.hpp>
+#include <quarry/when_all.hpp>
+
+// Waiting for each other
+#include <quarry/barrier.hpp>
+#include <quarry/event.hpp>
+#include <quarry/latch.hpp>
+#include <quarry/mutex.hpp>
+#include <quarry/semaphore.hpp>
+#include <quarry/yield.hpp>
+
+// Who runs, and where it is serial
+#include <quarry/actor.hpp>
+#include <quarry/strand.hpp>
+
+// What decides what happens next
+#include <quarry/native_scheduler.hpp>
+#include <quarry/scheduler.hpp>
+#include <quarry/sequential_scheduler.hpp>
+
+// What went wrong
+#include <quarry/assert.hpp>
+#include <quarry/report.hpp>
+#include <quarry/result.hpp>
+#include <quarry/sigquit.hpp>
+
+// To build awaitables and schedulers from
+#include <quarry/actor_list.hpp>
+#include <quarry/fiber.hpp>
+#include <quarry/frame_pool.hpp>
+#include <quarry/spin_lock.hpp>
+#include <quarry/wait_queue.hpp>

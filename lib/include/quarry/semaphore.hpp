@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/task.hpp>
+#include <quarry/wait_queue.hpp>
+
+#include <cstddef>
+
+namespace quarry {
+
+/// A number of units that are taken one at a time and given back; first come, first served: a unit
+/// that is given back belongs to the actor that has waited longest, and nobody can snatch it.
+///
+/// All operations may come from any thread and any strand.
+class semaphore {
+public:
+  explicit semaphore(std::size_t units) noexcept : units_(units) {}
+
+  class acquisition;
+  /// Suspends until a unit is free and everybody who came before has one.
+  [[nodiscard]] acquisition
+  acquire(std::source_location where = std::source_location::current()) noexcept;
+  /// False if acquire() would suspend.
+  [[nodiscard]] bool try_acquire() noexcept;
+  void release(std::size_t units = 1);
+
+private:
+  bool enlist(wait_place& place, actor& self, std::source_location where) noexcept;
+
+  wait_queue queue_; ///< its lock guards units_; empty whenever units_ is not zero
+  std::size_t units_;
+};
+
+/// What acquire() returns: to be awaited at once.
+class semaphore::acquisition {
+public:
+  acquisition(semaphore& s, std::source_location where) noexcept : semaphore_(s), where_(where) {}
+
+  bool await_ready() const noexcept { return false; }
+  template<task_promise P>
+  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
+    return semaphore_.enlist(place_, *caller.promise().self, where_);
+  }
+  void await_resume() const noexcept {}
+
+private:
+  semaphore& semaphore_;
+  std::source_location where_;
+  wait_place place_;
+};
+
+inline semaphore::acquisition semaphore::acquire(std::source_location where) noexcept {
+  return {*this, where};
+}
+
+} // namespace quarry

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/event.hpp>
+
+#include <mutex>
+
+namespace quarry {
+
+void event::set() {
+  wait_place* released = nullptr;
+  {
+    std::lock_guard const guard(queue_);
+    is_set_ = true;
+    released = queue_.take_all();
+  }
+  wait_queue::wake(released);
+}
+
+void event::reset() noexcept {
+  std::lock_guard const guard(queue_);
+  is_set_ = false;
+}
+
+bool event::is_set() noexcept {
+  std::lock_guard const guard(queue_);
+  return is_set_;
+}
+
+bool event::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+  // Look and push under one lock: a set() comes before both or after both, and is not lost.
+  std::lock_guard const guard(queue_);
+  if (is_set_)
+    return false;
+  self.wait_for("event", where, this);
+  queue_.push(place, self);
+  return true;
+}
+
+} // namespace quarry

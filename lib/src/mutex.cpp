@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/mutex.hpp>
+#include <quarry/strand.hpp>
+
+#include <mutex>
+
+namespace quarry {
+
+mutex::guard mutex::try_lock() noexcept {
+  std::lock_guard const inside(queue_);
+  if (std::exchange(is_held_, true))
+    return {};
+  return guard(*this);
+}
+
+bool mutex::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+  // Look and push under one lock: an unlock() comes before both or after both.
+  std::lock_guard const inside(queue_);
+  if (!std::exchange(is_held_, true)) {
+    owner_.store(&self, std::memory_order_relaxed);
+    return false;
+  }
+  self.wait_for("mutex", where, this, &owner_);
+  queue_.push(place, self);
+  return true;
+}
+
+void mutex::unlock() {
+  actor* next = nullptr;
+  {
+    // The mutex stays held on the way to the next owner: nobody can snatch it.
+    std::lock_guard const inside(queue_);
+    next = queue_.pop();
+    is_held_ = next != nullptr;
+    owner_.store(next, std::memory_order_relaxed);
+  }
+  if (next != nullptr)
+    next->home->make_ready(*next);
+}
+
+} // namespace quarry

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/nursery.hpp>
+#include <quarry/scheduler.hpp>
+#include <quarry/this_actor.hpp>
+
+#include <fmt/core.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace quarry {
+
+struct nursery::state {
+  wait_queue queue; ///< those in join(); its lock guards the rest
+  std::size_t at_work = 0;
+  std::exception_ptr error; ///< the first
+  bool is_dead = false;     ///< the nursery is gone
+  bool gave_up = false;     ///< wait() has thrown the report of a stall
+
+  /// A child of `self` has come to its end.
+  void finish(actor& self, std::exception_ptr thrown) {
+    wait_place* released = nullptr;
+    {
+      std::lock_guard const guard(queue);
+      if (is_dead && !gave_up) {
+        fmt::print(stderr, "quarry: the nursery of \"{}\" died before it was joined\n",
+                   self.name());
+        std::abort();
+      }
+      if (thrown && !error)
+        error = std::move(thrown);
+      if (--at_work == 0)
+        released = queue.take_all();
+    }
+    wait_queue::wake(released);
+  }
+
+  bool is_over() noexcept {
+    std::lock_guard const guard(queue);
+    return at_work == 0;
+  }
+
+  void rethrow() {
+    std::exception_ptr first;
+    {
+      std::lock_guard const guard(queue);
+      first = std::exchange(error, nullptr);
+    }
+    if (first)
+      std::rethrow_exception(first);
+  }
+};
+
+nursery::nursery() : state_(std::make_shared<state>()) {}
+
+nursery::~nursery() {
+  std::lock_guard const guard(state_->queue);
+  state_->is_dead = true;
+}
+
+task<> nursery::run(std::shared_ptr<state> shared, task<> child) {
+  actor& self = co_await this_actor();
+  std::exception_ptr error;
+  try {
+    co_await std::move(child);
+  } catch (...) {
+    error = std::current_exception();
+  }
+  child = task<>();
+  if (self.is_abandoned) // nobody joins any more
+    co_return;
+  executor& runs_us = self.home->owner();
+  shared->finish(self, std::move(error));
+  runs_us.notify(); // a host thread in wait() may sleep
+}
+
+void nursery::start(strand& s, task<> child, std::string name) {
+  {
+    std::lock_guard const guard(state_->queue);
+    ++state_->at_work;
+  }
+  s.spawn(run(state_, std::move(child)), std::move(name));
+}
+
+void nursery::wait(executor& children_run_on) {
+  if (!children_run_on.run_until([this] { return state_->is_over(); })) {
+    std::string const table = children_run_on.report_now().to_string();
+    std::lock_guard const guard(state_->queue);
+    state_->gave_up = true;
+    throw std::runtime_error(
+        fmt::format("nursery: {} children do not come to an end\n{}", state_->at_work, table));
+  }
+  state_->rethrow();
+}
+
+bool nursery::joining::enlist(actor& self) noexcept {
+  // Look and push under one lock: the last child's end comes before both or after both.
+  std::lock_guard const guard(nursery_.state_->queue);
+  if (nursery_.state_->at_work == 0)
+    return false;
+  self.wait_for("nursery", where_, &nursery_);
+  nursery_.state_->queue.push(place_, self);
+  return true;
+}
+
+void nursery::joining::await_resume() const {
+  nursery_.state_->rethrow();
+}
+
+} // namespace quarry

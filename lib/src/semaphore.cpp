@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/semaphore.hpp>
+
+#include <mutex>
+
+namespace quarry {
+
+bool semaphore::try_acquire() noexcept {
+  std::lock_guard const guard(queue_);
+  if (units_ == 0)
+    return false;
+  --units_;
+  return true;
+}
+
+void semaphore::release(std::size_t units) {
+  wait_place* released = nullptr;
+  {
+    std::lock_guard const guard(queue_);
+    // A unit goes to a waiter without being free in between.
+    units_ += units;
+    released = queue_.take(units_);
+  }
+  wait_queue::wake(released);
+}
+
+bool semaphore::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+  // Look and push under one lock: a release() comes before both or after both.
+  std::lock_guard const guard(queue_);
+  if (units_ != 0) {
+    --units_;
+    return false;
+  }
+  self.wait_for("semaphore", where, this);
+  queue_.push(place, self);
+  return true;
+}
+
+} // namespace quarry

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/sigquit.hpp>
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <semaphore.h>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+namespace quarry {
+namespace {
+
+// Process-wide as the signal is. Never destroyed: a handler may still be on its way.
+std::atomic<bool> is_taken{false};
+sem_t asked;
+
+void ask(int) {
+  int const saved = errno;
+  sem_post(&asked);
+  errno = saved;
+}
+
+} // namespace
+
+struct sigquit_report::state {
+  explicit state(std::initializer_list<executor*> e) : executors(e) {}
+
+  void print_when_asked() {
+    for (;;) {
+      while (sem_wait(&asked) != 0) { // interrupted
+      }
+      // Posts are handled before the stop, which is the last of them.
+      int left = 0;
+      sem_getvalue(&asked, &left);
+      if (is_stopping.load(std::memory_order_acquire) && left == 0)
+        return;
+      for (executor* e : executors)
+        fmt::print(stderr, "{}", e->report_now().to_string());
+      std::fflush(stderr);
+    }
+  }
+
+  std::vector<executor*> executors;
+  std::atomic<bool> is_stopping{false};
+  struct sigaction before = {};
+  std::thread printer;
+};
+
+sigquit_report::sigquit_report(std::initializer_list<executor*> executors)
+    : state_(std::make_unique<state>(executors)) {
+  if (is_taken.exchange(true))
+    throw std::logic_error("sigquit_report: there is one already in this process");
+  try {
+    sem_init(&asked, 0, 0);
+    state_->printer = std::thread([s = state_.get()] { s->print_when_asked(); });
+  } catch (...) {
+    is_taken = false;
+    throw;
+  }
+  struct sigaction action = {};
+  action.sa_handler = &ask;
+  action.sa_flags = SA_RESTART;
+  // Cannot fail for SIGQUIT and a good action.
+  sigaction(SIGQUIT, &action, &state_->before);
+}
+
+sigquit_report::~sigquit_report() {
+  sigaction(SIGQUIT, &state_->before, nullptr);
+  state_->is_stopping.store(true, std::memory_order_release);
+  sem_post(&asked);
+  state_->printer.join();
+  is_taken = false;
+}
+
+} // namespace quarry
