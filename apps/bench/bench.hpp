@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <string_view>
+
+namespace quarry::bench {
+
+/// What all benchmark programs do: names without google-benchmark's own suffixes
+/// (`saxpy/tbb`, not `saxpy/tbb/real_time`), a line that describes the machine, and an exit status.
+///
+/// Called by main after all benchmarks are registered. Takes google-benchmark's options;
+/// --benchmark_out writes JSON with the same names.
+///
+/// Returns the exit status: 0 only if no benchmark reported an error.
+[[nodiscard]] int run(int argc, char** argv);
+
+/// CPU, hardware threads and compiler, in one line.
+[[nodiscard]] std::string machine();
+
+/// Says on standard error, once for each `who`, that its rows are missing and why.
+void report_absent(std::string_view who, std::string_view why);
+
+/// Fails the benchmark if its answer is wrong. Called after the timed loop.
+inline void check(benchmark::State& state, bool answer_is_right, char const* what) {
+  if (!answer_is_right)
+    state.SkipWithError(what);
+}
+
+} // namespace quarry::bench
