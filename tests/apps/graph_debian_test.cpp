@@ -85,6 +85,14 @@ TEST_SUITE("apps.graph_debian") {
           "p->b");
   }
 
+  TEST_CASE("what follows a name, with a blank or without one, does not matter") {
+    for (std::string const relation : {"q:any", "q:any (>= 1)", "q(>= 1)", "q (>= 1)", "q[amd64]",
+                                       "q [amd64]", "q<!nocheck>", "q\t<!nocheck>"}) {
+      CAPTURE(relation);
+      CHECK(edges_of("Package: p\nDepends: " + relation + "\n\nPackage: q\n") == "p->q");
+    }
+  }
+
   TEST_CASE("a real package is taken before one that provides its name") {
     CHECK(edges_of("Package: p\nDepends: a\n\nPackage: b\nProvides: a\n\nPackage: a\n") == "p->a");
   }
