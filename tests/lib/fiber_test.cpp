@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/fiber.hpp>
+
+#include <doctest/doctest.h>
+
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+using quarry::execution_fiber;
+using quarry::fiber_pool;
+
+namespace {
+
+template<class F>
+void start(execution_fiber& fiber, F& job) {
+  fiber.start([](void* f) { (*static_cast<F*>(f))(); }, &job);
+}
+
+} // namespace
+
+TEST_SUITE("lib.fiber") {
+  TEST_CASE("resume and suspend pair like call and return") {
+    execution_fiber fiber;
+    std::string log;
+    auto job = [&] {
+      log += "a";
+      fiber.suspend();
+      log += "b";
+      fiber.suspend();
+      log += "c";
+    };
+    CHECK(fiber.is_idle());
+    start(fiber, job);
+    for (char const* expected : {"a", "a1b", "a1b1c"}) {
+      CHECK_FALSE(fiber.is_idle());
+      fiber.resume();
+      CHECK(log == expected);
+      log += "1";
+    }
+    CHECK(fiber.is_idle());
+    start(fiber, job);
+    fiber.resume();
+    CHECK(log == "a1b1c1a");
+    fiber.resume();
+    fiber.resume();
+  }
+
+  TEST_CASE("suspending the outer fiber from the inner one comes back to the inner one") {
+    execution_fiber outer;
+    execution_fiber inner;
+    std::string log;
+    auto inside = [&] {
+      log += "(";
+      outer.suspend(); // past the job of `outer`, which resumed us
+      log += ")";
+      inner.suspend();
+      log += "]";
+    };
+    auto outside = [&] {
+      start(inner, inside);
+      log += "<";
+      inner.resume();
+      log += ">";
+      outer.suspend();
+      inner.resume();
+    };
+    start(outer, outside);
+    outer.resume();
+    CHECK(log == "<(");
+    outer.resume();
+    CHECK(log == "<()>");
+    outer.resume();
+    CHECK(log == "<()>]");
+    CHECK(outer.is_idle());
+    CHECK(inner.is_idle());
+  }
+
+  TEST_CASE("a fiber may go on on another thread, with its own exceptions") {
+    execution_fiber fiber;
+    bool ok = false;
+    auto job = [&] {
+      try {
+        throw std::runtime_error("mine");
+      } catch (std::runtime_error const&) {
+        fiber.suspend();
+        try {
+          throw;
+        } catch (std::runtime_error const& again) {
+          ok = again.what() == std::string("mine");
+        }
+      }
+    };
+    start(fiber, job);
+    fiber.resume();
+    CHECK(std::current_exception() == nullptr);
+    std::thread([&] {
+      try {
+        throw 1;
+      } catch (int) {
+        fiber.resume();
+        CHECK(std::current_exception() != nullptr);
+      }
+    }).join();
+    CHECK(ok);
+  }
+
+  TEST_CASE("a pool lends the same fibers again") {
+    fiber_pool pool;
+    auto nothing = [] {};
+    for (int i = 0; i < 100; ++i) {
+      execution_fiber& a = pool.take();
+      execution_fiber& b = pool.take();
+      CHECK(&a != &b);
+      start(a, nothing);
+      a.resume();
+      pool.give_back(a);
+      pool.give_back(b);
+    }
+    CHECK(pool.created_count() == 2);
+  }
+
+  TEST_CASE("a deep call chain fits") {
+    execution_fiber fiber;
+    int depth = 0;
+    auto job = [&] {
+      auto const down = [&](auto& self, int left) -> int {
+        char volatile some[100] = {};
+        ++depth;
+        return left == 0 ? some[0] : self(self, left - 1) + some[1];
+      };
+      static_cast<void>(down(down, 500));
+    };
+    start(fiber, job);
+    fiber.resume();
+    CHECK(depth == 501);
+  }
+}

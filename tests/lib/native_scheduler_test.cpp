@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/event.hpp>
+#include <quarry/native_scheduler.hpp>
+#include <quarry/nursery.hpp>
+#include <quarry/sync_wait.hpp>
+#include <quarry/yield.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <ctime>
+#include <memory>
+#include <stdexcept>
+#include <thread>
+
+using namespace quarry;
+using std::chrono::milliseconds;
+
+namespace {
+
+task<> poll(std::atomic<bool>& flag) {
+  co_await poll_until([&flag] { return flag.load(); });
+}
+
+task<> run_for(int yields) {
+  for (int i = 0; i < yields; ++i)
+    co_await yield();
+}
+
+double cpu_seconds() {
+  timespec t{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+} // namespace
+
+TEST_SUITE("lib.native_scheduler") {
+  TEST_CASE("settings that make no sense are refused by name") {
+    CHECK_THROWS_WITH_AS(native_scheduler({.threads = 5000}),
+                         "native_scheduler: 5000 threads asked for, at most 1024",
+                         std::invalid_argument);
+    CHECK_THROWS_AS(native_scheduler({.threads = 1, .stall_timeout = milliseconds(0)}),
+                    std::invalid_argument);
+    CHECK(native_scheduler().thread_count() == std::max(1U, std::thread::hardware_concurrency()));
+  }
+
+  TEST_CASE("failed polls are no progress: run_until gives up after the stall timeout") {
+    native_scheduler s({.threads = 2, .stall_timeout = milliseconds(50)});
+    strand place(s, "place");
+    std::atomic<bool> flag{false};
+    place.spawn(poll(flag), "poller");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    CHECK(s.report_now().rows.size() == 1);
+    flag = true;
+    CHECK(s.run_until([&] { return s.report_now().rows.empty(); }));
+  }
+
+  TEST_CASE("idle threads sleep, with somebody polling as without") {
+    for (bool with_poller : {false, true}) {
+      CAPTURE(with_poller);
+      native_scheduler s({.threads = 2, .stall_timeout = milliseconds(300)});
+      strand place(s, "place");
+      std::atomic<bool> flag{false};
+      if (with_poller)
+        place.spawn(poll(flag), "poller");
+      double const before = cpu_seconds();
+      CHECK_FALSE(s.run_until([] { return false; }));
+      CHECK(cpu_seconds() - before < 0.15); // two that spin would take 0.6
+      flag = true;
+      CHECK(s.run_until([&] { return s.report_now().rows.empty(); }));
+    }
+  }
+
+  TEST_CASE("the idle wait is called while nothing can be done, and not after it was cleared") {
+    native_scheduler s({.threads = 4});
+    strand place(s, "place");
+    for (int i = 0; i < 30; ++i) {
+      auto calls = std::make_unique<std::atomic<int>>(0);
+      auto inside = std::make_unique<std::atomic<int>>(0);
+      std::atomic<bool> two_at_once{false};
+      s.set_idle_wait([c = calls.get(), in = inside.get(), &two_at_once](std::chrono::nanoseconds) {
+        if (++*in != 1)
+          two_at_once = true;
+        ++*c;
+        --*in;
+      });
+      place.spawn(run_for(10), "work");
+      CHECK(s.run_until([&] { return *calls >= 3; }));
+      s.set_idle_wait(nullptr);
+      calls.reset(); // a call from now on would be a use after free
+      inside.reset();
+      CHECK_FALSE(two_at_once);
+      sync_wait(place, run_for(100));
+    }
+  }
+
+  TEST_CASE("notify wakes a thread in run_until to look again") {
+    native_scheduler s({.threads = 1});
+    for (int i = 0; i < 100; ++i) {
+      std::atomic<bool> flag{false};
+      std::thread other([&] {
+        flag = true;
+        s.notify();
+      });
+      CHECK(s.run_until([&] { return flag.load(); }));
+      other.join();
+    }
+  }
+
+  TEST_CASE("schedulers come and go, with workers still on their way") {
+    for (int i = 0; i < 300; ++i) {
+      native_scheduler s({.threads = 4});
+      strand a(s, "a");
+      strand b(s, "b");
+      nursery n;
+      n.start(a, run_for(i), "a");
+      n.start(b, run_for(i / 2), "b");
+      n.wait(s);
+    }
+  }
+
+  TEST_CASE("workers run strands although nobody is in run_until") {
+    native_scheduler s({.threads = 2});
+    strand place(s, "place");
+    std::atomic<bool> flag{false};
+    auto const set = [](std::atomic<bool>& f) -> task<> {
+      f = true;
+      co_return;
+    };
+    for (int i = 0; i < 200; ++i) {
+      flag = false;
+      place.spawn(set(flag), "setter");
+      while (!flag)
+        std::this_thread::yield();
+    }
+    CHECK(flag);
+  }
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduler_contract.hpp"
+
+#include <quarry/event.hpp>
+#include <quarry/nursery.hpp>
+#include <quarry/sync_wait.hpp>
+#include <quarry/yield.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace quarry;
+using namespace quarry_test;
+
+namespace {
+
+task<> count_up(std::atomic<int>& counter) {
+  co_await yield();
+  ++counter;
+}
+
+task<> fail(char const* what, int after) {
+  for (int i = 0; i < after; ++i)
+    co_await yield();
+  throw std::runtime_error(what);
+}
+
+task<int> tree(strand& a, strand& b, int depth, std::atomic<int>& leaves) {
+  if (depth == 0) {
+    ++leaves;
+    co_return 0;
+  }
+  nursery n;
+  auto const child = [](strand& x, strand& y, int d, std::atomic<int>& l) -> task<> {
+    static_cast<void>(co_await tree(x, y, d, l));
+  };
+  n.start(a, child(b, a, depth - 1, leaves), "left");
+  n.start(b, child(a, b, depth - 1, leaves), "right");
+  co_await n.join();
+  co_return leaves;
+}
+
+task<> wait_on(event& e) {
+  co_await e.wait();
+}
+
+task<> join_twice(strand& place, std::atomic<int>& counter, int& caught) {
+  nursery n;
+  n.start(place, fail("first", 0), "fails");
+  n.start(place, count_up(counter), "counts");
+  try {
+    co_await n.join();
+  } catch (std::runtime_error const&) {
+    ++caught;
+  }
+  n.start(place, count_up(counter), "counts again");
+  co_await n.join();
+}
+
+} // namespace
+
+TEST_SUITE("lib.nursery") {
+  TEST_CASE("join and wait end when all children of all strands have ended") {
+    with_every_scheduler([](executor& s) {
+      strand a(s, "a");
+      strand b(s, "b");
+      std::atomic<int> counter{0};
+      nursery n;
+      for (int i = 0; i < 100; ++i)
+        n.start(i % 2 == 0 ? a : b, count_up(counter), "child");
+      n.wait(s);
+      CHECK(counter == 100);
+    });
+  }
+
+  TEST_CASE("nurseries nest") {
+    with_every_scheduler([](executor& s) {
+      strand a(s, "a");
+      strand b(s, "b");
+      std::atomic<int> leaves{0};
+      CHECK(sync_wait(a, tree(a, b, 6, leaves)) == 64);
+    });
+  }
+
+  TEST_CASE("the first exception is rethrown once, after all children have ended") {
+    with_every_scheduler([](executor& s) {
+      strand place(s, "place");
+      std::atomic<int> counter{0};
+      int caught = 0;
+      sync_wait(place, join_twice(place, counter, caught));
+      CHECK(caught == 1);
+      CHECK(counter == 2);
+    });
+    native_scheduler s({.threads = 1});
+    strand place(s, "place");
+    nursery n;
+    n.start(place, fail("late", 5), "late");
+    n.start(place, fail("early", 1), "early");
+    CHECK_THROWS_WITH_AS(n.wait(s), "early", std::runtime_error);
+    CHECK_NOTHROW(n.wait(s));
+  }
+
+  TEST_CASE("a wait in vain throws the report, and the child may still end later") {
+    with_every_scheduler(
+        [](executor& s) {
+          strand place(s, "place");
+          event e;
+          {
+            nursery n;
+            n.start(place, wait_on(e), "the one that waits");
+            std::string text;
+            try {
+              n.wait(s);
+            } catch (std::runtime_error const& error) {
+              text = error.what();
+            }
+            CAPTURE(text);
+            CHECK(text.find("the one that waits") != std::string::npos);
+            CHECK(text.find("event at nursery_test.cpp:") != std::string::npos);
+          }
+          e.set();
+          CHECK_FALSE(s.run_until([] { return false; }));
+          CHECK(s.report_now().rows.empty());
+        },
+        std::chrono::milliseconds(20));
+  }
+
+  TEST_CASE("a child that outlives its nursery aborts the process") {
+    pid_t const child = fork();
+    if (child == 0) {
+      std::signal(SIGABRT, SIG_DFL); // not doctest's
+      close(STDERR_FILENO);
+      sequential_scheduler s;
+      strand place(s, "place");
+      std::atomic<int> counter{0};
+      {
+        nursery n;
+        n.start(place, count_up(counter), "orphan");
+      }
+      static_cast<void>(s.run_until([] { return false; }));
+      _exit(0);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    CHECK(WIFSIGNALED(status));
+    CHECK(WTERMSIG(status) == SIGABRT);
+  }
+}
