@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace {
 template<class Format>
 class plain_names : public Format {
 public:
+  using Format::Format;
   void ReportRuns(std::vector<benchmark::BenchmarkReporter::Run> const& runs) override {
     auto plain = runs;
     for (auto& run : plain) {
@@ -75,7 +77,10 @@ int run(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(argc, argv))
     return 2;
   benchmark::AddCustomContext("machine", machine());
-  plain_names<benchmark::ConsoleReporter> console;
+  using console_reporter = benchmark::ConsoleReporter;
+  plain_names<console_reporter> console{::isatty(STDOUT_FILENO) != 0
+                                            ? console_reporter::OO_ColorTabular
+                                            : console_reporter::OO_Tabular};
   plain_names<benchmark::JSONReporter> json;
   auto const count = file ? benchmark::RunSpecifiedBenchmarks(&console, &json)
                           : benchmark::RunSpecifiedBenchmarks(&console);

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+// Messages from one thread to another, by size: `queue/who/<bytes>`; an item is a message.
+#include "bench.hpp"
+#include "queues.hpp"
+
+#include <boost/lockfree/queue.hpp>
+#include <tbb/concurrent_queue.h>
+
+#include <cstddef>
+#include <utility>
+
+namespace quarry::bench {
+namespace {
+
+// In messages: enough that neither side waits for the other's scheduling, and in the second-level
+// cache for the sizes below 1 kB.
+constexpr std::size_t capacity = 1024;
+
+template<std::size_t Bytes>
+class boost_queue {
+public:
+  bool try_push(message<Bytes> const& m) { return queue_.bounded_push(m); }
+  bool try_pop(message<Bytes>& m) { return queue_.pop(m); }
+
+private:
+  boost::lockfree::queue<message<Bytes>> queue_{capacity};
+};
+
+template<std::size_t Bytes>
+class tbb_queue {
+public:
+  tbb_queue() { queue_.set_capacity(capacity); }
+  bool try_push(message<Bytes> const& m) { return queue_.try_push(m); }
+  bool try_pop(message<Bytes>& m) { return queue_.try_pop(m); }
+
+private:
+  tbb::concurrent_bounded_queue<message<Bytes>> queue_;
+};
+
+template<std::size_t Bytes>
+void add_size() {
+  add_queue<boost_queue<Bytes>, Bytes>("boost");
+  add_queue<tbb_queue<Bytes>, Bytes>("tbb");
+}
+
+template<std::size_t... Bytes>
+void add_sizes(std::index_sequence<Bytes...>) {
+  (add_size<Bytes>(), ...);
+}
+
+} // namespace
+} // namespace quarry::bench
+
+int main(int argc, char** argv) {
+  quarry::bench::add_sizes(std::index_sequence<8, 16, 32, 64, 128, 256, 512, 1024>{});
+  return quarry::bench::run(argc, argv);
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bench.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <emmintrin.h>
+#include <string>
+#include <thread>
+
+namespace quarry::bench {
+
+/// What travels through a queue: its words are all written by the producer and summed by the
+/// consumer. Shape Bytes a multiple of 8
+template<std::size_t Bytes>
+struct message {
+  static constexpr std::size_t word_count = Bytes / sizeof(std::uint64_t);
+  std::array<std::uint64_t, word_count> words;
+
+  /// Message `number`: its word w is number + w.
+  void fill(std::uint64_t number) noexcept {
+    for (std::size_t w = 0; w < word_count; ++w)
+      words[w] = number + w;
+  }
+  [[nodiscard]] std::uint64_t sum() const noexcept {
+    std::uint64_t total = 0;
+    for (std::uint64_t const word : words)
+      total += word;
+    return total;
+  }
+  /// The sum of all words of messages 0 ... count - 1, modulo 2^64.
+  [[nodiscard]] static constexpr std::uint64_t sum_of(std::uint64_t count) noexcept {
+    std::uint64_t const numbers =
+        count % 2 == 0 ? count / 2 * (count - 1) : (count - 1) / 2 * count;
+    return word_count * numbers + count * (word_count * (word_count - 1) / 2);
+  }
+};
+
+/// Waits for the other side: a core each, so it spins, but gives the core away on a busy machine.
+class spin {
+public:
+  void once() {
+    if (++count_ % 4096 == 0)
+      std::this_thread::yield();
+    else
+      _mm_pause();
+  }
+
+private:
+  std::uint32_t count_ = 0;
+};
+
+/// A consumer's thread, which takes messages one at a time from `queue` and sums them.
+///
+/// Queue has bool try_pop(message<Bytes>&). The thread runs from the constructor to the destructor.
+template<class Queue, std::size_t Bytes>
+class consumer {
+public:
+  explicit consumer(Queue& queue) : queue_{queue}, thread_{[this] { run(); }} {}
+  ~consumer() {
+    stopping_.store(true, std::memory_order_relaxed);
+    thread_.join();
+  }
+  consumer(consumer const&) = delete;
+  consumer& operator=(consumer const&) = delete;
+
+  /// Returns when `count` messages have been received since the constructor.
+  void wait_for(std::uint64_t count) {
+    // Acquire: pairs with the release in run(), so that sum() is theirs.
+    for (spin wait; received_.load(std::memory_order_acquire) != count;)
+      wait.once();
+  }
+  /// Of what wait_for() waited for.
+  [[nodiscard]] std::uint64_t sum() const noexcept { return sum_; }
+
+private:
+  void run() {
+    std::uint64_t received = 0;
+    message<Bytes> one{};
+    for (spin wait; !stopping_.load(std::memory_order_relaxed);) {
+      if (queue_.try_pop(one)) {
+        sum_ += one.sum();
+        ++received;
+      } else {
+        // Told only when the queue is empty: a message itself costs the producer nothing here.
+        received_.store(received, std::memory_order_release);
+        wait.once();
+      }
+    }
+  }
+
+  Queue& queue_;
+  std::uint64_t sum_ = 0; // the consumer's, up to what received_ says
+  alignas(64) std::atomic<std::uint64_t> received_{0};
+  alignas(64) std::atomic<bool> stopping_{false};
+  std::thread thread_;
+};
+
+/// Times one producer, this thread, and one consumer on a Queue of message<Bytes>.
+///
+/// Queue has bool try_push(message<Bytes> const&) and bool try_pop(message<Bytes>&).
+template<class Queue, std::size_t Bytes>
+void stream_messages(benchmark::State& state) {
+  constexpr std::uint64_t batch = 1 << 16;
+  Queue queue;
+  consumer<Queue, Bytes> taker{queue};
+  std::uint64_t sent = 0;
+  message<Bytes> one{};
+  for (auto _ : state) {
+    for (std::uint64_t const end = sent + batch; sent != end; ++sent) {
+      one.fill(sent);
+      for (spin wait; !queue.try_push(one);)
+        wait.once();
+    }
+    taker.wait_for(sent);
+  }
+  check(state, taker.sum() == message<Bytes>::sum_of(sent), "the sum of the messages is wrong");
+  state.SetItemsProcessed(static_cast<std::int64_t>(sent));
+}
+
+/// Registers `queue/who/<bytes>` for one size.
+template<class Queue, std::size_t Bytes>
+void add_queue(std::string const& who) {
+  benchmark::RegisterBenchmark(("queue/" + who + "/" + std::to_string(Bytes)).c_str(),
+                               stream_messages<Queue, Bytes>)
+      ->UseRealTime()
+      ->Unit(benchmark::kMillisecond);
+}
+
+} // namespace quarry::bench
