@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/lane_predicate.hpp>
+#include <quarry/emu/native_vector.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+namespace quarry::emu {
+
+/// What may stand for a whole lanes<T>: any number, but no fraction for integers.
+template<class S, class T>
+concept uniform_for = std::is_arithmetic_v<S> && (std::floating_point<T> || std::integral<S>);
+
+/// `Size` values of type T, one for each lane of a wavefront: a pure value with elementwise
+/// operators, kept in native registers. A number in an expression stands for every lane.
+///
+/// Integers wrap around, signed ones too. Shift counts are taken modulo the width. Integer division
+/// never traps: for inactive lanes, which often hold 0, x / 0 is x and x % 0 is 0. Comparisons give
+/// a lane_predicate.
+///
+/// Nothing here takes the address of a value at run time except operator[], set() and generate():
+/// a lane number that is not a constant forces the value into memory, so keep them out of hot code.
+///
+/// Shape    Size 32 or 64 in kernels; smaller powers of two only as halves of those
+template<lane_value T, int Size>
+class lanes {
+  using layout = lane_layout<T, Size>;
+
+public:
+  using value_type = T;
+  using part_type = typename layout::part;
+  using vector = typename part_type::type;
+  using predicate = lane_predicate<T, Size>;
+  static constexpr int size = Size;
+  static constexpr int part_count = layout::part_count;
+  static constexpr int lanes_per_part = layout::lanes_per_part;
+
+  /// Uninitialised, but `lanes{}` is all zeros.
+  lanes() = default;
+  template<uniform_for<T> S>
+  [[gnu::always_inline]] lanes(S x) noexcept // NOLINT(*-explicit-*)
+      : lanes(from_parts([v = part_type::broadcast(static_cast<T>(x))](auto)
+                             __attribute__((always_inline)) { return v; })) {}
+
+  /// base, base + step, base + 2 · step, …
+  [[nodiscard, gnu::always_inline]] static lanes iota(T base = T{}, T step = T{1}) noexcept {
+    return lanes(base) +
+           lanes(step) * from_parts([](auto k) __attribute__((always_inline)) {
+             return part_type::add(part_type::iota(),
+                                   part_type::broadcast(static_cast<T>(k * lanes_per_part)));
+           });
+  }
+  /// f(0), f(1), …, in this order.
+  template<class F>
+  [[nodiscard]] static lanes generate(F&& f) {
+    lanes r;
+    for (int i = 0; i < Size; ++i)
+      r.set(i, f(i));
+    return r;
+  }
+
+  [[nodiscard]] T operator[](int lane) const noexcept {
+    return parts_[lane / lanes_per_part][lane % lanes_per_part];
+  }
+  void set(int lane, T x) noexcept { parts_[lane / lanes_per_part][lane % lanes_per_part] = x; }
+  /// The same values, but `x` in one lane.
+  [[nodiscard, gnu::always_inline]] lanes with(int lane, T x) const noexcept {
+    lanes const other(x);
+    predicate const here(lane_mask::only(lane));
+    return from_parts([&](auto k) __attribute__((always_inline)) {
+      return part_type::select(here.part(k), other.part(k), part(k));
+    });
+  }
+
+  /// For operations on registers: part k, and lanes made of f(k) for each part, k a constant.
+  [[nodiscard, gnu::always_inline]] vector part(int k) const noexcept { return parts_[k]; }
+  template<class F>
+  [[nodiscard, gnu::always_inline]] static lanes from_parts(F const& f) noexcept {
+    return from_parts(f, std::make_integer_sequence<int, part_count>{});
+  }
+  /// Applies f to each part of the operands.
+  template<class F, class... L>
+  [[nodiscard, gnu::always_inline]] static lanes map(F const& f, L const&... v) noexcept {
+    return from_parts([&](auto k) __attribute__((always_inline)) { return f(v.part(k)...); });
+  }
+
+  // clang-format off
+  [[nodiscard, gnu::always_inline]] friend lanes operator+(lanes const& a, lanes const& b) noexcept { return map(part_type::add, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator-(lanes const& a, lanes const& b) noexcept { return map(part_type::subtract, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator*(lanes const& a, lanes const& b) noexcept { return map(part_type::multiply, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator/(lanes const& a, lanes const& b) noexcept { return map(part_type::divide, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator%(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::remainder, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator&(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_and, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator|(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_or, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator^(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_xor, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator<<(lanes const& a, lanes const& n) noexcept requires std::integral<T> { return map(part_type::shift_left, a, n); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator>>(lanes const& a, lanes const& n) noexcept requires std::integral<T> { return map(part_type::shift_right, a, n); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator<<(lanes const& a, int n) noexcept requires std::integral<T> {
+    return map([n](vector x) __attribute__((always_inline)) { return part_type::shift_left_by(x, n); }, a);
+  }
+  [[nodiscard, gnu::always_inline]] friend lanes operator>>(lanes const& a, int n) noexcept requires std::integral<T> {
+    return map([n](vector x) __attribute__((always_inline)) { return part_type::shift_right_by(x, n); }, a);
+  }
+  [[nodiscard, gnu::always_inline]] lanes operator-() const noexcept { return map(part_type::negate, *this); }
+  [[nodiscard, gnu::always_inline]] lanes operator~() const noexcept requires std::integral<T> { return map([](vector x) __attribute__((always_inline)) { return ~x; }, *this); }
+
+  [[gnu::always_inline]] lanes& operator+=(lanes const& o) noexcept { return *this = *this + o; }
+  [[gnu::always_inline]] lanes& operator-=(lanes const& o) noexcept { return *this = *this - o; }
+  [[gnu::always_inline]] lanes& operator*=(lanes const& o) noexcept { return *this = *this * o; }
+  [[gnu::always_inline]] lanes& operator/=(lanes const& o) noexcept { return *this = *this / o; }
+  [[gnu::always_inline]] lanes& operator%=(lanes const& o) noexcept { return *this = *this % o; }
+  [[gnu::always_inline]] lanes& operator&=(lanes const& o) noexcept { return *this = *this & o; }
+  [[gnu::always_inline]] lanes& operator|=(lanes const& o) noexcept { return *this = *this | o; }
+  [[gnu::always_inline]] lanes& operator^=(lanes const& o) noexcept { return *this = *this ^ o; }
+  [[gnu::always_inline]] lanes& operator<<=(int n) noexcept { return *this = *this << n; }
+  [[gnu::always_inline]] lanes& operator>>=(int n) noexcept { return *this = *this >> n; }
+
+  [[nodiscard, gnu::always_inline]] friend predicate operator==(lanes const& a, lanes const& b) noexcept { return compare<comparison::equal>(a, b); }
+  [[nodiscard, gnu::always_inline]] friend predicate operator!=(lanes const& a, lanes const& b) noexcept { return compare<comparison::not_equal>(a, b); }
+  [[nodiscard, gnu::always_inline]] friend predicate operator<(lanes const& a, lanes const& b) noexcept { return compare<comparison::less>(a, b); }
+  [[nodiscard, gnu::always_inline]] friend predicate operator<=(lanes const& a, lanes const& b) noexcept { return compare<comparison::less_equal>(a, b); }
+  [[nodiscard, gnu::always_inline]] friend predicate operator>(lanes const& a, lanes const& b) noexcept { return compare<comparison::greater>(a, b); }
+  [[nodiscard, gnu::always_inline]] friend predicate operator>=(lanes const& a, lanes const& b) noexcept { return compare<comparison::greater_equal>(a, b); }
+
+  /// The smaller, lane by lane; `a` unless b < a (so a NaN in `b` is ignored).
+  [[nodiscard, gnu::always_inline]] friend lanes min(lanes const& a, lanes const& b) noexcept { return map(part_type::minimum, a, b); }
+  /// The larger, lane by lane; `a` unless a < b.
+  [[nodiscard, gnu::always_inline]] friend lanes max(lanes const& a, lanes const& b) noexcept { return map(part_type::maximum, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes abs(lanes const& a) noexcept { return map(part_type::absolute, a); }
+  /// a · b + c rounded once, on every machine (a call per lane where the hardware has no FMA).
+  [[nodiscard, gnu::always_inline]] friend lanes fma(lanes const& a, lanes const& b, lanes const& c) noexcept { return map(part_type::fused_multiply_add, a, b, c); }
+  [[nodiscard, gnu::always_inline]] friend lanes sqrt(lanes const& a) noexcept requires std::floating_point<T> { return map(part_type::square_root, a); }
+  // clang-format on
+
+private:
+  template<class F, int... K>
+  [[gnu::always_inline]] static lanes from_parts(F const& f,
+                                                 std::integer_sequence<int, K...>) noexcept {
+    lanes r;
+    ((r.parts_[K] = f(std::integral_constant<int, K>{})), ...);
+    return r;
+  }
+  template<comparison C>
+  [[gnu::always_inline]] static predicate compare(lanes const& a, lanes const& b) noexcept {
+    return predicate::from_parts([&](auto k) __attribute__((always_inline)) {
+      return part_type::template compare<C>(a.part(k), b.part(k));
+    });
+  }
+
+  vector parts_[part_count];
+};
+
+/// Lane by lane, `a` where the predicate holds, `b` elsewhere. One of them may be a number.
+template<lane_value T, int Size>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+select(lane_predicate<T, Size> const& p, lanes<T, Size> const& a,
+       std::type_identity_t<lanes<T, Size>> const& b) noexcept {
+  return lanes<T, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
+    return lanes<T, Size>::part_type::select(p.part(k), a.part(k), b.part(k));
+  });
+}
+template<lane_value T, lane_value U, int Size>
+  requires(!std::same_as<T, U>)
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+select(lane_predicate<U, Size> const& p, lanes<T, Size> const& a,
+       std::type_identity_t<lanes<T, Size>> const& b) noexcept {
+  return select(lane_predicate<T, Size>(p), a, b);
+}
+template<lane_value T, int Size>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+select(lane_mask m, lanes<T, Size> const& a,
+       std::type_identity_t<lanes<T, Size>> const& b) noexcept {
+  return select(lane_predicate<T, Size>(m), a, b);
+}
+template<class P, class S, lane_value T, int Size>
+  requires uniform_for<S, T> && std::convertible_to<P, lane_mask>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size> select(P const& p, S a,
+                                                               lanes<T, Size> const& b) noexcept {
+  return select(p, lanes<T, Size>(a), b);
+}
+
+/// The values as another type, as static_cast does it for each lane.
+template<lane_value U, lane_value T, int Size>
+[[nodiscard]] inline lanes<U, Size> convert(lanes<T, Size> const& v) noexcept;
+
+/// The same bits as another type of the same width.
+template<lane_value U, lane_value T, int Size>
+  requires(sizeof(U) == sizeof(T))
+[[nodiscard, gnu::always_inline]] inline lanes<U, Size>
+reinterpret(lanes<T, Size> const& v) noexcept {
+  return lanes<U, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
+    return (typename lanes<U, Size>::vector)v.part(k);
+  });
+}
+
+} // namespace quarry::emu
+
+#include <quarry/emu/lane_conversion.hpp>
