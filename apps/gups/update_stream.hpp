@@ -6,13 +6,14 @@
 
 namespace quarry::gups {
 
-/// Scatters `x` over all 64-bit values, one to one.
+/// Scatters `x` over all 64-bit values, one to one. `Word` is std::uint64_t, or lanes of it.
 ///
 /// Source Steele, Lea, Flood: Fast splittable pseudorandom number generators (splitmix64's
 /// finaliser)
-[[nodiscard]] constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+template<class Word>
+[[nodiscard]] constexpr Word mix64(Word x) noexcept {
+  x = (x ^ (x >> 30)) * std::uint64_t{0xbf58476d1ce4e5b9};
+  x = (x ^ (x >> 27)) * std::uint64_t{0x94d049bb133111eb};
   return x ^ (x >> 31);
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The SIMT vocabulary
+#include <quarry/emu/affine.hpp>
+#include <quarry/emu/affine_comparison.hpp>
+#include <quarry/emu/grid.hpp>
+#include <quarry/emu/lane_algorithms.hpp>
+#include <quarry/emu/lane_conversion.hpp>
+#include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/lane_memory.hpp>
+#include <quarry/emu/lane_predicate.hpp>
+#include <quarry/emu/lanes.hpp>
+#include <quarry/emu/reductions.hpp>
+
+// What a kernel sees
+#include <quarry/emu/collectives.hpp>
+#include <quarry/emu/fine_grain_barrier.hpp>
+#include <quarry/emu/kernel.hpp>
+#include <quarry/emu/lane_call.hpp>
+#include <quarry/emu/lane_slot.hpp>
+#include <quarry/emu/wavefront.hpp>
+#include <quarry/emu/where.hpp>
+#include <quarry/emu/work_group.hpp>
+#include <quarry/emu/work_item.hpp>
+
+// Scoped memory
+#include <quarry/emu/allocations.hpp>
+#include <quarry/emu/buffer.hpp>
+#include <quarry/emu/core.hpp>
+#include <quarry/emu/global.hpp>
+#include <quarry/emu/memory.hpp>
+#include <quarry/emu/operations.hpp>
+#include <quarry/emu/scope.hpp>
+
+// The machine
+#include <quarry/emu/agent.hpp>
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/launch_state.hpp>
+
+// Queues
+#include <quarry/emu/mpmc_queue.hpp>
+#include <quarry/emu/queue_orders.hpp>
+#include <quarry/emu/slot_turns.hpp>
+#include <quarry/emu/spsc_queue.hpp>
+#include <quarry/emu/work_group_queue.hpp>

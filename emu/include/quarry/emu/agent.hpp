@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/buffer.hpp>
+#include <quarry/emu/kernel.hpp>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <source_location>
+#include <string>
+#include <tuple>
+#include <utility>
+
+namespace quarry::emu {
+
+/// A launch that is running. Waits for it at the latest when it is destroyed.
+class [[nodiscard]] completion {
+public:
+  completion(agent_core& agent, std::unique_ptr<launch_state> launch) noexcept
+      : agent_(&agent), launch_(std::move(launch)) {}
+  completion(completion&&) noexcept = default;
+  completion& operator=(completion&&) = delete;
+  ~completion() {
+    if (launch_ != nullptr)
+      static_cast<void>(wait());
+  }
+
+  /// Runs compute units on this thread until the launch has ended. Once.
+  outcome wait() {
+    outcome result = agent_->wait(*launch_);
+    launch_.reset();
+    return result;
+  }
+  [[nodiscard]] bool is_done() const noexcept { return launch_->is_done(); }
+
+private:
+  agent_core* agent_;
+  std::unique_ptr<launch_state> launch_;
+};
+
+/// An emulated GPU. `Targets` says which memory models and wavefront sizes its kernels are
+/// instantiated for: what the program can be asked to run under.
+///
+/// A kernel is any callable; its first parameter says which kind it is (kernel.hpp). Arguments are
+/// copied; std::ref makes a reference. A type's name is the kernel's name in reports.
+///
+/// Errors   std::invalid_argument before anything runs – an impossible grid, LDS beyond the unit, a
+///          group over 1024 work-items, a cooperative launch that cannot be resident; what the
+///          kernel does wrong is in the outcome
+template<class Targets = all_targets>
+class basic_agent {
+public:
+  struct options {
+    /// Check bounds and alignment of every access; always done by deterministic schedulers.
+    bool checks_bounds = false;
+  };
+
+  explicit basic_agent(executor& scheduler, machine const& m = {})
+      : basic_agent(scheduler, m, {}) {}
+  basic_agent(executor& scheduler, machine const& m, options o)
+      : core_(scheduler, m, o.checks_bounds) {}
+
+  /// Memory that kernels may touch, zeroed, until the buffer is destroyed.
+  ///
+  /// Shape    count elements, 64-byte aligned; `name` appears in reports
+  template<class T>
+  [[nodiscard]] buffer<T> allocate(std::size_t count, std::string name = "buffer") {
+    return buffer<T>(core_.known(), count, std::move(name));
+  }
+  /// Lets kernels touch `count` elements that somebody else owns, while the result lives.
+  template<class T>
+  [[nodiscard]] registration expose(T* first, std::size_t count, std::string name) {
+    return registration(core_.known(), first, count * sizeof(T), std::move(name));
+  }
+
+  /// Starts a kernel and comes back.
+  template<class Kernel, class... Args>
+  completion launch(launch_site config, Kernel kernel, Args... args) {
+    auto bound =
+        std::make_shared<bound_kernel<Kernel, Args...>>(std::move(kernel), std::move(args)...);
+    auto l = prepared<Kernel, Args...>(config);
+    l->bound = bound.get();
+    l->keeps_alive = std::move(bound);
+    core_.start(*l, native_scheduler::wake_workers::yes);
+    return completion(core_, std::move(l));
+  }
+
+  /// Runs a kernel to its end; the calling thread takes part.
+  template<class Kernel, class... Args>
+  outcome run(launch_site config, Kernel kernel, Args... args) {
+    bound_kernel<Kernel, Args...> const bound(std::move(kernel), std::move(args)...);
+    auto const l = prepared<Kernel, Args...>(config);
+    l->bound = &bound;
+    // Waking a worker costs 40 us: a single group is left to this thread.
+    core_.start(*l, l->group_count == 1 ? native_scheduler::wake_workers::no
+                                        : native_scheduler::wake_workers::yes);
+    return core_.wait(*l);
+  }
+
+  [[nodiscard]] agent_core& core() noexcept { return core_; }
+
+private:
+  template<class Kernel, class... Args>
+  std::unique_ptr<launch_state> prepared(launch_site const& site) {
+    auto l = std::make_unique<launch_state>();
+    l->config = site.config;
+    l->where = site.where;
+    l->kernel = kernel_name<Kernel>();
+    core_.prepare(*l);
+    l->start = Targets::template pick<Kernel, Args...>(core_);
+    return l;
+  }
+
+  agent_core core_;
+};
+
+/// An agent whose kernels run under every scheduler and with both wavefront sizes.
+using agent = basic_agent<>;
+
+} // namespace quarry::emu

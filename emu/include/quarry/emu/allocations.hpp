@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <shared_mutex>
+#include <source_location>
+#include <string>
+
+namespace quarry::emu {
+
+/// The bounds of everything that kernels may touch: device allocations and registered host memory.
+/// Asked by the checking memory models at each access. Thread-safe.
+class allocations {
+public:
+  allocations() = default;
+  allocations(allocations const&) = delete;
+  allocations& operator=(allocations const&) = delete;
+
+  void add(void const* begin, std::size_t bytes, std::string name);
+  void remove(void const* begin) noexcept;
+
+  /// True if [at, at + bytes) lies inside one allocation.
+  [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
+
+  /// "12 bytes after the end of 'ranks' (4096 bytes)": for reports.
+  [[nodiscard]] std::string describe(void const* at) const;
+
+private:
+  struct extent {
+    std::uintptr_t end;
+    std::string name;
+  };
+  mutable std::shared_mutex mutex_;
+  std::map<std::uintptr_t, extent> by_begin_;
+};
+
+/// Throws kernel_stop out_of_bounds unless [at, at + bytes) lies inside one allocation.
+void check_bounds(allocations const& known, void const* at, std::size_t bytes,
+                  std::source_location where);
+/// Throws kernel_stop misaligned_atomic unless `at` is a multiple of `bytes`.
+void check_alignment(void const* at, std::size_t bytes, std::source_location where);
+
+} // namespace quarry::emu

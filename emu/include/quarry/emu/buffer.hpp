@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/allocations.hpp>
+#include <quarry/emu/global.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+namespace quarry::emu {
+
+/// While it lives, kernels may touch a range of host memory.
+class registration {
+public:
+  registration(allocations& known, void const* begin, std::size_t bytes, std::string name)
+      : known_(&known), begin_(begin) {
+    known.add(begin, bytes, std::move(name));
+  }
+  registration(registration&& other) noexcept
+      : known_(std::exchange(other.known_, nullptr)), begin_(other.begin_) {}
+  registration& operator=(registration&&) = delete;
+  ~registration() {
+    if (known_ != nullptr)
+      known_->remove(begin_);
+  }
+
+private:
+  allocations* known_;
+  void const* begin_;
+};
+
+/// Device memory with one owner, zeroed. The host reads and writes it between launches.
+template<class T>
+class buffer {
+  static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable elements");
+  static constexpr std::size_t line = std::max<std::size_t>(64, alignof(T));
+
+public:
+  /// Errors   std::bad_alloc
+  buffer(allocations& known, std::size_t count, std::string name)
+      : elements_(make(count)), count_(count),
+        registration_(known, elements_.get(), count * sizeof(T), std::move(name)) {}
+
+  [[nodiscard]] emu::global<T> global() noexcept { return emu::global<T>(elements_.get()); }
+  [[nodiscard]] emu::global<T const> global() const noexcept {
+    return emu::global<T const>(elements_.get());
+  }
+  [[nodiscard]] std::span<T> host() noexcept { return {elements_.get(), count_}; }
+  [[nodiscard]] std::span<T const> host() const noexcept { return {elements_.get(), count_}; }
+  [[nodiscard]] std::size_t size() const noexcept { return count_; }
+
+private:
+  struct free_aligned {
+    void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{line}); }
+  };
+  static T* make(std::size_t count) {
+    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T))
+      throw std::bad_array_new_length{};
+    auto* const p = static_cast<T*>(
+        ::operator new(std::max<std::size_t>(count, 1) * sizeof(T), std::align_val_t{line}));
+    std::uninitialized_value_construct_n(p, count);
+    return p;
+  }
+
+  std::unique_ptr<T, free_aligned> elements_;
+  std::size_t count_;
+  registration registration_;
+};
+
+} // namespace quarry::emu

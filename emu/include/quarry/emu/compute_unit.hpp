@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/grid.hpp>
+#include <quarry/emu/lane_slot.hpp>
+#include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/work_group.hpp>
+#include <quarry/fiber.hpp>
+#include <quarry/strand.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <memory>
+#include <vector>
+
+namespace quarry::emu {
+
+class agent_core;
+
+/// One compute unit: a strand that runs the wavefronts of its resident work-groups.
+///
+/// A group is resident as a whole or not at all: it needs a slot for each wavefront, and its LDS.
+/// One group runs until none of its wavefronts is ready; then those that poll are asked; then
+/// another group is placed, until the slots are full (thesis §2.2; design §2 and §3).
+class compute_unit final : public strand {
+public:
+  compute_unit(agent_core& agent, executor& executor, machine const& m, std::uint32_t number);
+  ~compute_unit() override;
+
+  turn drain() override;
+  void describe(report& into) const override;
+
+  /// Deterministic schedulers: places as many groups as fit, and makes their wavefronts ready.
+  void place_groups();
+  /// Deterministic schedulers: a wavefront has ended.
+  void wave_done(wave_slot& w) noexcept;
+  /// Deterministic schedulers: looks for groups whose wavefronts wait for each other for ever. True
+  /// if something can go on afterwards.
+  bool settle_groups();
+
+  /// Ends the resident groups of a failed launch, and counts them as finished.
+  void evict(launch_state& l);
+
+  /// Fibers for plain item functions that may block.
+  [[nodiscard]] fiber_pool& fibers() noexcept { return fibers_; }
+  /// Room for the lanes of an item kernel's wavefront, reused.
+  [[nodiscard]] std::unique_ptr<lane_slot[]> take_lanes();
+  void give_lanes(std::unique_ptr<lane_slot[]> lanes);
+
+private:
+  friend class agent_core;
+  enum class placed : std::uint8_t { yes, no_room, nothing_left };
+  placed place_one();
+  placed place_from(launch_state& l);
+  void enter(work_group& g, launch_state& l, std::uint64_t linear_id);
+  void enter_waves(work_group& g);
+  void run_ready(work_group& g);
+  void after_slice(work_group& g, wave_slot& w);
+  void end_wave(work_group& g, wave_slot& w);
+  bool ask_the_polling();
+  void take_woken();
+  bool run_resident();
+  void leave(std::size_t position);
+  void give_claims_back();
+  [[nodiscard]] std::uint32_t waves_per_group(launch_state const& l) const noexcept;
+  [[nodiscard]] bool has_room(launch_state const& l) const noexcept;
+
+  struct claimed {
+    launch_state* launch = nullptr;
+    group_range range;
+  };
+
+  agent_core& agent_;
+  machine const& machine_;
+  std::uint32_t free_slots_;
+  std::uint32_t free_lds_;
+  claimed claimed_;
+  fiber_pool fibers_;
+  std::vector<std::unique_ptr<lane_slot[]>> idle_lanes_;
+  std::vector<work_group*> resident_;             ///< in the order of their placement
+  std::vector<std::unique_ptr<work_group>> pool_; ///< all groups ever made here
+  std::vector<work_group*> idle_;                 ///< those that are not resident
+};
+
+} // namespace quarry::emu

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace quarry::emu {
+
+/// What a faulty kernel did: a value in the launch's outcome, never thrown at the host.
+struct fault {
+  enum class kind : std::uint8_t {
+    barrier_divergence, ///< some wavefronts of a group wait where others never arrive
+    out_of_bounds,      ///< a global access outside every allocation, or across the end of one
+    lds_out_of_bounds,  ///< more LDS asked for than the launch reserved
+    misaligned_atomic,  ///< an atomic access that is not naturally aligned
+    deadlock,           ///< nobody can go on, and all groups are resident or done
+    not_resident,       ///< nobody can go on while groups wait for a place on a compute unit
+    stall,              ///< `native`: no progress for the stall timeout
+    wrong_shape,        ///< a kernel asked for a view that its launch does not have
+    exception,          ///< the kernel threw
+  };
+  kind what;
+  std::string kernel;
+  std::string report; ///< several lines: who, where, who is absent, the launch
+};
+
+[[nodiscard]] std::string_view to_string(fault::kind k) noexcept;
+
+/// Thrown by outcome::or_throw().
+class kernel_fault : public std::runtime_error {
+public:
+  explicit kernel_fault(fault f) : std::runtime_error(f.report), fault_(std::move(f)) {}
+  [[nodiscard]] fault const& what_happened() const noexcept { return fault_; }
+
+private:
+  fault fault_;
+};
+
+/// How a launch ended.
+class [[nodiscard]] outcome {
+public:
+  outcome() = default;
+  explicit outcome(std::optional<fault> f) : fault_(std::move(f)) {}
+  /// True if the kernel ran to its end without a fault.
+  explicit operator bool() const noexcept { return !fault_; }
+  [[nodiscard]] std::optional<fault> const& get_fault() const noexcept { return fault_; }
+  /// Errors   kernel_fault – the launch had one
+  void or_throw() const {
+    if (fault_)
+      throw kernel_fault(*fault_);
+  }
+
+private:
+  std::optional<fault> fault_;
+};
+
+/// How a kernel's operation stops its own wavefront: thrown inside the kernel, caught by the
+/// compute unit, delivered as the launch's fault. Never seen by the host; a kernel must not catch
+/// it.
+struct kernel_stop {
+  fault::kind what;
+  std::string message;
+  std::source_location where;
+};
+
+} // namespace quarry::emu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+namespace quarry::emu {
+
+/// A size or a position in one to three dimensions; x is the fastest.
+struct extent {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+
+  constexpr extent() = default;
+  template<std::integral I>
+  constexpr extent(I x_) noexcept : x(static_cast<std::uint32_t>(x_)) {} // NOLINT(*-explicit-*)
+  constexpr extent(std::uint32_t x_, std::uint32_t y_, std::uint32_t z_ = 1) noexcept
+      : x(x_), y(y_), z(z_) {}
+
+  [[nodiscard]] constexpr std::uint64_t volume() const noexcept { return std::uint64_t{x} * y * z; }
+  friend constexpr bool operator==(extent, extent) = default;
+};
+
+/// What a launch runs over.
+///
+/// Say either how many work-groups there are, all of them whole, or how many work-items in all;
+/// then the last group of each dimension is smaller where the items do not fill it (HSA PRM 2.2).
+///
+/// Shape    1 to 1024 work-items a group; fewer than 2^32 groups; LDS at most the compute unit's
+/// Errors   refused by launch() with std::invalid_argument naming the argument and the limit
+struct launch_config {
+  extent work_groups{0};
+  extent work_items{0};
+  extent work_items_per_group{256};
+  std::uint32_t lds_bytes = 0;
+  /// All groups must be resident at once (they wait for each other): refused if they cannot be.
+  bool cooperative = false;
+};
+
+/// The sizes of one emulated GPU (thesis Table 4-2: a compute unit runs 40 wavefronts on 4 SIMDs).
+struct machine {
+  std::uint32_t compute_units = 8;
+  std::uint32_t wavefront_slots = 40;  ///< per compute unit
+  std::uint32_t lds_bytes = 64 * 1024; ///< per compute unit
+  std::uint32_t wavefront_size = 64;   ///< 32 or 64
+};
+
+inline constexpr std::uint32_t most_work_items_per_group = 1024;
+
+} // namespace quarry::emu

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/grid.hpp>
+#include <quarry/emu/lane_slot.hpp>
+#include <quarry/emu/wavefront.hpp>
+#include <quarry/emu/work_item.hpp>
+#include <quarry/task.hpp>
+
+#include <concepts>
+#include <functional>
+#include <memory>
+#include <new>
+#include <optional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+namespace quarry::emu {
+
+// The kinds of kernel, told by the first parameter (design §3).
+
+/// `task<> kernel(any_wavefront auto& wf, …)`: one coroutine per wavefront; the fast path.
+template<class K, class M, int Size, class... Args>
+concept wave_kernel = requires(K const& k, basic_wavefront<M, Size>& wf, Args const&... args) {
+  { k(wf, args...) } -> std::same_as<task<>>;
+};
+/// `task<> kernel(any_work_item auto& wi, …)`: one coroutine per work-item.
+template<class K, class M, class... Args>
+concept item_kernel = requires(K const& k, basic_work_item<M>& wi, Args const&... args) {
+  { k(wi, args...) } -> std::same_as<task<>>;
+};
+/// `void kernel(work_item& wi, …)`, or `any_plain_work_item auto&`: an ordinary function.
+template<class K, class M, class... Args>
+concept plain_item_kernel =
+    requires(K const& k, basic_plain_work_item<M>& wi, Args const&... args) {
+      { k(wi, args...) } -> std::same_as<void>;
+    };
+
+template<class K, class M, int Size, class... Args>
+concept kernel_for = wave_kernel<K, M, Size, Args...> || item_kernel<K, M, Args...> ||
+                     plain_item_kernel<K, M, Args...>;
+
+/// A launch's configuration and the place it is written at.
+struct launch_site {
+  launch_config config;
+  std::source_location where;
+  launch_site(launch_config c, // NOLINT(*-explicit-*): launch({.work_groups = 4}, …)
+              std::source_location w = std::source_location::current())
+      : config(c), where(w) {}
+};
+
+/// A kernel and its arguments, while the launch runs.
+template<class Kernel, class... Args>
+struct bound_kernel {
+  explicit bound_kernel(Kernel k, Args... a) : kernel(std::move(k)), args(std::move(a)...) {}
+  Kernel kernel;
+  std::tuple<Args...> args;
+
+  /// Calls `kernel(first, args...)`; a std::ref argument arrives as a reference.
+  template<class First>
+  decltype(auto) operator()(First& first) const {
+    return std::apply(
+        [&](auto const&... a) -> decltype(auto) { return kernel(first, unwrap(a)...); }, args);
+  }
+
+private:
+  template<class T>
+  static T const& unwrap(T const& v) noexcept {
+    return v;
+  }
+  template<class T>
+  static T& unwrap(std::reference_wrapper<T> const& v) noexcept {
+    return v.get();
+  }
+};
+
+/// The name of a kernel's type, without namespaces, for reports.
+template<class Kernel>
+[[nodiscard]] std::string kernel_name();
+
+/// Runs one wavefront of a kernel: what launch_state::start points to.
+template<class M, int Size, class Kernel, class... Args>
+task<> start_wave(void const* bound, wave_slot& slot);
+
+/// Which memory models and wavefront sizes kernels are instantiated for.
+template<class Memories, int... Sizes>
+struct targets;
+template<class... M>
+struct memories {};
+
+template<class... M, int... Sizes>
+struct targets<memories<M...>, Sizes...> {
+  using start_function = task<> (*)(void const*, wave_slot&);
+
+  /// The instantiation that fits the agent. Errors   std::invalid_argument – there is none
+  template<class Kernel, class... Args>
+  static start_function pick(agent_core const& core) {
+    std::string_view const wanted = wanted_memory(core);
+    start_function found = nullptr;
+    (consider<Kernel, M, Args...>(core, wanted, found), ...);
+    if (found == nullptr)
+      throw std::invalid_argument("launch of " + kernel_name<Kernel>() + ": not instantiated for " +
+                                  std::string(wanted) + " memory and wavefronts of " +
+                                  std::to_string(core.shape().wavefront_size));
+    return found;
+  }
+
+private:
+  static std::string_view wanted_memory(agent_core const& core) {
+    if (core.scheduler().decides())
+      return interleaving_memory::name;
+    return core.checks_bounds() ? checked_memory::name : native_memory::name;
+  }
+
+  template<class Kernel, class Memory, class... Args>
+  static void consider(agent_core const& core, std::string_view wanted, start_function& found) {
+    if (wanted == Memory::name)
+      (consider_size<Kernel, Memory, Sizes, Args...>(core, found), ...);
+  }
+
+  template<class Kernel, class Memory, int Size, class... Args>
+  static void consider_size(agent_core const& core, start_function& found) {
+    if (core.shape().wavefront_size != Size)
+      return;
+    if constexpr (kernel_for<Kernel, Memory, Size, std::unwrap_reference_t<Args>...>)
+      found = &start_wave<Memory, Size, Kernel, Args...>;
+    else if constexpr (kernel_for<Kernel, dynamic_memory, Size, std::unwrap_reference_t<Args>...>)
+      found = &start_wave<dynamic_memory, Size, Kernel, Args...>; // wavefront& or work_item&
+    else
+      static_assert(
+          kernel_for<Kernel, dynamic_memory, 64, std::unwrap_reference_t<Args>...>,
+          "a kernel's first parameter is any_wavefront auto&, any_work_item auto& or "
+          "work_item&, the others match the launch's arguments; it returns task<> or void");
+  }
+};
+
+/// Everything this version can run kernels under.
+using all_targets = targets<memories<native_memory, checked_memory, interleaving_memory>, 32, 64>;
+/// Only `native`, 64 lanes, unchecked: compiles fastest.
+using native_targets = targets<memories<native_memory>, 64>;
+
+// Implementation
+
+template<class Kernel>
+std::string kernel_name() {
+  std::string_view text = __PRETTY_FUNCTION__;
+  auto const begin = text.find("Kernel = ") + 9;
+  text = text.substr(begin, text.find_first_of(";]", begin) - begin);
+  if (auto const call = text.find("(*)"); call != text.npos)
+    return "function";
+  if (text.find("lambda") != text.npos)
+    return "lambda";
+  auto const name = text.substr(0, text.find('<'));
+  auto const colon = name.rfind(':');
+  return std::string(colon == name.npos ? text : text.substr(colon + 1));
+}
+
+/// The kernel of an item launch, seen from the wavefront.
+template<class M, int Size, class Kernel, class... Args>
+task<> start_items(bound_kernel<Kernel, Args...> const& call, wave_slot& slot) {
+  item_lanes lanes(slot);
+  if constexpr (item_kernel<Kernel, M, std::unwrap_reference_t<Args>...>) {
+    auto const items = std::make_unique<std::optional<basic_work_item<M>>[]>(Size);
+    lanes.live().for_each([&](int i) {
+      items[static_cast<std::size_t>(i)].emplace(lanes[i]);
+      lanes[i].root = call(*items[static_cast<std::size_t>(i)]);
+      lanes[i].root.start_on(lanes[i]);
+    });
+    task<> all = drive_items(lanes);
+    co_await std::move(all);
+  } else {
+    lanes.start_plain(
+        [](void const* c, item_lanes& l, int i) {
+          basic_plain_work_item<M> wi(l[i]);
+          (*static_cast<bound_kernel<Kernel, Args...> const*>(c))(wi);
+        },
+        &call);
+    task<> all = drive_items(lanes);
+    co_await std::move(all);
+  }
+}
+
+template<class M, int Size, class Kernel, class... Args>
+task<> start_wave(void const* bound, wave_slot& slot) {
+  using wavefront_type = basic_wavefront<M, Size>;
+  static_assert(sizeof(wavefront_type) <= wave_slot::storage_bytes);
+  auto const& call = *static_cast<bound_kernel<Kernel, Args...> const*>(bound);
+  auto& wf = *new (slot.storage.data()) wavefront_type(slot);
+  if constexpr (wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...>)
+    return call(wf);
+  else
+    return start_items<M, Size>(call, slot);
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/grid.hpp>
+#include <quarry/scheduler.hpp>
+#include <quarry/task.hpp>
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace quarry::emu {
+
+class wave_slot;
+class allocations;
+
+/// A contiguous range of work-groups [first, last).
+struct group_range {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+  [[nodiscard]] bool is_empty() const noexcept { return first == last; }
+};
+
+/// One launch while it runs: what to run, what is left to place, and how it ended.
+///
+/// Compute units claim ranges of groups, large ones first, and give back what they cannot place.
+/// Shared by compute units, which run in parallel.
+struct launch_state {
+  launch_config config;
+  extent groups; ///< the grid in groups
+  std::uint64_t group_count = 0;
+  std::uint32_t wavefront_size = 64;
+  /// Calls the kernel for one wavefront; the kernel and its arguments are behind `bound`.
+  task<> (*start)(void const* bound, wave_slot& wave) = nullptr;
+  void const* bound = nullptr;
+  std::shared_ptr<void const> keeps_alive; ///< owns `bound` in asynchronous launches
+  std::string kernel;
+  std::source_location where; ///< of the launch
+  executor* scheduler = nullptr;
+  allocations const* bounds = nullptr; ///< null: global accesses are not checked
+
+  /// Takes up to 1/(2 * sharers) of what is left, at least one group. Empty when nothing is left.
+  [[nodiscard]] group_range claim(std::uint32_t sharers);
+  void give_back(group_range unplaced);
+  /// Groups that no compute unit has claimed.
+  [[nodiscard]] std::uint64_t unclaimed_count();
+
+  /// `count` groups have ended. The last one completes the launch.
+  void finish(std::uint64_t count);
+  /// Keeps the first fault; the groups that were not placed yet will not be.
+  void fail(fault f);
+  [[nodiscard]] bool has_failed() const noexcept { return failed.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_done() const noexcept { return done.load(std::memory_order_acquire); }
+
+  [[nodiscard]] extent group_id(std::uint64_t linear) const noexcept;
+  /// Work-items of one group: the full size, or what is left of the grid at an edge.
+  [[nodiscard]] extent group_size(extent id) const noexcept;
+  /// "launch of saxpy, 1024 x 256 work-items, at main.cpp:12"
+  [[nodiscard]] std::string describe() const;
+
+  std::atomic<std::uint64_t> unfinished{0};
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> failed{false};
+  std::atomic<bool> done{false};
+  std::mutex mutex; ///< guards what follows
+  std::vector<group_range> returned;
+  std::optional<fault> first_fault;
+};
+
+} // namespace quarry::emu

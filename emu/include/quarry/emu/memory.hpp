@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/actor.hpp>
+#include <quarry/emu/allocations.hpp>
+#include <quarry/emu/scope.hpp>
+#include <quarry/scheduler.hpp>
+
+#include <atomic>
+#include <concepts>
+#include <cstring>
+#include <source_location>
+#include <type_traits>
+
+namespace quarry::emu {
+
+/// What an actor needs to reach memory, known when the actor starts.
+struct memory_context {
+  actor* self = nullptr;
+  executor* scheduler = nullptr;
+  allocations const* bounds = nullptr; ///< null: accesses are not checked
+};
+
+/// One actor's way to memory. A type parameter of wavefronts, work-items and queues, so that
+/// `native` contains no trace of the others; a test per access would spill the vector registers
+/// (design §2).
+///
+/// before() is called ahead of every access that may be refused or scheduled: `element_bytes` for
+/// an atomic access, whose address must be a multiple of it, 0 for a plain one. check() only
+/// refuses: for the second and later elements of one access. A null address with no bytes is a
+/// fence. `is_direct` says that memory is the host's own, coherent.
+template<class M>
+concept memory_model = std::copyable<M> && requires(M const m, memory_context c, void const* at,
+                                                    std::size_t bytes, std::source_location w) {
+  M(c);
+  m.before(at, bytes, bytes, w);
+  m.check(at, bytes, w);
+  { M::is_direct } -> std::convertible_to<bool>;
+  { M::checks } -> std::convertible_to<bool>;
+  { M::name } -> std::convertible_to<char const*>;
+};
+
+/// `native`: an access is an access.
+class native_memory {
+public:
+  static constexpr bool is_direct = true;
+  static constexpr bool checks = false;
+  static constexpr char const* name = "native";
+  explicit native_memory(memory_context const&) noexcept {}
+  void before(void const*, std::size_t, std::size_t, std::source_location) const noexcept {}
+  void check(void const*, std::size_t, std::source_location) const noexcept {}
+};
+
+/// `native` with bounds and alignment checked, on request.
+class checked_memory {
+public:
+  static constexpr bool is_direct = true;
+  static constexpr bool checks = true;
+  static constexpr char const* name = "checked";
+  explicit checked_memory(memory_context const& c) noexcept : bounds_(c.bounds) {}
+  void before(void const* at, std::size_t bytes, std::size_t element_bytes,
+              std::source_location where) const {
+    check_bounds(*bounds_, at, bytes, where);
+    if (element_bytes != 0)
+      check_alignment(at, element_bytes, where);
+  }
+  void check(void const* at, std::size_t bytes, std::source_location where) const {
+    check_bounds(*bounds_, at, bytes, where);
+  }
+
+private:
+  allocations const* bounds_;
+};
+
+/// Coherent memory under a deterministic scheduler: every access is checked, and a decision point.
+class interleaving_memory {
+public:
+  static constexpr bool is_direct = true;
+  static constexpr bool checks = true;
+  static constexpr char const* name = "interleaving";
+  explicit interleaving_memory(memory_context const& c) noexcept : context_(c) {}
+  void before(void const* at, std::size_t bytes, std::size_t element_bytes,
+              std::source_location where) const {
+    if (context_.bounds != nullptr)
+      check_bounds(*context_.bounds, at, bytes, where);
+    if (element_bytes != 0)
+      check_alignment(at, element_bytes, where);
+    context_.scheduler->decision_point(*context_.self);
+  }
+  void check(void const* at, std::size_t bytes, std::source_location where) const {
+    if (context_.bounds != nullptr)
+      check_bounds(*context_.bounds, at, bytes, where);
+  }
+
+private:
+  memory_context context_;
+};
+
+/// Decides at run time: for code that is not a template (`wavefront`, `work_item`, `host`), where a
+/// test per access does not matter.
+class dynamic_memory {
+public:
+  static constexpr bool is_direct = true;
+  static constexpr bool checks = true;
+  static constexpr char const* name = "dynamic";
+  explicit dynamic_memory(memory_context const& c) noexcept : context_(c) {}
+  void before(void const* at, std::size_t bytes, std::size_t element_bytes,
+              std::source_location where) const {
+    if (context_.bounds != nullptr) {
+      check_bounds(*context_.bounds, at, bytes, where);
+      if (element_bytes != 0)
+        check_alignment(at, element_bytes, where);
+    }
+    if (context_.scheduler != nullptr && context_.scheduler->decides())
+      context_.scheduler->decision_point(*context_.self);
+  }
+  void check(void const* at, std::size_t bytes, std::source_location where) const {
+    if (context_.bounds != nullptr)
+      check_bounds(*context_.bounds, at, bytes, where);
+  }
+
+private:
+  memory_context context_;
+};
+
+static_assert(memory_model<native_memory>);
+static_assert(memory_model<checked_memory>);
+static_assert(memory_model<interleaving_memory>);
+static_assert(memory_model<dynamic_memory>);
+
+/// What global memory may hold in one access: scalars and small aggregates.
+template<class T>
+concept storable = std::is_trivially_copyable_v<T>;
+
+/// What an atomic access may hold: naturally aligned, 1 to 8 bytes.
+template<class T>
+concept atomically_storable = storable<T> && sizeof(T) <= 8 && (sizeof(T) & (sizeof(T) - 1)) == 0;
+
+} // namespace quarry::emu

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/global.hpp>
+#include <quarry/emu/memory.hpp>
+#include <quarry/emu/queue_orders.hpp>
+#include <quarry/emu/scope.hpp>
+#include <quarry/task.hpp>
+
+#include <atomic>
+#include <coroutine>
+#include <source_location>
+#include <utility>
+
+namespace quarry::emu {
+
+/// How a scope looks to an atomic access: within one compute unit no atomic instruction is needed.
+[[nodiscard]] constexpr bool needs_atomic(scope s) noexcept {
+  return !stays_in_compute_unit(s);
+}
+
+/// Waits until a value in memory satisfies a predicate. Made by wait_until().
+template<class T, class Predicate>
+class [[nodiscard]] memory_wait {
+public:
+  memory_wait(global<T const> at, Predicate is_met, order o, std::source_location where)
+      : at_(at), is_met_(std::move(is_met)), order_(o), where_(where) {}
+  // Awaited at once, where it was made: the actor keeps its address while it polls.
+  memory_wait(memory_wait const&) = delete;
+
+  bool await_ready() { return ask(this); }
+  template<task_promise P>
+  void await_suspend(std::coroutine_handle<P> h) {
+    poll_on(*h.promise().self);
+  }
+  /// For who waits without a coroutine.
+  void poll_on(actor& self) noexcept { self.poll_for("wait_until", where_, at_.get(), &ask, this); }
+  /// The value that satisfied the predicate.
+  T await_resume() const { return value_; }
+
+private:
+  static bool ask(void* w) {
+    auto* const self = static_cast<memory_wait*>(w);
+    // Always atomic: a poll may run on the strand's own thread while another strand writes.
+    std::atomic_ref<T> const cell(*const_cast<T*>(self->at_.get()));
+    self->value_ = cell.load(load_order(self->order_));
+    return self->is_met_(self->value_);
+  }
+
+  global<T const> at_;
+  Predicate is_met_;
+  T value_{};
+  order order_;
+  std::source_location where_;
+};
+
+/// The memory operations of one actor on single elements, the same for every actor: wavefront,
+/// work-item, command-processor core, host thread, network interface.
+///
+/// Accesses without an order are plain. An atomic access names its order and its scope; a load has
+/// no release side and a store no acquire side. Each access may be a decision point, and may fault,
+/// in the memory models that check.
+///
+/// Shape    plain: any trivially copyable T; atomic: naturally aligned, 1, 2, 4 or 8 bytes
+/// Source   HSA PRM 3.3 (orders and scopes); ComP-Net §2
+template<class Self, memory_model M>
+class memory_operations {
+public:
+  template<storable T>
+  T load(global<T> at, std::source_location where = std::source_location::current()) const {
+    memory().before(at.get(), sizeof(T), 0, where);
+    return *at.get();
+  }
+
+  template<storable T>
+  void store(global<T> at, std::type_identity_t<T> value,
+             std::source_location where = std::source_location::current()) const {
+    memory().before(at.get(), sizeof(T), 0, where);
+    *at.get() = value;
+  }
+
+  template<storable T>
+    requires atomically_storable<std::remove_const_t<T>>
+  std::remove_const_t<T> load(global<T> at, order o, scope s,
+                              std::source_location where = std::source_location::current()) const {
+    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (!needs_atomic(s))
+      return *at.get();
+    return cell(at).load(load_order(o));
+  }
+
+  template<atomically_storable T>
+  void store(global<T> at, std::type_identity_t<T> value, order o, scope s,
+             std::source_location where = std::source_location::current()) const {
+    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (!needs_atomic(s))
+      *at.get() = value;
+    else
+      cell(at).store(value, store_order(o));
+  }
+
+  template<atomically_storable T>
+  T exchange(global<T> at, std::type_identity_t<T> value, order o, scope s,
+             std::source_location where = std::source_location::current()) const {
+    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    return needs_atomic(s) ? cell(at).exchange(value, std_order(o))
+                           : std::exchange(*at.get(), value);
+  }
+
+  /// Stores `desired` if the value equals `expected`; otherwise `expected` becomes the value.
+  template<atomically_storable T>
+  bool compare_exchange(global<T> at, std::type_identity_t<T>& expected,
+                        std::type_identity_t<T> desired, order o, scope s,
+                        std::source_location where = std::source_location::current()) const {
+    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (needs_atomic(s))
+      return cell(at).compare_exchange_strong(expected, desired, std_order(o), load_order(o));
+    if (*at.get() != expected) {
+      expected = *at.get();
+      return false;
+    }
+    *at.get() = desired;
+    return true;
+  }
+
+  template<std::integral T>
+  T fetch_add(global<T> at, std::type_identity_t<T> n, order o, scope s,
+              std::source_location where = std::source_location::current()) const {
+    return update(
+        at, o, s, where, [n](T v) { return static_cast<T>(v + n); },
+        [n](auto c, auto m) { return c.fetch_add(n, m); });
+  }
+  template<std::integral T>
+  T fetch_sub(global<T> at, std::type_identity_t<T> n, order o, scope s,
+              std::source_location where = std::source_location::current()) const {
+    return update(
+        at, o, s, where, [n](T v) { return static_cast<T>(v - n); },
+        [n](auto c, auto m) { return c.fetch_sub(n, m); });
+  }
+  template<std::integral T>
+  T fetch_and(global<T> at, std::type_identity_t<T> n, order o, scope s,
+              std::source_location where = std::source_location::current()) const {
+    return update(
+        at, o, s, where, [n](T v) { return static_cast<T>(v & n); },
+        [n](auto c, auto m) { return c.fetch_and(n, m); });
+  }
+  template<std::integral T>
+  T fetch_or(global<T> at, std::type_identity_t<T> n, order o, scope s,
+             std::source_location where = std::source_location::current()) const {
+    return update(
+        at, o, s, where, [n](T v) { return static_cast<T>(v | n); },
+        [n](auto c, auto m) { return c.fetch_or(n, m); });
+  }
+  template<std::integral T>
+  T fetch_xor(global<T> at, std::type_identity_t<T> n, order o, scope s,
+              std::source_location where = std::source_location::current()) const {
+    return update(
+        at, o, s, where, [n](T v) { return static_cast<T>(v ^ n); },
+        [n](auto c, auto m) { return c.fetch_xor(n, m); });
+  }
+
+  // The same by an entry of a queue's table.
+
+  template<storable T>
+  auto load(global<T> at, access a,
+            std::source_location where = std::source_location::current()) const {
+    return load(at, a.how, a.far, where);
+  }
+  template<storable T>
+  void store(global<T> at, std::type_identity_t<T> value, access a,
+             std::source_location where = std::source_location::current()) const {
+    store(at, value, a.how, a.far, where);
+  }
+  template<std::integral T>
+  T fetch_add(global<T> at, std::type_identity_t<T> n, access a,
+              std::source_location where = std::source_location::current()) const {
+    return fetch_add(at, n, a.how, a.far, where);
+  }
+  template<storable T, class Predicate>
+  auto wait_until(global<T> at, Predicate is_met, access a,
+                  std::source_location where = std::source_location::current()) const {
+    return wait_until(at, std::move(is_met), a.how, a.far, where);
+  }
+
+  /// Orders this actor's accesses before and after it, for the actors of the scope.
+  void fence(order o, scope s, std::source_location where = std::source_location::current()) const {
+    memory().before(nullptr, 0, 0, where);
+    if (needs_atomic(s))
+      hardware_fence(o);
+  }
+
+  /// Awaits that `is_met(value)`; gives the value. The only way to spin that every scheduler knows.
+  ///
+  /// Suspends while the predicate is false; resumed by a poll that finds it true
+  template<storable T, class Predicate>
+    requires atomically_storable<std::remove_const_t<T>>
+  auto wait_until(global<T> at, Predicate is_met, order o, scope s,
+                  std::source_location where = std::source_location::current()) const {
+    static_cast<void>(s); // coherent memory: every scope sees every write
+    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    return memory_wait<std::remove_const_t<T>, Predicate>(at, std::move(is_met), o, where);
+  }
+
+private:
+  M const& memory() const noexcept { return static_cast<Self const&>(*this).memory_port(); }
+
+  template<class T>
+  static std::atomic_ref<std::remove_const_t<T>> cell(global<T> at) noexcept {
+    return std::atomic_ref(*const_cast<std::remove_const_t<T>*>(at.get()));
+  }
+
+  static void hardware_fence(order o) noexcept {
+#if defined(__SANITIZE_THREAD__)
+    // g++'s TSan knows no fences: an exchange on a variable of its own orders at least as much.
+    static std::atomic<int> everything{0};
+    everything.exchange(0, std_order(o));
+#else
+    std::atomic_thread_fence(std_order(o));
+#endif
+  }
+
+  template<class T, class Plain, class Atomic>
+  T update(global<T> at, order o, scope s, std::source_location where, Plain plain,
+           Atomic atomic) const {
+    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (needs_atomic(s))
+      return atomic(cell(at), std_order(o));
+    T const old = *at.get();
+    *at.get() = plain(old);
+    return old;
+  }
+};
+
+} // namespace quarry::emu

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/lanes.hpp>
+
+namespace quarry::emu {
+
+/// A block whose exec mask is narrower; restores the mask at its end. Made by wavefront::where().
+class [[nodiscard]] mask_scope {
+public:
+  mask_scope(lane_mask& exec, lane_mask condition) noexcept : exec_(exec), before_(exec) {
+    exec_ = before_ & condition;
+  }
+  mask_scope(mask_scope const&) = delete;
+  mask_scope& operator=(mask_scope const&) = delete;
+  ~mask_scope() { exec_ = before_; }
+  /// True if any lane is active: a block with none is skipped.
+  explicit operator bool() const noexcept { return exec_.any(); }
+
+private:
+  lane_mask& exec_;
+  lane_mask before_;
+};
+
+/// A loop that remembers which lanes have left; restores the mask at its end. Made by
+/// wavefront::loop().
+class [[nodiscard]] mask_loop {
+public:
+  explicit mask_loop(lane_mask& exec) noexcept : exec_(exec), before_(exec) {}
+  mask_loop(mask_loop const&) = delete;
+  mask_loop& operator=(mask_loop const&) = delete;
+  ~mask_loop() { exec_ = before_; }
+
+  /// Keeps the lanes for which the condition holds; true while there are any.
+  bool keep(lane_mask condition) noexcept {
+    exec_ = exec_ & condition;
+    return exec_.any();
+  }
+  template<class T, int Size>
+  bool keep(lane_predicate<T, Size> const& condition) noexcept {
+    return keep(condition.bits());
+  }
+  /// Lets the lanes go for which the condition holds (a `break`).
+  template<class T, int Size>
+  void leave(lane_predicate<T, Size> const& condition) noexcept {
+    exec_ = exec_.without(condition.bits());
+  }
+
+private:
+  lane_mask& exec_;
+  lane_mask before_;
+};
+
+/// A register: assigning to it changes the active lanes only. Made by wavefront::variable().
+template<class T, int Size>
+class masked_variable {
+public:
+  masked_variable(lane_mask const& exec, lanes<T, Size> initial) noexcept
+      : exec_(exec), value_(initial) {}
+
+  masked_variable& operator=(lanes<T, Size> const& v) noexcept {
+    value_ = select(exec_, v, value_);
+    return *this;
+  }
+  masked_variable& operator+=(lanes<T, Size> const& v) noexcept { return *this = value_ + v; }
+  operator lanes<T, Size> const&() const noexcept { return value_; } // NOLINT(*-explicit-*)
+  [[nodiscard]] lanes<T, Size> const& get() const noexcept { return value_; }
+
+private:
+  lane_mask const& exec_;
+  lanes<T, Size> value_;
+};
+
+} // namespace quarry::emu

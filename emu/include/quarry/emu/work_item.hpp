@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/lane_call.hpp>
+#include <quarry/emu/lane_slot.hpp>
+#include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/operations.hpp>
+#include <quarry/emu/work_group.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+
+namespace quarry::emu {
+
+/// Who a work-item is, and its memory: what item coroutines and plain item functions have in
+/// common.
+template<class Self, memory_model M>
+class work_item_identity : public memory_operations<Self, M> {
+public:
+  using memory_type = M;
+
+  explicit work_item_identity(lane_slot& slot) noexcept
+      : slot_(slot), port_(slot.lanes->wave().context()) {}
+  work_item_identity(work_item_identity const&) = delete;
+  work_item_identity& operator=(work_item_identity const&) = delete;
+
+  /// The work-item's number in its group, x fastest.
+  [[nodiscard]] std::uint32_t local_linear_id() const noexcept {
+    return wave().index * group().launch->wavefront_size + static_cast<std::uint32_t>(slot_.lane);
+  }
+  [[nodiscard]] extent local_id() const noexcept {
+    std::uint32_t const i = local_linear_id();
+    extent const n = group().size;
+    return {i % n.x, i / n.x % n.y, i / (n.x * n.y)};
+  }
+  [[nodiscard]] extent group_id() const noexcept { return group().id; }
+  [[nodiscard]] extent group_size() const noexcept { return group().size; }
+  [[nodiscard]] extent group_count() const noexcept { return group().launch->groups; }
+  /// The work-item's position in the grid; x alone in a one-dimensional grid.
+  [[nodiscard]] extent global_position() const noexcept {
+    extent const per = group().launch->config.work_items_per_group;
+    extent const at = local_id();
+    return {group().id.x * per.x + at.x, group().id.y * per.y + at.y, group().id.z * per.z + at.z};
+  }
+  [[nodiscard]] std::uint32_t global_id() const noexcept { return global_position().x; }
+
+  /// A view of the group's LDS, the same for all its work-items; name the views in the same order.
+  template<class T, int Rows, int Columns = 1>
+  [[nodiscard]] lds_view<T, Rows, Columns>
+  lds(std::source_location where = std::source_location::current()) {
+    wave().lds_used = lds_used_; // each work-item counts for itself
+    auto* const at = take_lds(wave(), std::uint64_t{Rows} * Columns * sizeof(T), where);
+    lds_used_ = wave().lds_used;
+    return lds_view<T, Rows, Columns>(reinterpret_cast<T*>(at));
+  }
+
+  // For Quarry's own parts
+  [[nodiscard]] M const& memory_port() const noexcept { return port_; }
+  [[nodiscard]] lane_slot& slot() noexcept { return slot_; }
+
+protected:
+  [[nodiscard]] wave_slot& wave() const noexcept { return slot_.lanes->wave(); }
+  [[nodiscard]] work_group& group() const noexcept { return *wave().group; }
+
+  lane_slot& slot_;
+
+private:
+  std::uint32_t lds_used_ = 0;
+  [[no_unique_address]] M port_;
+};
+
+/// What an item kernel sees: one work-item, a coroutine. It co_awaits where lanes meet or wait;
+/// what cannot wait is a plain call. Collectives act over the work-items that are at the same line.
+///
+/// Source   thesis §2.1; §5.3.2 for collectives in diverged control flow
+template<memory_model M>
+class basic_work_item : public work_item_identity<basic_work_item<M>, M> {
+public:
+  using work_item_identity<basic_work_item, M>::work_item_identity;
+
+  /// Every work-item of the group arrives before any goes on; one that has ended is a fault.
+  [[nodiscard]] auto barrier(std::source_location where = std::source_location::current()) {
+    return lane_await<barrier_call<M>>(this->slot_, {}, where);
+  }
+  /// The reduction over the group's work-items that are at this line (reconverging, thesis §5.3.3).
+  template<class T, class Op>
+  [[nodiscard]] auto group_reduce(T value, Op,
+                                  std::source_location where = std::source_location::current()) {
+    return lane_await<group_reduce_call<M, T, Op>>(this->slot_, value, where);
+  }
+  /// The sum of the values of the group's lower work-items that are at this line.
+  template<class T>
+  [[nodiscard]] auto
+  group_prefix_sum(T value, std::source_location where = std::source_location::current()) {
+    return lane_await<group_prefix_sum_call<M, T>>(this->slot_, value, where);
+  }
+  /// The same over the wavefront's work-items that are at this line.
+  template<class T, class Op>
+  [[nodiscard]] auto
+  wavefront_reduce(T value, Op, std::source_location where = std::source_location::current()) {
+    return lane_await<wavefront_reduce_call<M, T, Op>>(this->slot_, value, where);
+  }
+  [[nodiscard]] auto ballot(bool condition,
+                            std::source_location where = std::source_location::current()) {
+    return lane_await<ballot_call<M>>(this->slot_, condition, where);
+  }
+};
+
+/// What a plain item function sees: one work-item that may block anywhere. Its fiber costs
+/// something only when it does.
+template<memory_model M>
+class basic_plain_work_item : public work_item_identity<basic_plain_work_item<M>, M> {
+  using identity = work_item_identity<basic_plain_work_item, M>;
+
+public:
+  using identity::identity;
+  using identity::load;
+
+  /// An atomic load. One that keeps returning the same value gives way until the value changes, so
+  /// that a plain loop may spin on it.
+  template<storable T>
+    requires atomically_storable<std::remove_const_t<T>>
+  std::remove_const_t<T> load(global<T> at, order o, scope s,
+                              std::source_location where = std::source_location::current()) {
+    auto const value = identity::load(at, o, s, where);
+    if (spins(at.get(), bits_of(value)))
+      wait_until(at, [value](auto v) { return bits_of(v) != bits_of(value); }, o, s, where);
+    return value;
+  }
+
+  void barrier(std::source_location where = std::source_location::current()) {
+    lane_block<barrier_call<M>>(this->slot_, {}, where);
+  }
+  template<class T, class Op>
+  T group_reduce(T value, Op, std::source_location where = std::source_location::current()) {
+    return lane_block<group_reduce_call<M, T, Op>>(this->slot_, value, where);
+  }
+  template<class T>
+  T group_prefix_sum(T value, std::source_location where = std::source_location::current()) {
+    return lane_block<group_prefix_sum_call<M, T>>(this->slot_, value, where);
+  }
+
+  /// Blocks until `is_met(value)`; gives the value.
+  template<storable T, class Predicate>
+  auto wait_until(global<T> at, Predicate is_met, order o, scope s,
+                  std::source_location where = std::source_location::current()) {
+    auto wait = identity::wait_until(at, std::move(is_met), o, s, where);
+    while (!wait.await_ready()) {
+      wait.poll_on(this->slot_);
+      this->slot_.lanes->block(this->slot_);
+    }
+    return wait.await_resume();
+  }
+
+private:
+  template<class T>
+  static std::uint64_t bits_of(T value) noexcept {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &value, sizeof value);
+    return bits;
+  }
+  bool spins(void const* at, std::uint64_t value) noexcept {
+    constexpr int patience = 64;
+    lane_slot& s = this->slot_;
+    if (s.spun_on != at || s.spun_value != value) {
+      s.spun_on = at;
+      s.spun_value = value;
+      s.spins = 0;
+    }
+    return ++s.spins > patience;
+  }
+};
+
+/// Any work-item of an item coroutine.
+template<class W>
+concept any_work_item = std::same_as<W, basic_work_item<typename W::memory_type>>;
+/// Any work-item of a plain item function.
+template<class W>
+concept any_plain_work_item = std::same_as<W, basic_plain_work_item<typename W::memory_type>>;
+
+/// For plain item functions that are no templates.
+using work_item = basic_plain_work_item<dynamic_memory>;
+
+} // namespace quarry::emu

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/assert.hpp>
+#include <quarry/emu/agent_core.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace quarry::emu {
+namespace {
+
+constexpr std::uint64_t most_groups = std::uint64_t{1} << 32;
+
+[[noreturn]] void refuse(std::string what) {
+  throw std::invalid_argument(std::move(what));
+}
+
+void check(machine const& m) {
+  if (m.compute_units == 0 || m.compute_units > 4096)
+    refuse(fmt::format("machine: {} compute units; allowed are 1 to 4096", m.compute_units));
+  if (m.wavefront_slots == 0 || m.wavefront_slots > 1024)
+    refuse(fmt::format("machine: {} wavefront slots a compute unit; allowed are 1 to 1024",
+                       m.wavefront_slots));
+  if (m.wavefront_size != 32 && m.wavefront_size != 64)
+    refuse(fmt::format("machine: wavefront size {}; allowed are 32 and 64", m.wavefront_size));
+  if (m.lds_bytes > 16 * 1024 * 1024)
+    refuse(fmt::format("machine: {} bytes of LDS a compute unit; at most 16777216", m.lds_bytes));
+}
+
+std::uint32_t in_groups(std::uint32_t items, std::uint32_t per_group) {
+  return static_cast<std::uint32_t>((std::uint64_t{items} + per_group - 1) / per_group);
+}
+
+void check_group(launch_config const& c, std::string const& kernel) {
+  std::uint64_t const items = c.work_items_per_group.volume();
+  if (items == 0 || items > most_work_items_per_group)
+    refuse(fmt::format("launch of {}: {} x {} x {} = {} work-items a group; allowed are 1 to {}",
+                       kernel, c.work_items_per_group.x, c.work_items_per_group.y,
+                       c.work_items_per_group.z, items, most_work_items_per_group));
+}
+
+} // namespace
+
+agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds)
+    : scheduler_(scheduler), native_(dynamic_cast<native_scheduler*>(&scheduler)),
+      sequential_(dynamic_cast<sequential_scheduler*>(&scheduler)), machine_(m),
+      checks_bounds_(checks_bounds || scheduler.decides()) {
+  check(m);
+  for (std::uint32_t i = 0; i < m.compute_units; ++i)
+    units_.push_back(std::make_unique<compute_unit>(*this, scheduler, machine_, i));
+}
+
+agent_core::~agent_core() {
+  QUARRY_ASSERT(launches_.empty());
+}
+
+void agent_core::prepare(launch_state& l) const {
+  launch_config& c = l.config;
+  check_group(c, l.kernel);
+  extent const per = c.work_items_per_group;
+  bool const by_items = c.work_items.volume() != 0;
+  if (by_items == (c.work_groups.volume() != 0))
+    refuse(fmt::format("launch of {}: {}; say either work_groups or work_items, each dimension at "
+                       "least 1",
+                       l.kernel, by_items ? "both are given" : "the grid is empty"));
+  l.groups = by_items ? extent(in_groups(c.work_items.x, per.x), in_groups(c.work_items.y, per.y),
+                               in_groups(c.work_items.z, per.z))
+                      : c.work_groups;
+  if (__uint128_t{l.groups.x} * l.groups.y * l.groups.z >= most_groups)
+    refuse(fmt::format("launch of {}: {} x {} x {} groups; at most 4294967295 in all", l.kernel,
+                       l.groups.x, l.groups.y, l.groups.z));
+  l.group_count = l.groups.volume();
+  if (!by_items) {
+    auto const fits = [](std::uint32_t n, std::uint32_t k) {
+      return std::uint64_t{n} * k < most_groups;
+    };
+    if (!fits(l.groups.x, per.x) || !fits(l.groups.y, per.y) || !fits(l.groups.z, per.z))
+      refuse(fmt::format("launch of {}: more than 4294967295 work-items in a dimension", l.kernel));
+    c.work_items = {l.groups.x * per.x, l.groups.y * per.y, l.groups.z * per.z};
+  }
+  if (c.lds_bytes > machine_.lds_bytes)
+    refuse(fmt::format("launch of {}: {} bytes of LDS a group; a compute unit has {}", l.kernel,
+                       c.lds_bytes, machine_.lds_bytes));
+  auto const waves = in_groups(static_cast<std::uint32_t>(per.volume()), machine_.wavefront_size);
+  if (waves > machine_.wavefront_slots)
+    refuse(fmt::format("launch of {}: a group needs {} wavefront slots; a compute unit has {}",
+                       l.kernel, waves, machine_.wavefront_slots));
+  std::uint64_t const by_slots = machine_.wavefront_slots / waves;
+  std::uint64_t const by_lds = c.lds_bytes == 0 ? by_slots : machine_.lds_bytes / c.lds_bytes;
+  std::uint64_t const resident = std::min(by_slots, by_lds) * machine_.compute_units;
+  if (c.cooperative && l.group_count > resident)
+    refuse(fmt::format("cooperative launch of {}: {} groups, but only {} can be resident at once "
+                       "({} compute units, {} groups each)",
+                       l.kernel, l.group_count, resident, machine_.compute_units,
+                       resident / machine_.compute_units));
+  l.wavefront_size = machine_.wavefront_size;
+  l.scheduler = &scheduler_;
+  l.bounds = checks_bounds_ ? &known_ : nullptr;
+}
+
+void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
+  l.unfinished.store(l.group_count, std::memory_order_relaxed);
+  {
+    std::lock_guard const lock(mutex_);
+    launches_.push_back(&l);
+  }
+  if (native_ == nullptr) {
+    place_everywhere();
+    return;
+  }
+  std::uint64_t const units = std::min<std::uint64_t>(l.group_count, units_.size());
+  for (std::uint64_t i = 0; i < units; ++i)
+    native_->post(*units_[i], wake);
+}
+
+outcome agent_core::wait(launch_state& l) {
+  auto const is_done = [&] { return l.is_done(); };
+  while (!scheduler_.run_until(is_done)) {
+    if (sequential_ != nullptr &&
+        std::any_of(units_.begin(), units_.end(), [](auto const& u) { return u->settle_groups(); }))
+      continue;
+    give_up(l);
+  }
+  std::lock_guard const lock(mutex_);
+  std::erase(launches_, &l);
+  return outcome(l.first_fault);
+}
+
+void agent_core::give_up(launch_state& l) {
+  std::uint64_t const waiting = l.unclaimed_count();
+  report const table = scheduler_.report_now();
+  fault f{fault::kind::deadlock, l.kernel, ""};
+  if (waiting != 0)
+    f = {fault::kind::not_resident, l.kernel,
+         fmt::format("deadlock: the resident groups wait, and {} of {} groups are not resident: "
+                     "all places are taken ({} compute units, {} wavefront slots and {} bytes of "
+                     "LDS each)\n",
+                     waiting, l.group_count, machine_.compute_units, machine_.wavefront_slots,
+                     machine_.lds_bytes)};
+  else if (native_ != nullptr)
+    f = {fault::kind::stall, l.kernel, "stall: nothing progressed for the stall timeout\n"};
+  else
+    f.report = "deadlock: nobody can go on\n";
+  f.report += table.to_string() + l.describe();
+  l.fail(std::move(f));
+  if (native_ != nullptr)
+    wake_units(); // each evicts its own groups
+  else
+    evict_everywhere(l);
+}
+
+compute_unit::placed agent_core::for_each_launch(compute_unit& by) {
+  std::lock_guard const lock(mutex_);
+  for (launch_state* l : launches_) {
+    // In order: a later launch does not overtake one that finds no room.
+    auto const p = by.place_from(*l);
+    if (p != compute_unit::placed::nothing_left)
+      return p;
+  }
+  return compute_unit::placed::nothing_left;
+}
+
+bool agent_core::has_unclaimed() {
+  std::lock_guard const lock(mutex_);
+  return std::any_of(launches_.begin(), launches_.end(),
+                     [](launch_state* l) { return l->unclaimed_count() != 0; });
+}
+
+void agent_core::wake_units() {
+  if (native_ == nullptr)
+    return;
+  for (auto const& u : units_)
+    native_->post(*u);
+}
+
+void agent_core::place_everywhere() {
+  for (auto const& u : units_)
+    u->place_groups();
+}
+
+void agent_core::evict_everywhere(launch_state& l) {
+  for (auto const& u : units_)
+    u->evict(l);
+}
+
+void agent_core::let_go(wave_slot& w) {
+  if (sequential_ != nullptr)
+    sequential_->abandon(w);
+  else
+    w.is_abandoned = true;
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/allocations.hpp>
+#include <quarry/emu/fault.hpp>
+
+#include <fmt/core.h>
+
+#include <mutex>
+#include <utility>
+
+namespace quarry::emu {
+namespace {
+
+std::uintptr_t number(void const* at) {
+  return reinterpret_cast<std::uintptr_t>(at);
+}
+
+} // namespace
+
+void allocations::add(void const* begin, std::size_t bytes, std::string name) {
+  std::unique_lock const lock(mutex_);
+  by_begin_[number(begin)] = {number(begin) + bytes, std::move(name)};
+}
+
+void allocations::remove(void const* begin) noexcept {
+  std::unique_lock const lock(mutex_);
+  by_begin_.erase(number(begin));
+}
+
+bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
+  std::shared_lock const lock(mutex_);
+  auto const after = by_begin_.upper_bound(number(at));
+  if (after == by_begin_.begin())
+    return false;
+  std::uintptr_t const end = std::prev(after)->second.end;
+  return number(at) <= end && bytes <= end - number(at);
+}
+
+std::string allocations::describe(void const* at) const {
+  std::shared_lock const lock(mutex_);
+  auto const after = by_begin_.upper_bound(number(at));
+  if (after == by_begin_.begin())
+    return "before every allocation";
+  auto const& [begin, e] = *std::prev(after);
+  if (number(at) < e.end)
+    return fmt::format("{} bytes before the end of '{}' ({} bytes)", e.end - number(at), e.name,
+                       e.end - begin);
+  return fmt::format("{} bytes after the end of '{}' ({} bytes)", number(at) - e.end, e.name,
+                     e.end - begin);
+}
+
+void check_bounds(allocations const& known, void const* at, std::size_t bytes,
+                  std::source_location where) {
+  if (bytes == 0 || known.contain(at, bytes))
+    return;
+  throw kernel_stop{fault::kind::out_of_bounds,
+                    fmt::format("access of {} bytes at {}: {}", bytes, at, known.describe(at)),
+                    where};
+}
+
+void check_alignment(void const* at, std::size_t bytes, std::source_location where) {
+  if (number(at) % bytes == 0)
+    return;
+  throw kernel_stop{fault::kind::misaligned_atomic,
+                    fmt::format("atomic access of {} bytes at {}, which is not a multiple of {}",
+                                bytes, at, bytes),
+                    where};
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/fault.hpp>
+
+namespace quarry::emu {
+
+std::string_view to_string(fault::kind k) noexcept {
+  switch (k) {
+  case fault::kind::barrier_divergence:
+    return "barrier divergence";
+  case fault::kind::out_of_bounds:
+    return "out of bounds";
+  case fault::kind::lds_out_of_bounds:
+    return "LDS out of bounds";
+  case fault::kind::misaligned_atomic:
+    return "misaligned atomic";
+  case fault::kind::deadlock:
+    return "deadlock";
+  case fault::kind::not_resident:
+    return "waiting for a group that is not resident";
+  case fault::kind::stall:
+    return "stall";
+  case fault::kind::wrong_shape:
+    return "wrong shape";
+  case fault::kind::exception:
+    return "exception";
+  }
+  return "?";
+}
+
+} // namespace quarry::emu

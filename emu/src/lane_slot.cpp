@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/lane_slot.hpp>
+
+#include <fmt/core.h>
+
+#include <exception>
+#include <tuple>
+#include <utility>
+
+namespace quarry::emu {
+namespace {
+
+compute_unit& unit_of(wave_slot& w) {
+  return *static_cast<compute_unit*>(w.home);
+}
+fiber_pool& fibers_of(wave_slot& w) {
+  return unit_of(w).fibers();
+}
+
+[[noreturn]] void rethrow_with_lane(std::exception_ptr error, wave_slot const& w, int lane) {
+  try {
+    std::rethrow_exception(std::move(error));
+  } catch (kernel_stop& stop) {
+    auto const item = w.index * w.group->launch->wavefront_size + static_cast<unsigned>(lane);
+    stop.message += fmt::format(" (work-item {} of the group)", item);
+    throw;
+  }
+}
+
+} // namespace
+
+std::string lane_slot::name() const {
+  return fmt::format("lane {} of {}", lane, lanes->wave().name());
+}
+
+actor* lane_slot::on_ready() noexcept {
+  lanes->woken(lane);
+  // The wavefront polls item_lanes::may_go_on() while it is parked, and looks before it parks.
+  return nullptr;
+}
+
+item_lanes::item_lanes(wave_slot& wave)
+    : wave_(wave), live_(wave.items), slots_(unit_of(wave).take_lanes()) {
+  live_.for_each([&](int i) {
+    lane_slot& s = (*this)[i];
+    s.lanes = this;
+    s.lane = i;
+    s.home = wave.home;
+    s.state = actor_state::ready;
+    s.is_abandoned = false;
+    s.request = nullptr;
+    s.own_fiber = nullptr;
+    s.spins = 0;
+  });
+  ready_ = live_;
+}
+
+item_lanes::~item_lanes() {
+  fiber_pool& fibers = fibers_of(wave_);
+  live_.for_each([&](int i) {
+    lane_slot& s = (*this)[i];
+    s.root = {};
+    if (s.own_fiber == nullptr)
+      return;
+    s.is_abandoned = true;
+    s.own_fiber->resume(); // block() throws `abandoned`; a function that swallows it is left behind
+    if (s.own_fiber->is_idle())
+      fibers.give_back(*s.own_fiber);
+  });
+  unit_of(wave_).give_lanes(std::move(slots_));
+}
+
+void item_lanes::after_slice(int lane) {
+  lane_slot& s = (*this)[lane];
+  if (s.error)
+    rethrow_with_lane(std::exchange(s.error, nullptr), wave_, lane);
+  if (s.state == actor_state::done) {
+    live_ = live_.without(lane_mask::only(lane));
+    s.root = {};
+  } else if (s.state == actor_state::polling) {
+    polling_ = polling_ | lane_mask::only(lane);
+  } else if (s.request != nullptr) {
+    requested_ = requested_ | lane_mask::only(lane);
+  }
+}
+
+void item_lanes::run_ready() {
+  while (ready_.any()) {
+    int const lane = ready_.first();
+    ready_ = ready_.without(lane_mask::only(lane));
+    lane_slot& s = (*this)[lane];
+    if (s.own_fiber != nullptr)
+      resume_plain(s);
+    else if (s.root)
+      s.resume();
+    else
+      return run_plain_lanes();
+    after_slice(lane);
+  }
+}
+
+bool item_lanes::ask_the_polling() {
+  lane_mask yes;
+  polling_.for_each([&](int i) {
+    lane_slot& s = (*this)[i];
+    if (s.poll(s.poll_argument))
+      yes = yes | lane_mask::only(i);
+  });
+  polling_ = polling_.without(yes);
+  ready_ = ready_ | yes;
+  return yes.any();
+}
+
+bool item_lanes::may_go_on(void* lanes) {
+  auto* const self = static_cast<item_lanes*>(lanes);
+  return self->ready_.any() || self->ask_the_polling();
+}
+
+lane_mask item_lanes::next_served() {
+  if (requested_.empty())
+    return {};
+  bool const all_wait = requested_ == live_;
+  lane_request const* first = nullptr;
+  requested_.for_each([&](int i) {
+    lane_request const& r = request(i);
+    auto const place = [](lane_request const& x) {
+      return std::tuple(x.where.line(), x.where.column());
+    };
+    if (!r.needs_all && (first == nullptr || place(r) < place(*first)))
+      first = &r;
+  });
+  if (first == nullptr) { // only requests that need everybody
+    if (!all_wait)
+      return {};
+    if (live_ != wave_.items)
+      ended_too_early(requested_);
+    first = &request(live_.first());
+  }
+  lane_mask who;
+  requested_.for_each([&](int i) {
+    lane_request const& r = request(i);
+    if (r.serve == first->serve && r.where.line() == first->where.line() &&
+        r.where.column() == first->where.column())
+      who = who | lane_mask::only(i);
+  });
+  if (first->needs_all && who != wave_.items)
+    ended_too_early(who);
+  return who;
+}
+
+void item_lanes::ended_too_early(lane_mask waiting) {
+  lane_request const& r = request(waiting.first());
+  std::string absent;
+  auto const first_item = wave_.index * wave_.group->launch->wavefront_size;
+  wave_.items.without(waiting).for_each([&](int i) {
+    absent +=
+        fmt::format("{}{}{}", absent.empty() ? "" : ", ", first_item + static_cast<unsigned>(i),
+                    (live_ & lane_mask::only(i)).any() ? " (waits elsewhere)" : " (has ended)");
+  });
+  throw kernel_stop{fault::kind::barrier_divergence,
+                    fmt::format("{} work-items wait at a {}; absent work-items: {}",
+                                waiting.count(), r.what, absent),
+                    r.where};
+}
+
+void item_lanes::release(lane_mask served) noexcept {
+  served.for_each([&](int i) { (*this)[i].request = nullptr; });
+  requested_ = requested_.without(served);
+  ready_ = ready_ | served;
+}
+
+void item_lanes::start_plain(void (*call)(void const*, item_lanes&, int), void const* context) {
+  call_ = call;
+  context_ = context;
+  next_lane_ = 0;
+}
+
+bool item_lanes::has_next() const noexcept {
+  return next_lane_ < 64 && (wave_.items & lane_mask::only(next_lane_)).any();
+}
+
+/// A fiber's job: starts lane after lane until none is left. A lane that has blocked ends its
+/// fiber.
+void item_lanes::plain_loop(void* lanes) {
+  auto& self = *static_cast<item_lanes*>(lanes);
+  while (self.has_next()) {
+    lane_slot& s = self[self.next_lane_++];
+    try {
+      self.call_(self.context_, self, s.lane);
+    } catch (abandoned) { // the launch is over
+    } catch (...) {
+      s.error = std::current_exception();
+    }
+    s.state = actor_state::done;
+    if (s.own_fiber != nullptr || s.error)
+      return;
+  }
+}
+
+/// All that are ready have not started yet: they are the rest, from next_lane_ on.
+void item_lanes::run_plain_lanes() {
+  fiber_pool& fibers = fibers_of(wave_);
+  while (has_next()) {
+    int const from = next_lane_;
+    running_ = &fibers.take();
+    running_->start(&plain_loop, this);
+    running_->resume();
+    if (running_->is_idle())
+      fibers.give_back(*running_);
+    for (int i = from; i < next_lane_; ++i) {
+      ready_ = ready_.without(lane_mask::only(i));
+      after_slice(i);
+    }
+  }
+}
+
+void item_lanes::resume_plain(lane_slot& s) {
+  execution_fiber& fiber = *s.own_fiber;
+  s.state = actor_state::running;
+  fiber.resume();
+  if (!fiber.is_idle())
+    return;
+  s.own_fiber = nullptr;
+  fibers_of(wave_).give_back(fiber);
+}
+
+void item_lanes::block(lane_slot& s) {
+  if (s.own_fiber == nullptr)
+    s.own_fiber = running_;
+  s.own_fiber->suspend();
+  if (s.is_abandoned)
+    throw abandoned{};
+}
+
+task<> drive_items(item_lanes& lanes) {
+  for (;;) {
+    lanes.run_ready();
+    if (lanes.live().empty())
+      co_return;
+    if (lanes.ask_the_polling())
+      continue;
+    lane_mask const served = lanes.next_served();
+    if (served.any()) {
+      lane_request const& first = lanes.request(served.first());
+      task<> service = first.serve(lanes.wave(), lanes, served);
+      co_await std::move(service);
+      lanes.release(served);
+    } else {
+      lanes_wait wait(lanes);
+      co_await wait;
+    }
+  }
+}
+
+} // namespace quarry::emu

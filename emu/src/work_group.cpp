@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/assert.hpp>
+#include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/work_group.hpp>
+#include <quarry/report.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <new>
+#include <tuple>
+#include <utility>
+
+namespace quarry::emu {
+namespace {
+
+std::string place_name(std::source_location where) {
+  return quarry::to_string(where);
+}
+
+auto by_line(diverged_place const& p) {
+  return std::tuple(p.where.line(), p.where.column(), p.what);
+}
+
+} // namespace
+
+char const* to_string(meeting m) noexcept {
+  switch (m) {
+  case meeting::barrier:
+    return "barrier";
+  case meeting::reduce:
+    return "work-group reduce";
+  case meeting::prefix_sum:
+    return "work-group prefix sum";
+  case meeting::broadcast:
+    return "work-group broadcast";
+  }
+  return "?";
+}
+
+std::string wave_slot::name() const {
+  return fmt::format("wavefront {} of group {}", index, group->linear_id);
+}
+
+void wave_slot::on_done() noexcept {
+  static_cast<compute_unit*>(home)->wave_done(*this);
+}
+
+memory_context wave_slot::context() noexcept {
+  launch_state const& l = *group->launch;
+  return {this, l.scheduler, l.bounds};
+}
+
+std::string work_group::name() const {
+  return fmt::format("group {} ({},{},{})", linear_id, id.x, id.y, id.z);
+}
+
+bool work_group::arrive_diverged(std::uint32_t index, meeting m, std::source_location where) {
+  wave_bits const bit = wave_bits{1} << index;
+  diverged |= bit;
+  diverged_at[index] = {where, m};
+  if ((diverged | finished) != all)
+    return false;
+  for (wave_bits rest = diverged; rest != 0; rest &= rest - 1)
+    if (by_line(diverged_at[static_cast<unsigned>(std::countr_zero(rest))]) !=
+        by_line(diverged_at[index]))
+      return false; // settle() completes one place after the other
+  complete(std::exchange(diverged, 0), index);
+  return true;
+}
+
+bool work_group::complete_first_diverged() {
+  if (diverged == 0)
+    return false;
+  // Of several places the first in the source: the others are reached by control flow below it, or
+  // wait where that flow comes together again.
+  diverged_place first = diverged_at[static_cast<unsigned>(std::countr_zero(diverged))];
+  for (wave_bits rest = diverged; rest != 0; rest &= rest - 1) {
+    auto const& at = diverged_at[static_cast<unsigned>(std::countr_zero(rest))];
+    if (by_line(at) < by_line(first))
+      first = at;
+  }
+  wave_bits who = 0;
+  for (wave_bits rest = diverged; rest != 0; rest &= rest - 1)
+    if (by_line(diverged_at[static_cast<unsigned>(std::countr_zero(rest))]) == by_line(first))
+      who |= rest & -rest;
+  diverged &= ~who;
+  bank ^= 1;
+  // What the others have put down for a later meeting must be found in the bank that comes next.
+  for (wave_bits rest = arrived | diverged; rest != 0; rest &= rest - 1) {
+    auto const w = static_cast<unsigned>(std::countr_zero(rest));
+    values[bank][w] = values[bank ^ 1][w];
+  }
+  participants = who;
+  wake(who);
+  return true;
+}
+
+fine_grain_barrier_state& work_group::fine_grain_barrier(std::uint32_t number) {
+  while (fine_grain_barriers.size() <= number) {
+    fine_grain_barrier_state& b = fine_grain_barriers.emplace_back();
+    for (std::uint32_t w = 0; w < wave_count; ++w)
+      b.members.push_back(waves[w].items);
+  }
+  return fine_grain_barriers[number];
+}
+
+bool work_group::arrive_at(fine_grain_barrier_state& b, std::uint32_t index) {
+  b.arrived |= wave_bits{1} << index;
+  wave_bits awaited = 0;
+  for (std::uint32_t w = 0; w < wave_count; ++w)
+    if (b.members[w].any())
+      awaited |= wave_bits{1} << w;
+  if ((awaited & ~b.arrived) != 0)
+    return false;
+  b.participants = std::exchange(b.arrived, 0);
+  b.bank ^= 1;
+  wake(b.participants & ~(wave_bits{1} << index));
+  return true;
+}
+
+void work_group::recheck(fine_grain_barrier_state& b) {
+  if (b.arrived == 0)
+    return;
+  for (std::uint32_t w = 0; w < wave_count; ++w)
+    if (b.members[w].any() && (b.arrived & (wave_bits{1} << w)) == 0)
+      return;
+  b.participants = std::exchange(b.arrived, 0);
+  b.bank ^= 1;
+  wake(b.participants);
+}
+
+work_group::wave_bits work_group::at_fine_grain_barriers() const noexcept {
+  wave_bits who = 0;
+  for (fine_grain_barrier_state const& b : fine_grain_barriers)
+    who |= b.arrived;
+  return who;
+}
+
+void work_group::reserve_lds(std::size_t bytes) {
+  constexpr std::align_val_t line{64};
+  lds_owner_ = {static_cast<std::byte*>(::operator new(bytes, line)),
+                [](std::byte* p) { ::operator delete(p, line); }};
+  lds = lds_owner_.get();
+  lds_capacity = bytes;
+}
+
+void work_group::wake_through_scheduler(wave_bits who) {
+  for (; who != 0; who &= who - 1) {
+    wave_slot& w = waves[static_cast<unsigned>(std::countr_zero(who))];
+    w.home->make_ready(w);
+  }
+}
+
+void work_group::meet_differently(std::uint32_t index, meeting m, std::source_location where) {
+  std::string others;
+  for (wave_bits rest = arrived; rest != 0; rest &= rest - 1) {
+    auto const w = static_cast<unsigned>(std::countr_zero(rest));
+    others += fmt::format("{}{}", others.empty() ? "" : ", ", w);
+  }
+  throw kernel_stop{fault::kind::barrier_divergence,
+                    fmt::format("wavefront {} of {} comes to a {} while wavefronts {} wait in a {}",
+                                index, name(), to_string(m), others, to_string(expected)),
+                    where};
+}
+
+std::optional<fault> work_group::settle() {
+  wave_bits const parked = arrived | diverged | at_fine_grain_barriers();
+  if (parked == 0 || (parked | finished) != all)
+    return std::nullopt;
+  if (complete_first_diverged())
+    return std::nullopt;
+  std::string absent;
+  wave_bits const waiting_at = arrived != 0 ? arrived : parked;
+  for (wave_bits rest = all & ~waiting_at; rest != 0; rest &= rest - 1) {
+    auto const w = static_cast<unsigned>(std::countr_zero(rest));
+    absent += fmt::format("{}{}{}", absent.empty() ? "" : ", ", w,
+                          (finished & (wave_bits{1} << w)) != 0 ? " (has ended)" : "");
+  }
+  return fault{fault::kind::barrier_divergence, launch->kernel,
+               fmt::format("barrier divergence in {}: absent wavefronts: {}\n{}{}", name(),
+                           absent.empty() ? "none; they wait in different places" : absent,
+                           describe_waves(), launch->describe())};
+}
+
+std::string work_group::describe_waves() const {
+  std::string text;
+  for (std::uint32_t i = 0; i < wave_count; ++i) {
+    wave_slot const& w = waves[i];
+    std::uint32_t const first = i * launch->wavefront_size;
+    text += fmt::format("  wavefront {} (work-items {}..{}) ", i, first,
+                        first + static_cast<std::uint32_t>(w.items.count()) - 1);
+    if ((finished & (wave_bits{1} << i)) != 0)
+      text += "has ended\n";
+    else if (w.state == actor_state::waiting || w.state == actor_state::polling)
+      text += fmt::format("waits at {}, {}\n", w.reason.what, place_name(w.reason.where));
+    else
+      text += fmt::format("is {}\n", quarry::to_string(w.state));
+  }
+  return text;
+}
+
+std::byte* take_lds(wave_slot& w, std::uint64_t bytes, std::source_location where) {
+  std::uint64_t const first = (std::uint64_t{w.lds_used} + 63) / 64 * 64;
+  std::uint64_t const reserved = w.group->launch->config.lds_bytes;
+  if (first + bytes > reserved)
+    throw kernel_stop{
+        fault::kind::lds_out_of_bounds,
+        fmt::format("{} bytes of LDS at offset {}; the launch reserved {}", bytes, first, reserved),
+        where};
+  w.lds_used = static_cast<std::uint32_t>(first + bytes);
+  return w.group->lds + first;
+}
+
+void wrong_shape(wave_slot const& w, char const* what, std::source_location where) {
+  extent const n = w.group->launch->groups;
+  extent const size = w.group->size;
+  throw kernel_stop{
+      fault::kind::wrong_shape,
+      fmt::format("{}; the grid has {} x {} x {} groups, this one {} x {} x {} work-items", what,
+                  n.x, n.y, n.z, size.x, size.y, size.z),
+      where};
+}
+
+} // namespace quarry::emu
