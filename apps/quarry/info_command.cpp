@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "info_command.hpp"
+
+#include "build_info.hpp"
+#include "program.hpp"
+#include "text_file.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+namespace quarry::command {
+namespace {
+
+using nlohmann::ordered_json;
+
+template<class T, std::size_t N>
+ordered_json names_of(std::array<choice<T>, N> const& choices) {
+  auto names = ordered_json::array();
+  for (auto const& one : choices)
+    names.push_back(one.name);
+  return names;
+}
+
+/// The widest vector that the compiler may use in the kernels of this build.
+constexpr int vector_bytes() {
+#if defined(__AVX512F__)
+  return 64;
+#elif defined(__AVX__)
+  return 32;
+#else
+  return 16;
+#endif
+}
+
+ordered_json info() {
+  ordered_json facts{
+      {"version", version},
+      {"compiler", compiler},
+      {"build type", build_type},
+      {"march", march},
+      {"vector bytes", vector_bytes()},
+      {"sanitizers", sanitizers},
+      {"oneTBB", tbb_version},
+      {"Boost", boost_version},
+      {"fmt", fmt_version},
+      {"hardware threads", std::thread::hardware_concurrency()},
+      {"schedulers", names_of(scheduler_choices)},
+      {"transports", names_of(transport_choices)},
+      {"styles", names_of(style_choices)},
+      {"wavefront sizes", names_of(wavefront_size_choices)},
+      {"programs", ordered_json::array()},
+  };
+  for (auto const& one : programs())
+    facts["programs"].push_back(one.name);
+  return facts;
+}
+
+std::string to_text(ordered_json const& value) {
+  if (value.is_string())
+    return value.get<std::string>();
+  if (!value.is_array())
+    return value.dump();
+  std::string text;
+  for (auto const& one : value)
+    text += (text.empty() ? "" : ", ") + one.get<std::string>();
+  return text.empty() ? "none" : text;
+}
+
+} // namespace
+
+void add_info_command(CLI::App& quarry, int& exit_status) {
+  auto* command = quarry.add_subcommand("info", "say what this build has");
+  command->footer("Examples:\n  quarry info\n  quarry info --json build.json\n");
+  auto file = std::make_shared<std::string>();
+  command->add_option("--json", *file, "write it to this file as well")->type_name("FILE");
+  command->callback([file, &exit_status] {
+    auto const facts = info();
+    for (auto const& [name, value] : facts.items())
+      std::fputs(fmt::format("{:<17} {}\n", name, to_text(value)).c_str(), stdout);
+    if (file->empty())
+      return;
+    auto const written = write_text(*file, facts.dump(2) + '\n');
+    if (written)
+      return;
+    std::fputs(fmt::format("quarry info: {}\n", written.error().what).c_str(), stderr);
+    exit_status = 3;
+  });
+}
+
+} // namespace quarry::command

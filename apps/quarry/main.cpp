@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "build_info.hpp"
+#include "graph_command.hpp"
+#include "info_command.hpp"
+#include "launch_command.hpp"
+#include "run_command.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <iostream>
+
+namespace {
+
+constexpr int bad_usage = 2;
+constexpr int world_fault = 3;
+
+constexpr char const* description =
+    "Quarry runs GPU kernels, their queues and their networks on a plain CPU.";
+
+constexpr char const* examples =
+    "Examples:\n"
+    "  quarry graph debian -o debian.mtx\n"
+    "  quarry run pagerank --nodes 4 --transport loopback --graph debian.mtx\n"
+    "  quarry run gups --nodes 4 --transport loopback --json gups.json\n"
+    "  quarry launch -n 4 -- ./program\n"
+    "`quarry COMMAND --help` says more about each command.\n";
+
+/// A word that is no command is an error that names the commands there are.
+void check_command(CLI::App const& app, std::vector<std::string> const& arguments) {
+  std::string names;
+  for (auto const* command : app.get_subcommands({})) {
+    if (!arguments.empty() && arguments.front() == command->get_name())
+      return;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", command->get_name());
+  }
+  if (arguments.empty())
+    throw CLI::ValidationError("no command given; there are: " + names);
+  if (!arguments.front().starts_with('-'))
+    throw CLI::ValidationError(
+        fmt::format("no command '{}'; there are: {}", arguments.front(), names));
+}
+
+int run(std::vector<std::string> arguments) {
+  // What `launch` starts is none of our business, whatever it looks like.
+  std::vector<std::string> launched;
+  if (auto const end = std::ranges::find(arguments, "--");
+      end != arguments.end() && arguments.front() == "launch") {
+    launched.assign(end + 1, arguments.end());
+    arguments.erase(end, arguments.end());
+  }
+  int exit_status = 0;
+  CLI::App app{description, "quarry"};
+  app.footer(examples);
+  app.set_version_flag("--version", std::string("quarry ") + quarry::command::version);
+  app.require_subcommand(1);
+  quarry::command::add_run_command(app, quarry::command::programs(), arguments, exit_status);
+  quarry::command::add_launch_command(app, launched, exit_status);
+  quarry::command::add_graph_command(app, exit_status);
+  quarry::command::add_info_command(app, exit_status);
+  app.failure_message([](CLI::App const*, CLI::Error const& e) {
+    return fmt::format("quarry: {}\nRun with --help for more information.\n", e.what());
+  });
+  try {
+    check_command(app, arguments);
+    app.parse(std::vector(arguments.rbegin(), arguments.rend())); // CLI11 starts at the back
+  } catch (CLI::ParseError const& e) {
+    return app.exit(e) == 0 ? 0 : bad_usage; // --help and --version are 0
+  }
+  return exit_status;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run({argv + 1, argv + argc});
+  } catch (std::exception const& e) {
+    std::cerr << "quarry: " << e.what() << '\n';
+    return world_fault;
+  }
+}

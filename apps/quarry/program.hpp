@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "run_options.hpp"
+
+#include <quarry/result.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace quarry::command {
+
+/// What a program was asked for beyond the common options: a line of the table's head.
+struct setting {
+  std::string name;
+  std::string value;
+};
+
+/// A column of the result table.
+struct figure {
+  std::string name;
+  std::variant<std::uint64_t, double> value;
+  std::string unit; ///< empty: a plain number
+};
+
+/// What a program found out. The wrong answers are a column of their own.
+struct program_result {
+  /// The answer was compared with the serial reference, and `wrong_count` is what came of it.
+  bool is_checked = false;
+  std::uint64_t wrong_count = 0;
+  std::vector<setting> settings;
+  std::vector<figure> figures;
+  std::vector<std::string> lines; ///< printed after the table, such as a list of the first ten
+
+  [[nodiscard]] bool is_verified() const { return is_checked && wrong_count == 0; }
+};
+
+/// Appends the columns messages, average message and on the wire. All bytes with their headers.
+void add_traffic(program_result& result, std::uint64_t message_count, std::uint64_t wire_bytes);
+
+/// Runs a program as the command line asks. Every node of a job does so; node 0's result is
+/// printed, but each node's verdict decides its exit status.
+///
+/// Errors   of the world or the kernel; an exception is taken as one
+using program_run = std::function<result<program_result>(run_options const&)>;
+
+/// One APP of `quarry run APP`.
+struct program {
+  char const* name;
+  char const* summary;  ///< a line of `quarry run --help`
+  char const* examples; ///< command lines at the end of `quarry run APP --help`
+
+  /// Adds the program's own options and returns what will run. Wrong combinations of options are
+  /// refused in a parse_complete_callback of `command` by throwing a CLI::ValidationError, which
+  /// comes before any process is started.
+  program_run (*add_options)(CLI::App& command);
+};
+
+/// The programs of this build.
+[[nodiscard]] std::span<program const> programs();
+
+} // namespace quarry::command

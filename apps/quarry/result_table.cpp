@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "result_table.hpp"
+
+#include "build_info.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+namespace quarry::command {
+namespace {
+
+struct column {
+  std::string name;
+  std::string unit;
+  std::string value;
+};
+
+std::string to_text(std::variant<std::uint64_t, double> const& value) {
+  if (auto const* whole = std::get_if<std::uint64_t>(&value))
+    return fmt::format("{}", *whole);
+  auto const real = std::get<double>(value);
+  return fmt::format("{:.{}f}", real, std::abs(real) < 100 ? 3 : 1);
+}
+
+std::vector<column> columns_of(run_options const& options, program_result const& result) {
+  std::vector<column> columns{{"nodes", "", fmt::format("{}", options.node_count)}};
+  for (auto const& one : result.figures)
+    columns.push_back({one.name, one.unit, to_text(one.value)});
+  columns.push_back(
+      {"#wrong", "", result.is_checked ? fmt::format("{}", result.wrong_count) : "-"});
+  return columns;
+}
+
+std::vector<setting> common_settings(run_options const& options) {
+  return {
+      {"transport", name_of(transport_choices, options.transport)},
+      {"scheduler", name_of(scheduler_choices, options.scheduler)},
+      {"style", name_of(style_choices, options.style)},
+      {"wavefront size", fmt::format("{}", options.wavefront_size)},
+      {"threads per node", fmt::format("{}", threads_per_node(options))},
+      {"seed", fmt::format("{}", options.seed)},
+  };
+}
+
+std::string verdict_of(program_result const& result) {
+  if (!result.is_checked)
+    return "not checked: FAILED";
+  return fmt::format("{} wrong: {}", result.wrong_count, result.is_verified() ? "OK" : "FAILED");
+}
+
+std::string heading(std::vector<setting> const& settings) {
+  std::string line = "#";
+  for (auto const& one : settings)
+    line += fmt::format("  {} {}", one.name, one.value);
+  return settings.empty() ? "" : line + '\n';
+}
+
+} // namespace
+
+void add_traffic(program_result& result, std::uint64_t message_count, std::uint64_t wire_bytes) {
+  auto const average = message_count == 0
+                           ? 0.0
+                           : static_cast<double>(wire_bytes) / static_cast<double>(message_count);
+  result.figures.push_back({"messages", message_count, ""});
+  result.figures.push_back({"average message", average, "B"});
+  result.figures.push_back({"on the wire", wire_bytes, "B"});
+}
+
+std::string to_table(std::string_view program, run_options const& options,
+                     program_result const& result) {
+  std::string names = "#";
+  std::string units = "#";
+  std::string values = " ";
+  for (auto const& one : columns_of(options, result)) {
+    auto const unit = one.unit.empty() ? "" : fmt::format("({})", one.unit);
+    auto const width = std::max({one.name.size(), unit.size(), one.value.size()});
+    names += fmt::format("  {:>{}}", one.name, width);
+    units += fmt::format("  {:>{}}", unit, width);
+    values += fmt::format("  {:>{}}", one.value, width);
+  }
+  auto text = fmt::format("# quarry {} run {}\n", version, program);
+  text += heading(common_settings(options)) + heading(result.settings);
+  text += fmt::format("#\n{}\n{}\n{}\n", names, units, values);
+  for (auto const& line : result.lines)
+    text += line + '\n';
+  return text + fmt::format("# {}\n", verdict_of(result));
+}
+
+std::string to_json(std::string_view program, run_options const& options,
+                    program_result const& result) {
+  nlohmann::ordered_json json;
+  json["program"] = program;
+  json["version"] = version;
+  json["nodes"] = options.node_count;
+  for (auto const& one : common_settings(options))
+    json["options"][one.name] = one.value;
+  for (auto const& one : result.settings)
+    json["options"][one.name] = one.value;
+  json["figures"] = nlohmann::ordered_json::array();
+  for (auto const& one : result.figures) {
+    nlohmann::ordered_json entry{{"name", one.name}, {"unit", one.unit}};
+    std::visit([&](auto value) { entry["value"] = value; }, one.value);
+    json["figures"].push_back(std::move(entry));
+  }
+  json["lines"] = result.lines;
+  json["checked"] = result.is_checked;
+  json["wrong"] = result.wrong_count;
+  json["verified"] = result.is_verified();
+  return json.dump(2) + '\n';
+}
+
+} // namespace quarry::command

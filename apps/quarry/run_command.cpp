@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_command.hpp"
+
+#include "process_group.hpp"
+#include "result_table.hpp"
+#include "text_file.hpp"
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+namespace quarry::command {
+namespace {
+
+constexpr int wrong_answer = 1;
+constexpr int world_fault = 3;
+
+constexpr char const* examples =
+    "Examples:\n"
+    "  quarry run gups --nodes 4 --transport loopback\n"
+    "  quarry run pagerank --help\n"
+    "Exit status: 0 the answer was verified, 1 it was wrong, 2 bad usage, 3 a fault of the world\n"
+    "or of the kernel.\n";
+
+/// What one subcommand of `run` needs when its turn comes.
+struct request {
+  program what;
+  program_run run;
+  run_options options;
+};
+
+int say_fault(request const& asked, std::string const& what) {
+  std::fputs(fmt::format("quarry run {}: {}\n", asked.what.name, what).c_str(), stderr);
+  return world_fault;
+}
+
+/// This binary once for each node, with the command line that it got itself.
+int launch(request const& asked, std::vector<std::string> const& arguments) {
+  std::error_code none;
+  auto self = std::filesystem::read_symlink("/proc/self/exe", none);
+  if (none || !std::filesystem::exists(self, none))
+    self = "/proc/self/exe"; // replaced by a newer build, or no such name here: still ours
+  std::vector<std::string> program{self.string()};
+  program.insert(program.end(), arguments.begin(), arguments.end());
+  auto const status = run_process_group({
+      .program = std::move(program),
+      .node_count = asked.options.node_count,
+      .timeout = asked.options.timeout,
+      .lines = process_group_options::output::untouched,
+      .speaker = "quarry run",
+  });
+  return status ? *status : say_fault(asked, status.error().what);
+}
+
+int report(request const& asked, program_result const& result) {
+  auto const& [what, run, options] = asked;
+  if (options.is_reporting()) {
+    std::fputs(to_table(what.name, options, result).c_str(), stdout);
+    if (!options.json_file.empty()) {
+      auto const written = write_text(options.json_file, to_json(what.name, options, result));
+      if (!written)
+        return say_fault(asked, written.error().what);
+    }
+    if (std::fflush(stdout) != 0)
+      return say_fault(asked, "standard output: cannot write");
+  }
+  return result.is_verified() ? 0 : wrong_answer;
+}
+
+int run_here(request const& asked) {
+  try {
+    auto const result = asked.run(asked.options);
+    return result ? report(asked, *result) : say_fault(asked, result.error().what);
+  } catch (std::exception const& e) {
+    return say_fault(asked, e.what());
+  }
+}
+
+int run(CLI::App const& command, request& asked, std::vector<std::string> const& arguments) {
+  if (auto const found = find_job(command, asked.options); !found)
+    return say_fault(asked, found.error().what);
+  return needs_launch(asked.options) ? launch(asked, arguments) : run_here(asked);
+}
+
+/// A word that is no program is an error that names the programs there are.
+void check_rest(CLI::App const& group, std::span<program const> programs) {
+  auto const rest = group.remaining();
+  std::string names;
+  for (auto const& one : programs)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
+  auto const there_are = names.empty() ? "this build has none" : "there are: " + names;
+  if (!group.get_subcommands().empty()) {
+    if (!rest.empty())
+      throw CLI::ValidationError(
+          fmt::format("run: '{}' was not expected; options come after the program", rest.front()));
+    return;
+  }
+  if (rest.empty())
+    throw CLI::ValidationError(fmt::format("run: no program given; {}", there_are));
+  throw CLI::ValidationError(fmt::format("run: no program '{}'; {}", rest.front(), there_are));
+}
+
+} // namespace
+
+void add_run_command(CLI::App& quarry, std::span<program const> programs,
+                     std::vector<std::string> const& arguments, int& exit_status) {
+  auto* group = quarry.add_subcommand("run", "run one of the programs and verify its answer");
+  group->footer(examples);
+  group->require_subcommand(0, 1);
+  group->allow_extras(); // to say what is wrong with them
+  // Before the callback of any program, and so before anything runs.
+  group->parse_complete_callback([group, programs] { check_rest(*group, programs); });
+  for (auto const& one : programs) {
+    auto* command = group->add_subcommand(one.name, one.summary);
+    command->footer(one.examples);
+    auto asked = std::make_shared<request>();
+    asked->what = one;
+    asked->run = one.add_options(*command);
+    add_run_options(*command, asked->options);
+    command->callback([command, asked, &arguments, &exit_status] {
+      exit_status = run(*command, *asked, arguments);
+    });
+  }
+}
+
+} // namespace quarry::command

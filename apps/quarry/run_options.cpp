@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run_options.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <thread>
+
+namespace quarry::command {
+namespace {
+
+constexpr std::uint32_t most_compute_units = 1024;
+constexpr std::uint32_t most_threads = 1024;
+
+/// The job that a launcher has made, checked against the command line.
+result<void> join_job(CLI::App const& command, run_options& options) {
+  auto job = net::job_from_environment();
+  if (!job)
+    return job.error();
+  if (command.count("--transport") > 0 && options.transport != transport_kind::loopback)
+    throw CLI::ValidationError(
+        "--transport",
+        "this process is one node of a job (QUARRY_RANK is set): allowed is loopback");
+  if (command.count("--nodes") > 0 && options.node_count != job->pe_count)
+    throw CLI::ValidationError(
+        "--nodes", fmt::format("read {}, but this process is one of {} nodes (QUARRY_SIZE)",
+                               options.node_count, job->pe_count));
+  options.transport = transport_kind::loopback;
+  options.node_count = job->pe_count;
+  options.job = *std::move(job);
+  return {};
+}
+
+} // namespace
+
+std::uint32_t threads_per_node(run_options const& options) {
+  if (options.thread_count > 0)
+    return options.thread_count;
+  return std::max(1U, std::thread::hardware_concurrency() / options.node_count);
+}
+
+void add_run_options(CLI::App& command, run_options& options) {
+  add_number(command, "--nodes", options.node_count, 1, net::max_pe_count, "emulated nodes");
+  add_choice(command, "--transport", options.transport, transport_choices,
+             "what connects them; loopback starts a process for each");
+  add_choice(command, "--scheduler", options.scheduler, scheduler_choices,
+             "what decides who runs next");
+  add_choice(command, "--style", options.style, style_choices,
+             "how messages of lanes become messages of nodes");
+  add_number(command, "--compute-units", options.compute_unit_count, 0, most_compute_units,
+             "compute units of each node; 0: one for each of its threads");
+  add_choice(command, "--wavefront-size", options.wavefront_size, wavefront_size_choices,
+             "lanes of a wavefront");
+  add_number(command, "--threads", options.thread_count, 0, most_threads,
+             "threads of each node; 0: the machine's, shared among the nodes");
+  add_number(command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same input");
+  command.add_flag("--check-bounds", options.checks_bounds, "check every access to global memory");
+  add_seconds(command, "--timeout", options.timeout,
+              "how long a node waits for another before it counts as lost");
+  command.add_option("--json", options.json_file, "write the result to this file as well")
+      ->type_name("FILE");
+}
+
+result<void> find_job(CLI::App const& command, run_options& options) {
+  if (std::getenv("QUARRY_RANK") != nullptr)
+    return join_job(command, options);
+  if (options.transport != transport_kind::loopback || options.node_count > 1)
+    return {};
+  auto jobs = net::make_local_jobs(1, options.timeout);
+  if (!jobs)
+    return jobs.error();
+  options.job = std::move(jobs->front());
+  return {};
+}
+
+bool needs_launch(run_options const& options) {
+  return options.transport == transport_kind::loopback && !options.job;
+}
+
+} // namespace quarry::command

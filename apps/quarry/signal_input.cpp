@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "signal_input.hpp"
+
+#include <cerrno>
+#include <system_error>
+#include <unistd.h>
+
+namespace quarry::command {
+
+signal_input::signal_input() {
+  // If we inherited it as ignored, children would vanish before anybody asked how they ended.
+  struct sigaction plain{};
+  plain.sa_handler = SIG_DFL;
+  ::sigaction(SIGCHLD, &plain, &child_action_before_);
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    sigaddset(&wanted, signal);
+  fd_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+  if (fd_ < 0)
+    throw std::system_error(errno, std::generic_category(), "signalfd");
+  ::sigprocmask(SIG_BLOCK, &wanted, &mask_before_);
+}
+
+signal_input::~signal_input() {
+  ::close(fd_);
+  ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
+  ::sigaction(SIGCHLD, &child_action_before_, nullptr);
+}
+
+std::optional<signalfd_siginfo> signal_input::try_next() const {
+  signalfd_siginfo info{};
+  if (::read(fd_, &info, sizeof info) != static_cast<ssize_t>(sizeof info))
+    return std::nullopt;
+  return info;
+}
+
+} // namespace quarry::command
