@@ -10,6 +10,7 @@
 #include <tbb/blocked_range.h>
 #include <tbb/parallel_for.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -55,7 +56,7 @@ std::vector<std::string> mpi_job(std::string const& program, std::uint32_t nodes
           "--bind-to", "none",
           // TCP over loopback, and no other way between the processes.
           "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
-                    program_folder() + "/gups_" + program, "--updates-per-node",
+          program_folder() + "/gups_" + program, "--updates-per-node",
           std::to_string(updates_per_job / nodes), "--table-log2",
           std::to_string(log2_entries_per_node), "--seed", std::to_string(seed)};
 }

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "child_process.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <fcntl.h>
 #include <filesystem>
 #include <poll.h>
 #include <spawn.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <system_error>
 #include <unistd.h>
@@ -44,14 +47,18 @@ pid_t start(std::vector<std::string> const& command, int output) {
   return child;
 }
 
+int milliseconds_until(clock::time_point deadline) {
+  auto const left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now()).count();
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
+}
+
 /// Reads until the writer closes. Returns false if `deadline` comes first.
 bool read_all(int from, clock::time_point deadline, std::string& to) {
   std::array<char, 4096> block;
   for (;;) {
-    auto const left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock::now()).count();
     pollfd ready{from, POLLIN, 0};
-    if (left <= 0 || (::poll(&ready, 1, static_cast<int>(left)) == 0))
+    if (::poll(&ready, 1, milliseconds_until(deadline)) == 0)
       return false;
     auto const size = ::read(from, block.data(), block.size());
     if (size == 0)
@@ -61,6 +68,27 @@ bool read_all(int from, clock::time_point deadline, std::string& to) {
     else if (errno != EINTR)
       require(errno, "read");
   }
+}
+
+/// Waits for the child's end, without taking its status. Returns false if `deadline` comes first.
+bool has_ended(pid_t child, clock::time_point deadline) {
+  // Not pidfd_open(): glibc 2.36's header forgets that it is a C function.
+  auto const descriptor = static_cast<int>(::syscall(SYS_pidfd_open, child, 0));
+  require(descriptor >= 0 ? 0 : errno, "pidfd_open");
+  pollfd ended{descriptor, POLLIN, 0};
+  int count = 0;
+  do
+    count = ::poll(&ended, 1, milliseconds_until(deadline));
+  while (count < 0 && errno == EINTR);
+  ::close(descriptor);
+  return count > 0;
+}
+
+void end_group(pid_t leader) {
+  // mpirun, told to end, ends the processes that it started in groups of their own.
+  ::kill(-leader, SIGTERM);
+  if (!has_ended(leader, clock::now() + std::chrono::seconds{5}))
+    ::kill(-leader, SIGKILL);
 }
 
 } // namespace
@@ -78,12 +106,11 @@ child_result run_child(std::vector<std::string> const& command, std::chrono::mil
   }
   ::close(pipe[1]);
   child_result result;
-  // A child that closes its output and then hangs would not be ended by the clock below; the
-  // programs that are started here write their answer last.
-  result.timed_out = !read_all(pipe[0], clock::now() + limit, result.output);
+  auto const deadline = clock::now() + limit;
+  result.timed_out = !read_all(pipe[0], deadline, result.output) || !has_ended(child, deadline);
   ::close(pipe[0]);
   if (result.timed_out)
-    ::kill(-child, SIGKILL);
+    end_group(child);
   int status = 0;
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }

@@ -15,7 +15,8 @@ struct child_result {
 
 /// Runs `command` (a path and its arguments) to its end, with its standard error passed through.
 ///
-/// The child gets a process group of its own; when `limit` has passed the whole group is killed.
+/// The child gets a process group of its own; when `limit` has passed the whole group is
+/// told to end, and killed five seconds later if it has not.
 ///
 /// Errors throws std::system_error if the child cannot be started
 [[nodiscard]] child_result run_child(std::vector<std::string> const& command,
