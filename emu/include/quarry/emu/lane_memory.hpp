@@ -56,7 +56,7 @@ template<lane_value T, class I, int Size>
 inline lanes<T, Size> gather_lanes(T const* base, lanes<I, Size> const& index,
                                    lane_mask active) noexcept {
   alignas(native_vector_bytes) T values[Size] = {};
-  active.for_each([&](int l) { values[l] = base[index[l]]; });
+  (active & lane_mask::all(Size)).for_each([&](int l) { values[l] = base[index[l]]; });
   lanes<T, Size> r;
   __builtin_memcpy(&r, values, sizeof r);
   return r;
@@ -65,7 +65,7 @@ inline lanes<T, Size> gather_lanes(T const* base, lanes<I, Size> const& index,
 template<lane_value T, class I, int Size>
 inline void scatter_lanes(T* base, lanes<I, Size> const& index, lanes<T, Size> const& value,
                           lane_mask active) noexcept {
-  active.for_each([&](int l) { base[index[l]] = value[l]; });
+  (active & lane_mask::all(Size)).for_each([&](int l) { base[index[l]] = value[l]; });
 }
 
 /// A part of a load whose lanes are consecutive in rows at least as wide as the part.
