@@ -4,7 +4,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <chrono>
 #include <stdexcept>
 #include <utility>
@@ -76,6 +75,9 @@ sequential_scheduler::~sequential_scheduler() = default;
 void sequential_scheduler::make_ready(actor& a) {
   if (a.is_abandoned)
     return;
+  std::optional<driving> thread; // against reports, when the host wakes or spawns between two runs
+  if (driver_.load(std::memory_order_relaxed) != std::this_thread::get_id())
+    thread.emplace(*this);
   actor* const runs = a.on_ready();
   if (runs == nullptr)
     return;
@@ -114,13 +116,14 @@ std::size_t sequential_scheduler::choose(std::size_t count) {
 }
 
 bool sequential_scheduler::ask_the_polling() {
-  auto const first_yes = std::stable_partition(polling_.begin(), polling_.end(),
-                                               [](actor* a) { return !a->poll(a->poll_argument); });
-  bool const any = first_yes != polling_.end();
-  for (auto i = first_yes; i != polling_.end(); ++i)
-    make_ready(**i);
-  polling_.erase(first_yes, polling_.end());
-  return any;
+  std::size_t const count = polling_.size();
+  std::erase_if(polling_, [this](actor* a) {
+    if (!a->poll(a->poll_argument))
+      return false;
+    make_ready(*a);
+    return true;
+  });
+  return polling_.size() != count;
 }
 
 void sequential_scheduler::run_actor(void* a) {

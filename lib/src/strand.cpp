@@ -2,19 +2,15 @@
 #include <quarry/scheduler.hpp>
 #include <quarry/strand.hpp>
 
-#include <algorithm>
 #include <exception>
 #include <utility>
+#include <vector>
 
 namespace quarry {
 
 namespace {
 
 constexpr int slices_per_turn = 256; // about 1 us of empty slices: fair to other strands, and cheap
-
-// Values of strand::inbox_ that are no actors: odd, as no address of one is.
-actor* const not_scheduled = reinterpret_cast<actor*>(1);
-actor* const posted_again = reinterpret_cast<actor*>(3);
 
 } // namespace
 
@@ -52,8 +48,7 @@ private:
   spawned_actor* after_ = nullptr;
 };
 
-strand::strand(executor& executor, std::string name)
-    : executor_(executor), name_(std::move(name)), inbox_(not_scheduled) {
+strand::strand(executor& executor, std::string name) : executor_(executor), name_(std::move(name)) {
   executor_.add(*this);
 }
 
@@ -83,34 +78,37 @@ void strand::spawn(task<> root, std::string name) {
 /// Adds to the inbox. True if the caller must now hand the strand to the executor's queue;
 /// otherwise the caller must not touch it again.
 bool strand::push(actor& a) noexcept {
-  actor* seen = inbox_.load(std::memory_order_relaxed);
-  do
-    a.next = seen == not_scheduled || seen == posted_again ? nullptr : seen;
-  // Release: pairs with the acquire in take_inbox(). The same exchange tells whether the strand is
-  // scheduled: there is no moment between the two in which a wake-up could be lost.
-  while (!inbox_.compare_exchange_weak(seen, &a, std::memory_order_release,
-                                       std::memory_order_relaxed));
-  return seen == not_scheduled;
+  std::uintptr_t seen = inbox_.load(std::memory_order_relaxed);
+  std::uintptr_t pushed = 0;
+  do {
+    a.next = reinterpret_cast<actor*>(seen & ~flags);
+    pushed = reinterpret_cast<std::uintptr_t>(&a) | (seen & is_posted_again);
+    // Release: pairs with the acquire in take_inbox(). The same exchange tells whether the strand
+    // is scheduled: there is no moment between the two in which a wake-up could be lost.
+  } while (!inbox_.compare_exchange_weak(seen, pushed, std::memory_order_release,
+                                         std::memory_order_relaxed));
+  return (seen & is_idle) != 0;
 }
 
 /// Makes sure that a turn begins after this call. Returns as push() does.
 bool strand::schedule() noexcept {
-  actor* seen = inbox_.load(std::memory_order_relaxed);
-  // A null inbox must change too: its turn may already have looked for what the caller brought, and
-  // only a changed inbox makes its try_to_idle() fail. Release: pairs with take_inbox().
-  while (!inbox_.compare_exchange_weak(
-      seen, seen == not_scheduled ? nullptr : (seen == nullptr ? posted_again : seen),
-      std::memory_order_release, std::memory_order_relaxed)) {
-  }
-  return seen == not_scheduled;
+  std::uintptr_t seen = inbox_.load(std::memory_order_relaxed);
+  std::uintptr_t marked = 0;
+  do {
+    // A turn that is under way may already have looked for what the caller brought: the flag makes
+    // its try_to_idle() fail. Release: pairs with the acquires there and in take_inbox().
+    marked = (seen & is_idle) != 0 ? 0 : seen | is_posted_again;
+  } while (!inbox_.compare_exchange_weak(seen, marked, std::memory_order_release,
+                                         std::memory_order_relaxed));
+  return (seen & is_idle) != 0;
 }
 
 actor* strand::take_inbox() noexcept {
   // Acquire: pairs with the release in push() and schedule(); what the waker wrote before it woke
   // the actor is visible to the actor.
-  actor* newest = inbox_.exchange(nullptr, std::memory_order_acquire);
-  if (newest == posted_again)
-    return nullptr;
+  std::uintptr_t const taken = inbox_.exchange(0, std::memory_order_acquire);
+  wants_turn_ = wants_turn_ || (taken & is_posted_again) != 0;
+  auto* newest = reinterpret_cast<actor*>(taken & ~flags);
   actor* oldest = nullptr;
   while (newest != nullptr) {
     actor* const next = std::exchange(newest->next, oldest);
@@ -120,13 +118,15 @@ actor* strand::take_inbox() noexcept {
 }
 
 bool strand::try_to_idle() noexcept {
+  if (std::exchange(wants_turn_, false))
+    return false;
   // One exchange looks and marks: either it sees what push() or schedule() brought, or they see
-  // that the strand is not scheduled any more.
-  actor* seen = nullptr;
-  if (inbox_.compare_exchange_strong(seen, not_scheduled, std::memory_order_acq_rel))
+  // that the strand is idle.
+  std::uintptr_t seen = 0;
+  if (inbox_.compare_exchange_strong(seen, is_idle, std::memory_order_acq_rel))
     return true;
-  if (seen == posted_again) // it gets its turn; if an actor comes now, that is in the list
-    inbox_.compare_exchange_strong(seen, nullptr, std::memory_order_acq_rel);
+  // The next turn comes; a post from now on wants another.
+  inbox_.fetch_and(~is_posted_again, std::memory_order_acq_rel);
   return false;
 }
 
@@ -148,15 +148,15 @@ void strand::after_slice(actor& a) {
 }
 
 bool strand::ask_the_polling() {
-  auto const still = std::stable_partition(polling_.begin(), polling_.end(),
-                                           [](actor* a) { return !a->poll(a->poll_argument); });
-  bool const any = still != polling_.end();
-  for (auto i = still; i != polling_.end(); ++i) {
-    (*i)->state = actor_state::ready;
-    ready_.push_back(**i);
-  }
-  polling_.erase(still, polling_.end());
-  return any;
+  std::size_t const count = polling_.size();
+  std::erase_if(polling_, [this](actor* a) {
+    if (!a->poll(a->poll_argument))
+      return false;
+    a->state = actor_state::ready;
+    ready_.push_back(*a);
+    return true;
+  });
+  return polling_.size() != count;
 }
 
 strand::turn strand::drain() {

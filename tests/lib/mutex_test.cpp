@@ -84,9 +84,9 @@ TEST_SUITE("lib.mutex") {
     native_scheduler native({.threads = 1, .stall_timeout = std::chrono::milliseconds(30)});
     sequential_scheduler sequential;
     for (executor* s : {static_cast<executor*>(&native), static_cast<executor*>(&sequential)}) {
-      strand place(*s, "place");
-      quarry::mutex first;
+      quarry::mutex first; // outlive the frames that hold them
       quarry::mutex second;
+      strand place(*s, "place");
       place.spawn(lock_both(first, second), "left");
       place.spawn(lock_both(second, first), "right");
       CHECK_FALSE(s->run_until([] { return false; }));
@@ -99,8 +99,8 @@ TEST_SUITE("lib.mutex") {
 
   TEST_CASE("an actor that locks twice is a cycle of its own") {
     sequential_scheduler s;
-    strand place(s, "place");
     quarry::mutex m;
+    strand place(s, "place");
     place.spawn(lock_both(m, m), "twice");
     CHECK_FALSE(s.run_until([] { return false; }));
     CHECK(s.report_now().to_string().find("cycle: twice -> twice\n") != std::string::npos);

@@ -11,8 +11,8 @@ namespace quarry {
 /// Mutual exclusion between actors; first come, first served. The only lock that an actor may hold
 /// across memory operations and suspensions: whoever waits for it lets its thread do other work.
 ///
-/// Actors of all strands may lock it. It is not recursive: locking twice is a deadlock, which the
-/// report shows as a cycle.
+/// Actors of all strands may lock it. It outlives its guards. It is not recursive: locking twice is
+/// a deadlock, which the report shows as a cycle.
 class mutex {
 public:
   class guard;

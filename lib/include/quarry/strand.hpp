@@ -7,6 +7,7 @@
 #include <quarry/task.hpp>
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -63,9 +64,9 @@ protected:
   /// Marks the strand as not scheduled, unless somebody has just made an actor ready or posted the
   /// strand: then it needs another turn. The last thing that drain() does.
   bool try_to_idle() noexcept;
-  /// Whether take_inbox() may have something.
+  /// Whether take_inbox() has something.
   [[nodiscard]] bool has_inbox() const noexcept {
-    return inbox_.load(std::memory_order_relaxed) != nullptr;
+    return inbox_.load(std::memory_order_relaxed) > flags;
   }
 
 private:
@@ -79,10 +80,13 @@ private:
 
   executor& executor_;
   std::string name_;
-  /// Empty and scheduled (null: in the executor's queue, or drained), a list of actors, or one of
-  /// two marks in strand.cpp: not scheduled; scheduled, and posted once more. One word, so that a
-  /// waker touches the strand once: the actor that it wakes may run and end the strand.
-  std::atomic<actor*> inbox_;
+  /// The newest of a list of actors, and two flags beside it. One word, so that a waker touches the
+  /// strand once: the actor that it wakes may run and end the strand.
+  std::atomic<std::uintptr_t> inbox_{is_idle};
+  static constexpr std::uintptr_t is_idle = 1;         ///< not in the executor's queue, nor drained
+  static constexpr std::uintptr_t is_posted_again = 2; ///< wants a turn after the present one
+  static constexpr std::uintptr_t flags = is_idle | is_posted_again;
+  bool wants_turn_ = false;             ///< is_posted_again was set when the inbox was taken
   std::atomic<bool> is_drained_{false}; ///< held while it runs, and while a report reads it
   std::atomic<unsigned> holder_count_{
       0}; ///< threads that are about to run it, or have just done so
