@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/global.hpp>
+#include <quarry/emu/lane_call.hpp>
+#include <quarry/emu/wavefront.hpp>
+#include <quarry/emu/work_group_queue.hpp>
+#include <quarry/emu/work_item.hpp>
+#include <quarry/net/gravel_message.hpp>
+#include <quarry/task.hpp>
+
+#include <cstdint>
+#include <source_location>
+#include <type_traits>
+
+namespace quarry::net::gravel {
+
+/// Messages wait here for the aggregator: two rows, the remote word and a value.
+using package_queue = emu::work_group_queue<std::uint64_t, 2>;
+
+/// A wavefront's 64-bit words.
+template<emu::any_wavefront W>
+using lanes64 = emu::lanes<std::uint64_t, W::size>;
+
+/// A number, or one for each lane, as 64-bit words.
+template<emu::any_wavefront W, class V>
+[[nodiscard]] lanes64<W> as_words(V const& v) {
+  if constexpr (std::is_integral_v<V>)
+    return lanes64<W>(static_cast<std::uint64_t>(v));
+  else if constexpr (requires { v.to_lanes(); })
+    return emu::convert<std::uint64_t>(v.to_lanes());
+  else
+    return emu::convert<std::uint64_t>(v);
+}
+
+/// What a kernel sees of Gravel: network operations from every lane, in divergent code too.
+///
+/// A symmetric address is an address in this node's heap; it names the same word of every node.
+/// Operations do not block but for room in the package queue; they are complete after
+/// gravel_node::quiet(). Two messages from one work-item to one node are applied in their order.
+///
+/// Source   thesis §5.1, §5.2; Table 3-1b, Table 5-1
+class endpoint {
+public:
+  endpoint(package_queue& packages, std::uint64_t* heap) noexcept
+      : packages_(packages), heap_(heap) {}
+
+  // From a wave kernel: for the active lanes. A work-group collective: all wavefronts of the group
+  // come, unless `how` says who does (wavefront::group_reduce).
+
+  /// Adds 1 to each lane's word on each lane's node.
+  template<emu::any_wavefront W, class Index, class Nodes,
+           emu::divergence_mechanism D = emu::converged>
+  task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes const& nodes,
+                   D how = {}, std::source_location where = std::source_location::current()) {
+    lanes64<W> const message[1] = {address<W>(at, nodes)};
+    task<> sent = packages_.push(wf, package_tag::encode(command::increment), message, how, where);
+    co_await std::move(sent);
+  }
+  /// Adds each lane's value.
+  template<emu::any_wavefront W, class Index, class Nodes,
+           emu::divergence_mechanism D = emu::converged>
+  task<> add(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value,
+             Nodes const& nodes, D how = {},
+             std::source_location where = std::source_location::current()) {
+    lanes64<W> const message[2] = {address<W>(at, nodes), value};
+    task<> sent = packages_.push(wf, package_tag::encode(command::add), message, how, where);
+    co_await std::move(sent);
+  }
+  /// Stores each lane's value.
+  template<emu::any_wavefront W, class Index, class Nodes,
+           emu::divergence_mechanism D = emu::converged>
+  task<> put(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value,
+             Nodes const& nodes, D how = {},
+             std::source_location where = std::source_location::current()) {
+    lanes64<W> const message[2] = {address<W>(at, nodes), value};
+    task<> sent = packages_.push(wf, package_tag::encode(command::put), message, how, where);
+    co_await std::move(sent);
+  }
+  /// Runs a handler (gravel_node::add_handler) with each lane's word and value on its node.
+  template<emu::any_wavefront W, class Index, class Nodes,
+           emu::divergence_mechanism D = emu::converged>
+  task<> active_message(W& wf, std::uint32_t handler, emu::lane_address<std::uint64_t, Index> at,
+                        lanes64<W> value, Nodes const& nodes, D how = {},
+                        std::source_location where = std::source_location::current()) {
+    lanes64<W> const message[2] = {address<W>(at, nodes), value};
+    task<> sent = packages_.push(wf, package_tag::encode(command::active_message, handler), message,
+                                 how, where);
+    co_await std::move(sent);
+  }
+
+  // From an item kernel: for this work-item; those at the same line go together.
+
+  template<emu::any_work_item I>
+  [[nodiscard]] auto increment(I& wi, emu::global<std::uint64_t> at, std::uint32_t node,
+                               std::source_location where = std::source_location::current()) {
+    return message_await<I>(wi, command::increment, at, 0, node, where);
+  }
+  template<emu::any_work_item I>
+  [[nodiscard]] auto add(I& wi, emu::global<std::uint64_t> at, std::uint64_t value,
+                         std::uint32_t node,
+                         std::source_location where = std::source_location::current()) {
+    return message_await<I>(wi, command::add, at, value, node, where);
+  }
+  template<emu::any_work_item I>
+  [[nodiscard]] auto put(I& wi, emu::global<std::uint64_t> at, std::uint64_t value,
+                         std::uint32_t node,
+                         std::source_location where = std::source_location::current()) {
+    return message_await<I>(wi, command::put, at, value, node, where);
+  }
+
+private:
+  struct item_message {
+    endpoint* net;
+    std::uint64_t row;
+    std::uint64_t value;
+    std::uint32_t tag;
+  };
+
+  /// The lanes of one line, as one push of their wavefront in diverged control flow.
+  template<emu::memory_model M>
+  struct message_call {
+    using memory_type = M;
+    using value_type = item_message;
+    using result_type = emu::no_value;
+    static constexpr char const* what = "network operation";
+    static constexpr bool needs_all = false;
+    template<class W>
+    static task<> run(W& wf, emu::item_lanes& l, emu::lane_mask who) {
+      using request = emu::lane_request_of<message_call>;
+      item_message const& first = request::of(l, who.first()).value;
+      std::source_location const where = l.request(who.first()).where;
+      typename W::template lanes<std::uint64_t> message[2]{};
+      who.for_each([&](int i) {
+        message[0].set(i, request::of(l, i).value.row);
+        message[1].set(i, request::of(l, i).value.value);
+      });
+      task<> sent = first.net->packages_.push(wf, first.tag, message, emu::reconverging, where);
+      co_await std::move(sent);
+    }
+  };
+
+  template<class I>
+  auto message_await(I& wi, command c, emu::global<std::uint64_t> at, std::uint64_t value,
+                     std::uint32_t node, std::source_location where) {
+    using call = message_call<typename I::memory_type>;
+    item_message const m{this, remote_word::encode(pe{node}, word_of(at)), value,
+                         package_tag::encode(c)};
+    return emu::lane_await<call>(wi.slot(), m, where);
+  }
+
+  [[nodiscard]] std::uint32_t word_of(emu::global<std::uint64_t> at) const noexcept {
+    return static_cast<std::uint32_t>(at.get() - heap_);
+  }
+
+  template<class W, class Index, class Nodes>
+  lanes64<W> address(emu::lane_address<std::uint64_t, Index> at, Nodes const& nodes) const {
+    auto const base = static_cast<std::uint64_t>(at.base - heap_);
+    return (as_words<W>(nodes) << remote_word::pe_shift) + (as_words<W>(at.index) + base);
+  }
+
+  package_queue& packages_;
+  std::uint64_t* heap_;
+};
+
+} // namespace quarry::net::gravel

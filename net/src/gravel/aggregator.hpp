@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "frame.hpp"
+#include "shared_state.hpp"
+
+#include <quarry/emu/core.hpp>
+#include <quarry/net/error.hpp>
+#include <quarry/task.hpp>
+#include <quarry/yield.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+namespace quarry::net::gravel {
+
+/// Stage 2 of thesis A.1: takes packages and repacks their messages into per-node buffers of its
+/// own, which leave when they are full, when they are old, or when the host wants quiet.
+template<emu::memory_model M, style S>
+class aggregator {
+  using core = emu::basic_core<M>;
+  using clock = std::chrono::steady_clock;
+  using package = emu::package_view<std::uint64_t>;
+
+public:
+  aggregator(shared_state& shared, package_queue& packages, std::uint32_t number,
+             std::uint32_t pe_count)
+      : shared_(shared), packages_(packages), buffers_(*shared.buffers[number]), number_(number),
+        nodes_(pe_count) {}
+
+  task<> run() {
+    actor& me = co_await emu::this_actor();
+    core self({&me, &shared_.scheduler, nullptr});
+    task<> work = serve(self);
+    co_await std::move(work);
+    shared_.ended();
+  }
+
+private:
+  struct node {
+    frame_writer frame;
+    std::uint32_t buffer = 0;
+    void const* seen_at = nullptr; ///< the frame's position when the timeout was last looked at
+  };
+
+  task<> serve(core& self) {
+    for (;;) {
+      emu::slot_claim const mine = packages_.claim(self);
+      while (!packages_.is_ready(self, mine)) {
+        if (shared_.is_over())
+          co_return;
+        if (has_other_work(true)) {
+          task<> other = do_other_work(self, true);
+          co_await std::move(other);
+        } else {
+          auto const work = [this, &self, mine] {
+            return packages_.is_ready(self, mine) || shared_.is_over() || has_other_work(true);
+          };
+          poll_until wait(work);
+          co_await wait;
+        }
+      }
+      package const p = packages_.view(self, mine);
+      for (std::uint32_t next = 0; !bin(self, p, next) && !shared_.is_over();) {
+        task<> replaced = replace(self, nodes_[full_]);
+        co_await std::move(replaced);
+      }
+      packages_.release(self, mine);
+      has_messages_ = true;
+      if (has_other_work(false)) {
+        task<> other = do_other_work(self, false);
+        co_await std::move(other);
+      }
+    }
+  }
+
+  /// Puts messages into their nodes' buffers, from message `next` on. False if the buffer of node
+  /// `full_` must be replaced first. A plain function: its loop keeps its variables in registers.
+  bool bin(core& self, package const& p, std::uint32_t& next) {
+    bool const has_value = package_tag::what(p.header.tag) != command::increment;
+    for (; next < p.header.count; ++next) {
+      std::uint64_t const row = self.load(p.row(0) + next);
+      std::uint32_t const target = remote_word::target(row).id;
+      if (target >= nodes_.size()) [[unlikely]] {
+        shared_.fail(no_such_node(target));
+        return true;
+      }
+      frame_writer& frame = nodes_[target].frame;
+      std::uint32_t const word = remote_word::word(row);
+      full_ = target;
+      if (S::sends_each && !frame.is_empty())
+        return false;
+      if (!has_value ? !frame.add(p.header.tag, word)
+                     : !frame.add(p.header.tag, word, self.load(p.row(1) + next))) [[unlikely]]
+        return false;
+    }
+    return true;
+  }
+
+  [[nodiscard]] error no_such_node(std::uint32_t target) const {
+    return make_error(
+        net_errc::outside_heap,
+        fmt::format("gravel: a message for node {}; there are {}", target, nodes_.size()));
+  }
+
+  /// Is it time to send buffers that are not full? Without a clock, in a deterministic scheduler,
+  /// as soon as there is nothing else to do.
+  bool has_other_work(bool is_idle) const {
+    if (is_idle && quiet_answered_ != shared_.quiet_requested.load(std::memory_order_acquire))
+      return true;
+    if (!has_messages_)
+      return false;
+    if (S::sends_each || shared_.scheduler.decides())
+      return is_idle;
+    return clock::now() >= next_look_;
+  }
+
+  task<> do_other_work(core& self, bool is_idle) {
+    std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
+    bool const is_quiet = is_idle && wanted != quiet_answered_;
+    bool const all = is_quiet || S::sends_each || shared_.scheduler.decides();
+    has_messages_ = false;
+    for (node& n : nodes_) {
+      if (n.frame.is_empty())
+        continue;
+      if (all || n.seen_at == n.frame.position()) {
+        task<> sent = send(self, n);
+        co_await std::move(sent);
+      } else {
+        n.seen_at = n.frame.position();
+        has_messages_ = true;
+      }
+    }
+    next_look_ = clock::now() + shared_.options.flush_after;
+    if (is_quiet) {
+      quiet_answered_ = wanted;
+      outgoing const marker{outgoing::kind::quiet_marker, 0, number_, 0, wanted, 0};
+      task<> told = hand_over(self, marker);
+      co_await std::move(told);
+    }
+  }
+
+  task<> hand_over(core& self, outgoing what) {
+    emu::slot_claim const c = co_await shared_.to_network.reserve(self);
+    self.store(shared_.to_network.payload(c), what);
+    shared_.to_network.publish(self, c);
+  }
+
+  task<> send(core& self, node& n) {
+    std::uint64_t const operations = n.frame.message_count();
+    auto const target = static_cast<std::uint32_t>(&n - nodes_.data());
+    outgoing const frame{outgoing::kind::frame, target,    number_, n.buffer,
+                         n.frame.close(),       operations};
+    task<> sent = hand_over(self, frame);
+    co_await std::move(sent);
+  }
+
+  /// Sends what the node's buffer holds and opens a fresh one, once one has come back.
+  task<> replace(core& self, node& n) {
+    if (!n.frame.is_empty()) {
+      task<> sent = send(self, n);
+      co_await std::move(sent);
+    }
+    if (n.frame.is_open())
+      co_return;
+    emu::global<std::uint32_t> const free = co_await buffers_.recycled.peek(self);
+    n.buffer = self.load(free);
+    buffers_.recycled.release(self);
+    n.frame.open(buffers_.buffer(n.buffer));
+  }
+
+  shared_state& shared_;
+  package_queue& packages_;
+  buffer_set& buffers_;
+  std::uint32_t number_;
+  std::vector<node> nodes_;
+  std::uint32_t full_ = 0;
+  bool has_messages_ = false;
+  std::uint64_t quiet_answered_ = 0;
+  clock::time_point next_look_{};
+};
+
+} // namespace quarry::net::gravel

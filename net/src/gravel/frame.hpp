@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/net/gravel_message.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+// The format of a per-node buffer (thesis Figure A-2: messages are packed so that each costs
+// little): 32-bit words in the machine's order, first the kind of frame. Data frames are runs of
+// messages with the same command: tag, count, then `count` entries: the heap word's number, and
+// unless the command is `increment` the 64-bit value, low half first.
+
+namespace quarry::net::gravel {
+
+enum class frame_kind : std::uint32_t {
+  data = 1,
+  fence_request, ///< number: answer when everything before it has been applied
+  fence_answer,  ///< number
+  gather,        ///< number, then one node's contribution
+};
+
+inline constexpr std::size_t run_header_words = 2;
+
+[[nodiscard]] constexpr std::size_t entry_words(command c) noexcept {
+  return c == command::increment ? 1 : 3;
+}
+
+/// A run of a data frame.
+struct message_run {
+  command what;
+  std::uint32_t handler;
+  std::uint32_t count;
+  std::span<std::uint32_t const> entries;
+
+  [[nodiscard]] std::uint32_t word(std::size_t i) const noexcept {
+    return entries[i * entry_words(what)];
+  }
+  [[nodiscard]] std::uint64_t value(std::size_t i) const noexcept {
+    std::size_t const at = i * entry_words(what);
+    return entries[at + 1] | std::uint64_t{entries[at + 2]} << 32;
+  }
+};
+
+/// Takes the first run off `rest`; none if what is there is not a whole run of a known command.
+[[nodiscard]] inline std::optional<message_run>
+take_run(std::span<std::uint32_t const>& rest) noexcept {
+  if (rest.size() < run_header_words)
+    return std::nullopt;
+  command const what = package_tag::what(rest[0]);
+  if (what < command::increment || what > command::active_message)
+    return std::nullopt;
+  std::size_t const words = std::size_t{rest[1]} * entry_words(what);
+  if (rest[1] == 0 || words > rest.size() - run_header_words)
+    return std::nullopt;
+  message_run const r{what, package_tag::handler(rest[0]), rest[1],
+                      rest.subspan(run_header_words, words)};
+  rest = rest.subspan(run_header_words + words);
+  return r;
+}
+
+/// Fills one per-node buffer. The hot fields come first: an aggregator has one of these a node.
+class frame_writer {
+public:
+  /// Starts a data frame in `words`, which must hold at least one message.
+  void open(std::span<std::uint32_t> words) noexcept {
+    begin_ = words.data();
+    end_ = begin_ + words.size();
+    *begin_ = static_cast<std::uint32_t>(frame_kind::data);
+    at_ = begin_ + 1;
+    run_ = nullptr;
+    tag_ = 0;
+  }
+  [[nodiscard]] bool is_open() const noexcept { return begin_ != nullptr; }
+  [[nodiscard]] bool is_empty() const noexcept { return messages_ == 0 && run_ == nullptr; }
+  /// Changes with every message: tells whether one has come since.
+  [[nodiscard]] void const* position() const noexcept { return at_; }
+
+  /// Adds a message of one word; false if it does not fit, or no frame is open.
+  [[nodiscard]] bool add(std::uint32_t tag, std::uint32_t word) noexcept {
+    if (tag != tag_ || at_ == end_) [[unlikely]]
+      if (!start_run(tag, 1))
+        return false;
+    *at_++ = word;
+    return true;
+  }
+  /// Adds a message of a word and a value.
+  [[nodiscard]] bool add(std::uint32_t tag, std::uint32_t word, std::uint64_t value) noexcept {
+    if (tag != tag_ || end_ - at_ < 3) [[unlikely]]
+      if (!start_run(tag, 3))
+        return false;
+    at_[0] = word;
+    at_[1] = static_cast<std::uint32_t>(value);
+    at_[2] = static_cast<std::uint32_t>(value >> 32);
+    at_ += 3;
+    return true;
+  }
+
+  /// Ends the frame; gives its words.
+  std::size_t close() noexcept {
+    end_run();
+    auto const words = static_cast<std::size_t>(at_ - begin_);
+    *this = {};
+    return words;
+  }
+  [[nodiscard]] std::uint64_t message_count() const noexcept {
+    return messages_ + (run_ == nullptr ? 0 : run_length());
+  }
+
+private:
+  bool start_run(std::uint32_t tag, std::size_t needed) noexcept {
+    if (static_cast<std::size_t>(end_ - at_) < needed + (tag == tag_ ? 0 : run_header_words))
+      return false;
+    if (tag == tag_)
+      return true;
+    end_run();
+    run_ = at_;
+    tag_ = tag;
+    *at_ = tag;
+    at_ += run_header_words;
+    return true;
+  }
+  [[nodiscard]] std::uint32_t run_length() const noexcept {
+    auto const words = static_cast<std::size_t>(at_ - run_) - run_header_words;
+    return static_cast<std::uint32_t>(words / entry_words(package_tag::what(tag_)));
+  }
+  void end_run() noexcept {
+    if (run_ == nullptr)
+      return;
+    run_[1] = run_length();
+    messages_ += run_[1];
+    run_ = nullptr;
+    tag_ = 0;
+  }
+
+  std::uint32_t* at_ = nullptr;
+  std::uint32_t* end_ = nullptr;
+  std::uint32_t tag_ = 0; ///< of the open run; no command is 0
+  std::uint32_t* run_ = nullptr;
+  std::uint32_t* begin_ = nullptr;
+  std::uint64_t messages_ = 0;
+};
+
+} // namespace quarry::net::gravel

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "frame.hpp"
+#include "shared_state.hpp"
+
+#include <quarry/emu/core.hpp>
+#include <quarry/net/error.hpp>
+#include <quarry/net/transport_port.hpp>
+#include <quarry/task.hpp>
+#include <quarry/yield.hpp>
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace quarry::net::gravel {
+
+/// Stage 3 of thesis A.1: one actor that sends per-node buffers, receives others', and applies
+/// their messages one after the other. It also answers for quiet() and gathers: blocking operations
+/// of the host become messages of its own, so that it never waits itself.
+template<emu::memory_model M>
+class network_interface {
+  using core = emu::basic_core<M>;
+  using clock = std::chrono::steady_clock;
+  using handler = std::function<void(std::uint64_t&, std::uint64_t)>;
+
+public:
+  network_interface(shared_state& shared, transport_port& transport, std::span<std::uint64_t> heap,
+                    std::vector<handler> const& handlers)
+      : shared_(shared), transport_(transport), heap_(heap), handlers_(handlers),
+        nodes_(transport.pe_count()), self_id_(transport.self().id) {}
+
+  task<> run() {
+    actor& me = co_await emu::this_actor();
+    core self({&me, &shared_.scheduler, nullptr});
+    for (std::uint32_t a = 0; a < shared_.buffers.size(); ++a) {
+      task<> lent = lend_buffers(self, *shared_.buffers[a]);
+      co_await std::move(lent);
+    }
+    while (!shared_.is_over()) {
+      if (step(self))
+        continue;
+      auto const work = [this, &self] {
+        return shared_.is_over() || (shared_.scheduler.decides() ? has_work(self) : step(self));
+      };
+      poll_until wait(work);
+      co_await wait;
+    }
+    shared_.ended();
+  }
+
+  [[nodiscard]] statistics counts() const noexcept {
+    statistics s;
+    s.operations = sent_operations_.load(std::memory_order_relaxed);
+    s.applied = applied_.load(std::memory_order_relaxed);
+    s.frames = frames_.load(std::memory_order_relaxed);
+    s.frame_bytes = frame_bytes_.load(std::memory_order_relaxed);
+    s.remote_frames = remote_frames_.load(std::memory_order_relaxed);
+    return s;
+  }
+
+private:
+  using counter = std::atomic<std::uint64_t>;
+  // Written by this actor only, read by anybody.
+  static void count(counter& c, std::uint64_t n) noexcept {
+    c.store(c.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+  }
+
+  /// A control message that waits for room.
+  struct control {
+    std::uint32_t target;
+    frame_kind kind;
+    std::uint64_t number;
+    std::vector<std::byte> bytes;
+  };
+
+  task<> lend_buffers(core& self, buffer_set& set) {
+    auto const each = static_cast<std::uint32_t>(set.storage.size() / set.words);
+    for (std::uint32_t i = 0; i < each; ++i) {
+      emu::global<std::uint32_t> const free = co_await set.recycled.reserve(self);
+      self.store(free, i);
+      set.recycled.publish(self);
+    }
+  }
+
+  /// Does what can be done now; true if anything was.
+  bool step(core& self) {
+    if (!transport_.try_enter()) // an idle worker is in transport_.wait()
+      return false;
+    bool progressed = look_at_requests();
+    progressed |= send_controls();
+    progressed |= send_frames(self);
+    progressed |= receive(self);
+    transport_.leave();
+    if (!progressed)
+      check_timeout();
+    else if (is_waiting())
+      waiting_since_ = clock::now();
+    return progressed;
+  }
+
+  /// As step(), but only looks: for schedulers that may not be surprised.
+  bool has_work(core& self) {
+    return transport_.has_input() || !controls_.empty() || has_new_request() || current_ ||
+           shared_.to_network.is_ready(self, claim(self));
+  }
+
+  // Requests of the host
+
+  bool has_new_request() const {
+    return gather_seen_ != shared_.gather_requested.load(std::memory_order_acquire);
+  }
+  bool look_at_requests() {
+    if (!has_new_request())
+      return false;
+    ++gather_seen_;
+    for (std::uint32_t n = 0; n < nodes_; ++n)
+      if (n != self_id_)
+        controls_.push_back({n, frame_kind::gather, gather_seen_, shared_.gather_mine});
+    contribute(self_id_, gather_seen_, shared_.gather_mine);
+    return true;
+  }
+
+  void contribute(std::uint32_t from, std::uint64_t number, std::vector<std::byte> bytes) {
+    auto& all = gathers_[number];
+    all.resize(nodes_);
+    all[from] = std::move(bytes);
+    finish_gather();
+  }
+  void finish_gather() {
+    auto const it = gathers_.find(gather_seen_);
+    if (it == gathers_.end() || shared_.gather_done.load(std::memory_order_relaxed) == gather_seen_)
+      return;
+    for (auto const& b : it->second)
+      if (!b)
+        return;
+    shared_.gather_all.clear();
+    for (auto& b : it->second)
+      shared_.gather_all.push_back(std::move(*b));
+    gathers_.erase(it);
+    shared_.gather_done.store(gather_seen_, std::memory_order_release);
+    shared_.scheduler.notify();
+  }
+
+  /// An aggregator has sent all that it had: asks every node to say when it has applied it.
+  void aggregator_is_quiet(std::uint64_t number) {
+    if (++quiet_markers_ != shared_.buffers.size())
+      return;
+    quiet_markers_ = 0;
+    quiet_number_ = number;
+    unanswered_ = nodes_ - 1;
+    answered_.assign(nodes_, false);
+    answered_[self_id_] = true;
+    for (std::uint32_t n = 0; n < nodes_; ++n)
+      if (n != self_id_)
+        controls_.push_back({n, frame_kind::fence_request, number, {}});
+    finish_quiet();
+  }
+  void finish_quiet() {
+    if (unanswered_ != 0)
+      return;
+    shared_.quiet_done.store(quiet_number_, std::memory_order_release);
+    shared_.scheduler.notify();
+  }
+
+  // Sending
+
+  emu::slot_claim claim(core& self) {
+    if (!claim_)
+      claim_ = shared_.to_network.claim(self);
+    return *claim_;
+  }
+
+  bool send_controls() {
+    bool any = false;
+    while (!controls_.empty() && !shared_.is_over()) {
+      control const& c = controls_.front();
+      std::uint32_t const head[3] = {static_cast<std::uint32_t>(c.kind),
+                                     static_cast<std::uint32_t>(c.number),
+                                     static_cast<std::uint32_t>(c.number >> 32)};
+      auto const sent = transport_.try_send(pe{c.target}, std::as_bytes(std::span(head)), c.bytes);
+      if (!sent)
+        return shared_.fail(sent.error()), true;
+      if (!*sent)
+        return any;
+      controls_.pop_front();
+      any = true;
+    }
+    return any;
+  }
+
+  bool send_frames(core& self) {
+    bool any = false;
+    while (!shared_.is_over()) {
+      if (!current_) {
+        if (!shared_.to_network.is_ready(self, claim(self)))
+          return any;
+        current_ = self.load(shared_.to_network.payload(*claim_));
+        shared_.to_network.release(self, *claim_);
+        claim_.reset();
+      }
+      if (!send(self, *current_))
+        return any;
+      current_.reset();
+      any = true;
+    }
+    return any;
+  }
+
+  /// False if the transport has no room.
+  bool send(core& self, outgoing const& o) {
+    if (o.what == outgoing::kind::quiet_marker) {
+      if (!controls_.empty())
+        return false; // keep their order
+      aggregator_is_quiet(o.number);
+      return true;
+    }
+    buffer_set& set = *shared_.buffers[o.aggregator];
+    std::span<std::uint32_t const> const words = set.buffer(o.buffer).first(o.number);
+    if (o.target == self_id_) {
+      apply(self, pe{self_id_}, words);
+    } else {
+      auto const sent = transport_.try_send(pe{o.target}, std::as_bytes(words), {});
+      if (!sent) {
+        shared_.fail(sent.error());
+        return true;
+      }
+      if (!*sent)
+        return false;
+      count(remote_frames_, 1);
+    }
+    count(frames_, 1);
+    count(frame_bytes_, words.size_bytes());
+    count(sent_operations_, o.operations);
+    // There are fewer buffers than slots, so that the queue always has room.
+    emu::global<std::uint32_t> const back = set.recycled.try_reserve(self);
+    self.store(back, o.buffer);
+    set.recycled.publish(self);
+    return true;
+  }
+
+  // Receiving
+
+  bool receive(core& self) {
+    auto const got = transport_.poll([&](pe from, std::span<std::byte const> bytes) {
+      if (!shared_.is_over())
+        take(self, from, bytes);
+    });
+    if (!got) {
+      shared_.fail(got.error());
+      return true;
+    }
+    return *got != 0;
+  }
+
+  void malformed(pe from, char const* what) {
+    shared_.fail(
+        make_error(net_errc::bad_frame, fmt::format("gravel: {} from {}", what, to_string(from))));
+  }
+
+  void take(core& self, pe from, std::span<std::byte const> bytes) {
+    if (bytes.size() < 4 || reinterpret_cast<std::uintptr_t>(bytes.data()) % 4 != 0)
+      return malformed(from, "a frame without a kind");
+    std::span const words(reinterpret_cast<std::uint32_t const*>(bytes.data()), bytes.size() / 4);
+    auto const kind = static_cast<frame_kind>(words[0]);
+    if (kind == frame_kind::data)
+      return bytes.size() % 4 == 0 ? apply(self, from, words) : malformed(from, "half a word");
+    if (words.size() < 3)
+      return malformed(from, "a control frame that is too short");
+    std::uint64_t const number = words[1] | std::uint64_t{words[2]} << 32;
+    switch (kind) {
+    case frame_kind::fence_request: // all before it has been applied: frames of a pair keep their
+                                    // order
+      controls_.push_back({from.id, frame_kind::fence_answer, number, {}});
+      return;
+    case frame_kind::fence_answer:
+      if (number != quiet_number_ || unanswered_ == 0 || answered_[from.id])
+        return malformed(from, "an answer to no question");
+      answered_[from.id] = true;
+      --unanswered_;
+      return finish_quiet();
+    case frame_kind::gather:
+      if (number + 1 < gather_seen_ || number > gather_seen_ + 2)
+        return malformed(from, "a contribution to no gather");
+      return contribute(from.id, number, {bytes.begin() + 12, bytes.end()});
+    default:
+      return malformed(from, "a frame of an unknown kind");
+    }
+  }
+
+  void apply(core& self, pe from, std::span<std::uint32_t const> words) {
+    for (auto rest = words.subspan(1); !rest.empty();) {
+      auto const r = take_run(rest);
+      if (!r)
+        return malformed(from, "a run that is cut off or of no known command");
+      if (!is_inside(*r))
+        return shared_.fail(make_error(
+            net_errc::outside_heap,
+            fmt::format("gravel: {} addresses a word outside the heap of {}, which has {} words",
+                        to_string(from), to_string(pe{self_id_}), heap_.size())));
+      if (r->what == command::active_message && r->handler >= handlers_.size())
+        return malformed(from, "an active message for a handler that was not added");
+      run_messages(self, *r);
+      count(applied_, r->count);
+    }
+  }
+
+  [[nodiscard]] bool is_inside(message_run const& r) const noexcept {
+    std::uint32_t highest = 0;
+    if (r.what == command::increment) // contiguous: the compiler makes vectors of it
+      for (std::uint32_t const w : r.entries)
+        highest = std::max(highest, w);
+    else
+      for (std::uint32_t i = 0; i < r.count; ++i)
+        highest = std::max(highest, r.word(i));
+    return highest < heap_.size();
+  }
+
+  [[nodiscard]] emu::global<std::uint64_t> word(std::uint32_t i) const noexcept {
+    return emu::global<std::uint64_t>(heap_.data() + i);
+  }
+
+  // Atomic for the GPU's eyes, but no read-modify-writes: all operations are serialised here
+  // (§5.4).
+  void add_to(core& self, std::uint32_t w, std::uint64_t n) {
+    constexpr emu::access far{emu::order::relaxed, emu::scope::system};
+    std::uint64_t const old = self.load(word(w), far);
+    self.store(word(w), old + n, far);
+  }
+
+  void run_messages(core& self, message_run const& r) {
+    constexpr std::uint32_t ahead = 24; // heap words are far apart: fetch them early
+    switch (r.what) {
+    case command::increment:
+      for (std::uint32_t i = 0; i < r.count; ++i) {
+        __builtin_prefetch(heap_.data() + r.entries[std::min(i + ahead, r.count - 1)], 1);
+        add_to(self, r.entries[i], 1);
+      }
+      return;
+    case command::add:
+      for (std::uint32_t i = 0; i < r.count; ++i) {
+        __builtin_prefetch(heap_.data() + r.word(std::min(i + ahead, r.count - 1)), 1);
+        add_to(self, r.word(i), r.value(i));
+      }
+      return;
+    case command::put:
+      for (std::uint32_t i = 0; i < r.count; ++i)
+        self.store(word(r.word(i)), r.value(i), emu::order::relaxed, emu::scope::system);
+      return;
+    case command::active_message:
+      for (std::uint32_t i = 0; i < r.count; ++i)
+        handlers_[r.handler](heap_[r.word(i)], r.value(i));
+      return;
+    }
+  }
+
+  // Waiting too long
+
+  [[nodiscard]] bool is_waiting() const {
+    return unanswered_ != 0 || shared_.gather_done.load(std::memory_order_relaxed) != gather_seen_;
+  }
+  void check_timeout() {
+    if (shared_.scheduler.decides() || !is_waiting()) {
+      waiting_since_ = {};
+      return;
+    }
+    auto const now = clock::now();
+    if (waiting_since_ == clock::time_point{})
+      waiting_since_ = now;
+    if (now - waiting_since_ < shared_.options.timeout)
+      return;
+    std::string missing;
+    auto const& contributions = gathers_[gather_seen_];
+    for (std::uint32_t n = 0; n < nodes_; ++n)
+      if (unanswered_ != 0 ? !answered_[n] : contributions.size() > n && !contributions[n])
+        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", to_string(pe{n}));
+    shared_.fail(
+        make_error(net_errc::timeout, fmt::format("gravel: no word from {} for {} ms", missing,
+                                                  shared_.options.timeout.count())));
+  }
+
+  shared_state& shared_;
+  transport_port& transport_;
+  std::span<std::uint64_t> heap_;
+  std::vector<handler> const& handlers_;
+  std::uint32_t nodes_;
+  std::uint32_t self_id_;
+
+  std::optional<emu::slot_claim> claim_; ///< of to_network
+  std::optional<outgoing> current_;      ///< taken from it, not sent yet
+  std::deque<control> controls_;
+
+  std::uint32_t quiet_markers_ = 0;
+  std::uint64_t quiet_number_ = 0;
+  std::uint32_t unanswered_ = 0;
+  std::vector<bool> answered_;
+  std::uint64_t gather_seen_ = 0;
+  std::map<std::uint64_t, std::vector<std::optional<std::vector<std::byte>>>> gathers_;
+  clock::time_point waiting_since_{};
+
+  counter sent_operations_{0};
+  counter applied_{0};
+  counter frames_{0};
+  counter frame_bytes_{0};
+  counter remote_frames_{0};
+};
+
+} // namespace quarry::net::gravel

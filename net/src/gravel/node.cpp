@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "aggregator.hpp"
+#include "frame.hpp"
+#include "network_interface.hpp"
+#include "shared_state.hpp"
+
+#include <quarry/native_scheduler.hpp>
+#include <quarry/net/error.hpp>
+#include <quarry/net/gravel.hpp>
+#include <quarry/strand.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <stdexcept>
+#include <utility>
+
+namespace quarry::net::gravel {
+namespace {
+
+using handler = std::function<void(std::uint64_t&, std::uint64_t)>;
+
+/// kind, one run's header, one message with a value.
+constexpr std::size_t least_buffer_bytes = (1 + run_header_words + 3) * 4;
+constexpr std::size_t most_gathered_bytes = 4096;
+
+void check(gravel_node::options const& o, std::span<std::uint64_t> heap) {
+  auto const refuse = [](std::string text) { throw std::invalid_argument("gravel: " + text); };
+  if (o.buffer_bytes < least_buffer_bytes || o.buffer_bytes > 1024 * 1024 ||
+      o.buffer_bytes % 4 != 0)
+    refuse(fmt::format("buffers of {} bytes; allowed are multiples of 4 from {} to 1048576",
+                       o.buffer_bytes, least_buffer_bytes));
+  if (o.buffers_per_node < 2 || o.buffers_per_node > 1024)
+    refuse(fmt::format("{} buffers a node; allowed are 2 to 1024", o.buffers_per_node));
+  if (!std::has_single_bit(o.queue_slots))
+    refuse(fmt::format("{} queue slots; allowed are powers of two", o.queue_slots));
+  if (o.package_columns == 0 || o.package_columns > emu::most_work_items_per_group)
+    refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
+  if (heap.size() >= std::uint64_t{1} << 32)
+    refuse(fmt::format("a heap of {} words; fewer than 4294967296 are allowed", heap.size()));
+}
+
+} // namespace
+
+/// A node's queues and actors, whatever memory model and style they are made for.
+class gravel_node::pipeline {
+public:
+  pipeline(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
+           std::span<std::uint64_t> heap, options const& o)
+      : transport_(std::move(transport)), heap_(heap),
+        known_heap_(agent.known(), heap.data(), heap.size_bytes(), "symmetric heap"),
+        packages_(agent.known(), o.queue_slots, o.package_columns), device_(packages_, heap.data()),
+        shared_(agent, o, queue_slots(o)), aggregators_(agent.scheduler(), "aggregator"),
+        interface_(agent.scheduler(),
+                   fmt::format("network interface of {}", to_string(transport_->self()))) {
+    shared_.buffers.push_back(std::make_unique<buffer_set>(agent.known(), buffer_count(o),
+                                                           o.buffer_bytes / sizeof(std::uint32_t)));
+  }
+  virtual ~pipeline() = default;
+  pipeline(pipeline const&) = delete;
+  pipeline& operator=(pipeline const&) = delete;
+
+  [[nodiscard]] virtual statistics counts() const = 0;
+
+  /// Lets the actors end, and waits until they have.
+  void stop() {
+    if (auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler))
+      native->set_idle_wait(nullptr);
+    shared_.stop.store(true, std::memory_order_release);
+    while (!shared_.scheduler.run_until(
+        [this] { return shared_.running.load(std::memory_order_acquire) == 0; }))
+      if (shared_.scheduler.decides())
+        return; // nobody can go on: the strands take their actors with them
+  }
+
+  /// Runs actors until `done` follows `requested`, or the job has failed.
+  result<void> wait(std::atomic<std::uint64_t> const& done, std::uint64_t requested,
+                    char const* what) {
+    bool const over = shared_.scheduler.run_until([&] {
+      return done.load(std::memory_order_acquire) == requested ||
+             shared_.failed.load(std::memory_order_acquire);
+    });
+    if (!over)
+      shared_.fail(make_error(net_errc::timeout,
+                              fmt::format("gravel: {} does not end; nothing progresses\n{}", what,
+                                          shared_.scheduler.report_now().to_string())));
+    if (shared_.failed.load(std::memory_order_acquire))
+      return shared_.why();
+    return {};
+  }
+
+  std::unique_ptr<transport_port> transport_;
+  std::span<std::uint64_t> heap_;
+  emu::registration known_heap_;
+  package_queue packages_;
+  endpoint device_;
+  std::vector<handler> handlers_;
+  shared_state shared_;
+  strand aggregators_;
+  strand interface_;
+
+protected:
+  std::uint32_t buffer_count(options const& o) const {
+    return static_cast<std::uint32_t>(o.buffers_per_node) * transport_->pe_count();
+  }
+  std::uint32_t queue_slots(options const& o) const {
+    return std::bit_ceil(buffer_count(o) + 8); // every buffer may be in it, and the quiet markers
+  }
+  void use_idle_wait() {
+    auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler);
+    if (native == nullptr)
+      return;
+    native->set_idle_wait([this](std::chrono::nanoseconds at_most) {
+      if (!transport_->try_enter())
+        return;
+      transport_->wait(at_most);
+      transport_->leave();
+    });
+  }
+};
+
+template<emu::memory_model M, style S>
+class gravel_node::pipeline_of final : public pipeline {
+public:
+  pipeline_of(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
+              std::span<std::uint64_t> heap, options const& o)
+      : pipeline(agent, std::move(transport), heap, o),
+        aggregator_(shared_, packages_, 0, transport_->pe_count()),
+        network_(shared_, *transport_, heap_, handlers_) {
+    shared_.running.store(2, std::memory_order_relaxed);
+    use_idle_wait();
+    interface_.spawn(network_.run(),
+                     fmt::format("network interface of {}", to_string(transport_->self())));
+    aggregators_.spawn(aggregator_.run(), "aggregator");
+  }
+
+  statistics counts() const override {
+    statistics s = network_.counts();
+    s.wire_bytes = transport_->wire_bytes();
+    return s;
+  }
+
+private:
+  aggregator<M, S> aggregator_;
+  network_interface<M> network_;
+};
+
+gravel_node::gravel_node(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
+                         std::span<std::uint64_t> heap, options const& o) {
+  check(o, heap);
+  auto const make = [&]<style S>(S) -> std::unique_ptr<pipeline> {
+    if (agent.scheduler().decides())
+      return std::make_unique<pipeline_of<emu::interleaving_memory, S>>(agent, std::move(transport),
+                                                                        heap, o);
+    return std::make_unique<pipeline_of<emu::native_memory, S>>(agent, std::move(transport), heap,
+                                                                o);
+  };
+  if (o.style == aggregated::name)
+    pipeline_ = make(aggregated{});
+  else if (o.style == not_aggregated::name)
+    pipeline_ = make(not_aggregated{});
+  else
+    throw std::invalid_argument(fmt::format("gravel: style '{}'; allowed are {} and {}", o.style,
+                                            aggregated::name, not_aggregated::name));
+}
+
+gravel_node::~gravel_node() {
+  pipeline_->stop();
+}
+
+pe gravel_node::self() const noexcept {
+  return pipeline_->transport_->self();
+}
+std::uint32_t gravel_node::pe_count() const noexcept {
+  return pipeline_->transport_->pe_count();
+}
+endpoint& gravel_node::device() noexcept {
+  return pipeline_->device_;
+}
+
+std::uint32_t gravel_node::add_handler(handler h) {
+  pipeline_->handlers_.push_back(std::move(h));
+  return static_cast<std::uint32_t>(pipeline_->handlers_.size() - 1);
+}
+
+result<void> gravel_node::quiet() {
+  shared_state& s = pipeline_->shared_;
+  std::uint64_t const number = s.quiet_requested.load(std::memory_order_relaxed) + 1;
+  s.quiet_requested.store(number, std::memory_order_release);
+  return pipeline_->wait(s.quiet_done, number, "quiet");
+}
+
+result<void> gravel_node::barrier() {
+  if (auto const q = quiet(); !q)
+    return q;
+  auto const all = all_gather({});
+  if (!all)
+    return all.error();
+  return {};
+}
+
+result<std::vector<std::vector<std::byte>>>
+gravel_node::all_gather(std::span<std::byte const> mine) {
+  if (mine.size() > most_gathered_bytes)
+    throw std::invalid_argument(fmt::format("gravel: all_gather of {} bytes; at most {}",
+                                            mine.size(), most_gathered_bytes));
+  shared_state& s = pipeline_->shared_;
+  s.gather_mine.assign(mine.begin(), mine.end());
+  std::uint64_t const number = s.gather_requested.load(std::memory_order_relaxed) + 1;
+  s.gather_requested.store(number, std::memory_order_release);
+  if (auto const w = pipeline_->wait(s.gather_done, number, "all_gather"); !w)
+    return w.error();
+  return std::move(s.gather_all);
+}
+
+result<void> gravel_node::finish() {
+  if (auto const b = barrier(); !b)
+    return b;
+  pipeline_->stop();
+  return pipeline_->transport_->finish();
+}
+
+statistics gravel_node::counts() const {
+  return pipeline_->counts();
+}
+
+std::size_t gravel_node::memory_bytes() const noexcept {
+  std::size_t bytes = pipeline_->packages_.bytes();
+  for (auto const& set : pipeline_->shared_.buffers)
+    bytes += set->storage.size() * sizeof(std::uint32_t);
+  return bytes;
+}
+
+} // namespace quarry::net::gravel

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/buffer.hpp>
+#include <quarry/emu/mpmc_queue.hpp>
+#include <quarry/emu/spsc_queue.hpp>
+#include <quarry/net/gravel.hpp>
+#include <quarry/result.hpp>
+#include <quarry/scheduler.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace quarry::net::gravel {
+
+/// What an aggregator hands to the network interface.
+struct outgoing {
+  enum class kind : std::uint32_t { frame, quiet_marker };
+  kind what;
+  std::uint32_t target;     ///< frame: the node
+  std::uint32_t aggregator; ///< whose buffer it is
+  std::uint32_t buffer;     ///< its number
+  std::uint64_t number;     ///< frame: words; marker: the quiet() that it answers
+  std::uint64_t operations; ///< in the frame
+};
+
+/// One aggregator's per-node buffers, and the queue in which they come back (thesis A.1.3).
+struct buffer_set {
+  buffer_set(emu::allocations& known, std::uint32_t count, std::size_t words_each)
+      : words(words_each), storage(known, count * words_each, "per-node buffers"),
+        recycled(known, count + 1) {}
+  [[nodiscard]] std::span<std::uint32_t> buffer(std::uint32_t i) {
+    return storage.host().subspan(i * words, words);
+  }
+  std::size_t words;
+  emu::buffer<std::uint32_t> storage;
+  emu::spsc_queue<std::uint32_t> recycled;
+};
+
+/// What host threads, aggregators and the network interface of one node share.
+struct shared_state {
+  executor& scheduler;
+  gravel_node::options options;
+  emu::mpmc_queue<outgoing> to_network;
+  std::vector<std::unique_ptr<buffer_set>> buffers; ///< one an aggregator
+
+  // Requests of the host are numbers that grow; what is done is a number that follows. Release and
+  // acquire: who sees a number sees what was done before it.
+  std::atomic<std::uint64_t> quiet_requested{0};
+  std::atomic<std::uint64_t> quiet_done{0};
+  std::atomic<std::uint64_t> gather_requested{0};
+  std::atomic<std::uint64_t> gather_done{0};
+  std::atomic<bool> stop{false};
+  std::atomic<std::uint32_t> running{0}; ///< actors that have not ended
+  std::atomic<bool> failed{false};
+
+  std::vector<std::byte> gather_mine;             ///< the host's, until gather_requested
+  std::vector<std::vector<std::byte>> gather_all; ///< the interface's, until gather_done
+
+  shared_state(emu::agent_core& agent, gravel_node::options const& o, std::uint32_t queue_slots)
+      : scheduler(agent.scheduler()), options(o), to_network(agent.known(), queue_slots) {}
+
+  /// Keeps the first error and lets everybody who waits look.
+  void fail(error e) {
+    {
+      std::lock_guard const lock(mutex);
+      if (!first_error)
+        first_error = std::move(e);
+    }
+    failed.store(true, std::memory_order_release);
+    scheduler.notify();
+  }
+  [[nodiscard]] error why() {
+    std::lock_guard const lock(mutex);
+    return *first_error;
+  }
+  [[nodiscard]] bool is_over() const noexcept {
+    return stop.load(std::memory_order_acquire) || failed.load(std::memory_order_acquire);
+  }
+  /// An actor's last act.
+  void ended() {
+    running.fetch_sub(1, std::memory_order_release);
+    scheduler.notify();
+  }
+
+private:
+  std::mutex mutex;
+  std::optional<error> first_error;
+};
+
+} // namespace quarry::net::gravel
