@@ -101,15 +101,19 @@ void agent_core::prepare(launch_state& l) const {
 
 void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
   l.unfinished.store(l.group_count, std::memory_order_relaxed);
+  bool is_alone = false;
   {
     std::lock_guard const lock(mutex_);
+    is_alone = launches_.empty();
     launches_.push_back(&l);
   }
   if (native_ == nullptr) {
     place_everywhere();
     return;
   }
-  std::uint64_t const units = std::min<std::uint64_t>(l.group_count, units_.size());
+  // Beside other launches, the first units may be full and others free.
+  std::uint64_t const units =
+      is_alone ? std::min<std::uint64_t>(l.group_count, units_.size()) : units_.size();
   for (std::uint64_t i = 0; i < units; ++i)
     native_->post(*units_[i], wake);
 }
@@ -169,6 +173,10 @@ bool agent_core::has_unclaimed() {
 
 void agent_core::wake_units() {
   if (native_ == nullptr)
+    return;
+  // Without a launch nobody has anything to do; and the agent may be going away just now.
+  std::lock_guard const lock(mutex_);
+  if (launches_.empty())
     return;
   for (auto const& u : units_)
     native_->post(*u);

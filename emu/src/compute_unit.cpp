@@ -18,7 +18,12 @@ constexpr std::uint32_t lds_padding = 256; // a whole-wavefront read may run pas
 fault fault_of(work_group const& g, wave_slot const& w) {
   launch_state const& l = *g.launch;
   auto const text = [&](std::string_view what, std::string_view where) {
-    return fmt::format("{}\n  wavefront {} of {}{}\n{}", what, w.index, g.name(), where,
+    std::string const item =
+        w.failed_lane < 0
+            ? ""
+            : fmt::format(", work-item {} of the group",
+                          w.index * l.wavefront_size + static_cast<std::uint32_t>(w.failed_lane));
+    return fmt::format("{}\n  wavefront {} of {}{}{}\n{}", what, w.index, g.name(), item, where,
                        l.describe());
   };
   try {
@@ -36,6 +41,11 @@ fault fault_of(work_group const& g, wave_slot const& w) {
   }
 }
 
+task<> throw_at_once(std::exception_ptr error) {
+  std::rethrow_exception(std::move(error));
+  co_return;
+}
+
 } // namespace
 
 compute_unit::compute_unit(agent_core& agent, executor& executor, machine const& m,
@@ -43,7 +53,9 @@ compute_unit::compute_unit(agent_core& agent, executor& executor, machine const&
     : strand(executor, fmt::format("compute unit {}", number)), agent_(agent), machine_(m),
       free_slots_(m.wavefront_slots), free_lds_(m.lds_bytes) {}
 
-compute_unit::~compute_unit() = default;
+compute_unit::~compute_unit() {
+  retire(); // before anything that drain() and describe() look at goes away
+}
 
 std::uint32_t compute_unit::waves_per_group(launch_state const& l) const noexcept {
   auto const items = static_cast<std::uint32_t>(l.config.work_items_per_group.volume());
@@ -124,7 +136,13 @@ void compute_unit::enter_waves(work_group& g) {
     w.lds_used = 0;
     w.fine_grain_barriers_used = 0;
     w.is_abandoned = false;
-    w.root = l.start(l.bound, w);
+    w.state = actor_state::ready;
+    w.failed_lane = -1;
+    try {
+      w.root = l.start(l.bound, w);
+    } catch (...) { // copying an argument, say: the wavefront ends with it when it runs
+      w.root = throw_at_once(std::current_exception());
+    }
     w.root.start_on(w);
   }
   g.wake(g.all);
@@ -145,8 +163,10 @@ void compute_unit::after_slice(work_group& g, wave_slot& w) {
     end_wave(g, w);
   else if (w.state == actor_state::polling)
     g.polling |= work_group::wave_bits{1} << w.index;
-  else if (w.state == actor_state::ready)
-    g.ready |= work_group::wave_bits{1} << w.index;
+  else if (w.state == actor_state::ready) { // it gives way: to everybody, as a poll that says yes
+    w.poll = [](void*) { return true; };
+    g.polling |= work_group::wave_bits{1} << w.index;
+  }
 }
 
 void compute_unit::run_ready(work_group& g) {
@@ -226,7 +246,8 @@ bool compute_unit::run_resident() {
 }
 
 strand::turn compute_unit::drain() {
-  bool progressed = false;
+  // Groups that keep each other busy must not keep out the one that they wait for.
+  bool progressed = !resident_.empty() && place_one() == placed::yes;
   for (int n = 0; n < groups_per_turn; ++n) {
     if (has_inbox())
       take_woken();
@@ -258,7 +279,7 @@ void compute_unit::wave_done(wave_slot& w) noexcept {
   work_group& g = *w.group;
   end_wave(g, w);
   if (g.launch->has_failed())
-    evict(*g.launch);
+    agent_.evict_everywhere(*g.launch);
   else if (g.finished == g.all)
     leave(static_cast<std::size_t>(std::find(resident_.begin(), resident_.end(), &g) -
                                    resident_.begin()));
@@ -282,6 +303,7 @@ bool compute_unit::settle_groups() {
 
 void compute_unit::evict(launch_state& l) {
   give_claims_back();
+  take_woken(); // a slot that is used again must not find the last one's wake-up in the inbox
   std::uint64_t ended = 0;
   for (std::size_t i = resident_.size(); i-- != 0;) {
     work_group& g = *resident_[i];

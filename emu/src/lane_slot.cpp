@@ -18,14 +18,9 @@ fiber_pool& fibers_of(wave_slot& w) {
   return unit_of(w).fibers();
 }
 
-[[noreturn]] void rethrow_with_lane(std::exception_ptr error, wave_slot const& w, int lane) {
-  try {
-    std::rethrow_exception(std::move(error));
-  } catch (kernel_stop& stop) {
-    auto const item = w.index * w.group->launch->wavefront_size + static_cast<unsigned>(lane);
-    stop.message += fmt::format(" (work-item {} of the group)", item);
-    throw;
-  }
+[[noreturn]] void rethrow_with_lane(std::exception_ptr error, wave_slot& w, int lane) {
+  w.failed_lane = lane;
+  std::rethrow_exception(std::move(error));
 }
 
 } // namespace
@@ -49,6 +44,8 @@ item_lanes::item_lanes(wave_slot& wave)
     s.home = wave.home;
     s.state = actor_state::ready;
     s.is_abandoned = false;
+    s.error = nullptr;
+    s.spun_on = nullptr;
     s.request = nullptr;
     s.own_fiber = nullptr;
     s.spins = 0;
@@ -80,6 +77,8 @@ void item_lanes::after_slice(int lane) {
     s.root = {};
   } else if (s.state == actor_state::polling) {
     polling_ = polling_ | lane_mask::only(lane);
+  } else if (s.state == actor_state::ready) {
+    yielded_ = yielded_ | lane_mask::only(lane);
   } else if (s.request != nullptr) {
     requested_ = requested_ | lane_mask::only(lane);
   }
@@ -114,13 +113,20 @@ bool item_lanes::ask_the_polling() {
 
 bool item_lanes::may_go_on(void* lanes) {
   auto* const self = static_cast<item_lanes*>(lanes);
+  self->ready_ = self->ready_ | std::exchange(self->yielded_, {});
   return self->ready_.any() || self->ask_the_polling();
 }
 
+wait_reason const& item_lanes::reason() {
+  // A lane that polls or waits by itself holds up those that have come to a request.
+  lane_mask const alone = live_.without(requested_).without(yielded_);
+  return (*this)[(alone.any() ? alone : live_).first()].reason;
+}
+
 lane_mask item_lanes::next_served() {
-  if (requested_.empty())
+  // A lane that still polls may come to the same line: whom it meets there must not depend on when.
+  if (requested_.empty() || requested_ != live_)
     return {};
-  bool const all_wait = requested_ == live_;
   lane_request const* first = nullptr;
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
@@ -131,8 +137,6 @@ lane_mask item_lanes::next_served() {
       first = &r;
   });
   if (first == nullptr) { // only requests that need everybody
-    if (!all_wait)
-      return {};
     if (live_ != wave_.items)
       ended_too_early(requested_);
     first = &request(live_.first());
@@ -188,7 +192,9 @@ void item_lanes::plain_loop(void* lanes) {
     lane_slot& s = self[self.next_lane_++];
     try {
       self.call_(self.context_, self, s.lane);
-    } catch (abandoned) { // the launch is over
+    } catch (abandoned) { // the launch is over: nobody else begins
+      s.error = std::current_exception();
+      self.next_lane_ = lane_mask::capacity;
     } catch (...) {
       s.error = std::current_exception();
     }

@@ -32,12 +32,14 @@ group_range launch_state::claim(std::uint32_t sharers) {
 void launch_state::give_back(group_range unplaced) {
   if (unplaced.is_empty())
     return;
-  if (has_failed()) {
-    finish(unplaced.last - unplaced.first);
-    return;
+  {
+    std::lock_guard const lock(mutex); // fail() counts what was returned before it, and no more
+    if (!has_failed()) {
+      returned.push_back(unplaced);
+      return;
+    }
   }
-  std::lock_guard const lock(mutex);
-  returned.push_back(unplaced);
+  finish(unplaced.last - unplaced.first);
 }
 
 std::uint64_t launch_state::unclaimed_count() {

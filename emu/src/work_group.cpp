@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <new>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -19,8 +20,11 @@ std::string place_name(std::source_location where) {
   return quarry::to_string(where);
 }
 
+/// Of one place: the same meeting at the same line of the same file. Among several, the order in
+/// which they are completed.
 auto by_line(diverged_place const& p) {
-  return std::tuple(p.where.line(), p.where.column(), p.what);
+  return std::tuple(p.where.line(), p.where.column(), p.what,
+                    std::string_view(p.where.file_name()));
 }
 
 } // namespace

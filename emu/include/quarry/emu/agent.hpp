@@ -33,7 +33,8 @@ public:
     launch_.reset();
     return result;
   }
-  [[nodiscard]] bool is_done() const noexcept { return launch_->is_done(); }
+  /// True when wait() would return at once.
+  [[nodiscard]] bool is_done() const noexcept { return launch_ == nullptr || launch_->is_done(); }
 
 private:
   agent_core* agent_;

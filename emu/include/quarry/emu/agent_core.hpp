@@ -58,9 +58,10 @@ private:
   machine machine_;
   bool checks_bounds_;
   allocations known_;
-  std::vector<std::unique_ptr<compute_unit>> units_;
   std::mutex mutex_; ///< guards launches_
   std::vector<launch_state*> launches_;
+  /// Last, so first to go: a unit may still look for launches while another one is destroyed.
+  std::vector<std::unique_ptr<compute_unit>> units_;
 };
 
 } // namespace quarry::emu

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <quarry/emu/operations.hpp>
-#include <quarry/task.hpp>
-
-#include <coroutine>
+#include <quarry/this_actor.hpp>
 
 namespace quarry::emu {
 
@@ -21,20 +19,6 @@ private:
   [[no_unique_address]] M port_;
 };
 
-/// `actor& self = co_await this_actor();` – the actor that runs the calling coroutine.
-class [[nodiscard]] this_actor {
-public:
-  this_actor() noexcept {} // user-declared: g++ 12 mistreats aggregates in await expressions
-  bool await_ready() const noexcept { return false; }
-  template<task_promise P>
-  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
-    self_ = caller.promise().self;
-    return false; // goes on at once
-  }
-  actor& await_resume() const noexcept { return *self_; }
-
-private:
-  actor* self_ = nullptr;
-};
+using quarry::this_actor;
 
 } // namespace quarry::emu

@@ -3,6 +3,9 @@
 
 #include <concepts>
 #include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -13,12 +16,21 @@ struct extent {
   std::uint32_t z = 1;
 
   constexpr extent() = default;
+  /// Errors   std::invalid_argument – negative or above 4294967295
   template<std::integral I>
-  constexpr extent(I x_) noexcept : x(static_cast<std::uint32_t>(x_)) {} // NOLINT(*-explicit-*)
+  constexpr extent(I x_) : x(static_cast<std::uint32_t>(x_)) { // NOLINT(*-explicit-*)
+    if (!std::in_range<std::uint32_t>(x_))
+      throw std::invalid_argument("extent: " + std::to_string(x_) +
+                                  "; allowed are 0 to 4294967295");
+  }
   constexpr extent(std::uint32_t x_, std::uint32_t y_, std::uint32_t z_ = 1) noexcept
       : x(x_), y(y_), z(z_) {}
 
-  [[nodiscard]] constexpr std::uint64_t volume() const noexcept { return std::uint64_t{x} * y * z; }
+  /// 2^64 - 1 if it is more.
+  [[nodiscard]] constexpr std::uint64_t volume() const noexcept {
+    std::uint64_t const area = std::uint64_t{x} * y;
+    return z != 0 && area > ~std::uint64_t{0} / z ? ~std::uint64_t{0} : area * z;
+  }
   friend constexpr bool operator==(extent, extent) = default;
 };
 

@@ -164,9 +164,10 @@ std::string kernel_name() {
 /// The kernel of an item launch, seen from the wavefront.
 template<class M, int Size, class Kernel, class... Args>
 task<> start_items(bound_kernel<Kernel, Args...> const& call, wave_slot& slot) {
-  item_lanes lanes(slot);
   if constexpr (item_kernel<Kernel, M, std::unwrap_reference_t<Args>...>) {
+    // Before the lanes: what their coroutines have on the stack may use its work-item to the last.
     auto const items = std::make_unique<std::optional<basic_work_item<M>>[]>(Size);
+    item_lanes lanes(slot);
     lanes.live().for_each([&](int i) {
       items[static_cast<std::size_t>(i)].emplace(lanes[i]);
       lanes[i].root = call(*items[static_cast<std::size_t>(i)]);
@@ -175,6 +176,7 @@ task<> start_items(bound_kernel<Kernel, Args...> const& call, wave_slot& slot) {
     task<> all = drive_items(lanes);
     co_await std::move(all);
   } else {
+    item_lanes lanes(slot);
     lanes.start_plain(
         [](void const* c, item_lanes& l, int i) {
           basic_plain_work_item<M> wi(l[i]);

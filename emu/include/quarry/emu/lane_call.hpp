@@ -45,7 +45,7 @@ private:
   static task<> serve_on(wave_slot& w, item_lanes& lanes, lane_mask who) {
     auto& wf = *std::launder(
         reinterpret_cast<basic_wavefront<typename C::memory_type, Size>*>(w.storage.data()));
-    mask_scope const active(wf.exec_mask(), who);
+    auto const active = wf.where(who);
     task<> run = C::run(wf, lanes, who);
     co_await std::move(run);
   }

@@ -69,10 +69,13 @@ public:
   void run_ready();
   /// Asks the polling lanes; true if one of them may go on.
   bool ask_the_polling();
-  /// The lanes to serve next: at the first source line of those that can be served. Throws
-  /// kernel_stop barrier_divergence if lanes wait for lanes that have ended.
+  /// The lanes to serve next, once every live lane has come to a request: those at the first source
+  /// line that can be served. None while a lane polls or waits by itself. Throws kernel_stop
+  /// barrier_divergence if lanes wait for lanes that have ended.
   [[nodiscard]] lane_mask next_served();
   void release(lane_mask served) noexcept;
+  /// What the wavefront waits for when all its lanes do: the reason of the first that has its own.
+  [[nodiscard]] wait_reason const& reason();
   /// A lane was made ready from outside.
   void woken(int lane) noexcept { ready_.set(lane); }
   /// True if some lane may go on: what the wavefront polls while all its lanes wait.
@@ -99,6 +102,7 @@ private:
   lane_mask ready_;
   lane_mask requested_;
   lane_mask polling_;
+  lane_mask yielded_; ///< ready again after the wavefront has given way
   std::unique_ptr<lane_slot[]> slots_;
   // Plain functions: the lane that runs now, the next one to start, the fibers' job.
   void (*call_)(void const*, item_lanes&, int) = nullptr;
@@ -127,8 +131,8 @@ task<> drive_items(item_lanes& lanes);
 
 template<task_promise P>
 void lanes_wait::await_suspend(std::coroutine_handle<P> h) noexcept {
-  h.promise().self->poll_for("work-items", std::source_location::current(), nullptr,
-                             &item_lanes::may_go_on, &lanes_);
+  wait_reason const& why = lanes_.reason();
+  h.promise().self->poll_for(why.what, why.where, why.on, &item_lanes::may_go_on, &lanes_);
 }
 
 } // namespace quarry::emu

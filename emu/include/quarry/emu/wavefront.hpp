@@ -106,10 +106,10 @@ public:
   /// no else: write wf.where(!cond).
   template<class Condition>
   [[nodiscard]] mask_scope where(Condition const& cond) noexcept {
-    return mask_scope(active_, as_mask(cond));
+    return mask_scope(active_, as_mask(cond), left_);
   }
   /// `for (auto loop = wf.loop(); loop.keep(cond);) { … }`: a lane that has left stays out.
-  [[nodiscard]] mask_loop loop() noexcept { return mask_loop(active_); }
+  [[nodiscard]] mask_loop loop() noexcept { return mask_loop(active_, left_); }
   /// A register whose assignments obey the mask.
   template<class T>
   [[nodiscard]] masked_variable<T, Size> variable(emu::lanes<T, Size> initial) noexcept {
@@ -316,6 +316,7 @@ private:
   wave_slot& slot_;
   work_group& group_;
   lane_mask active_;
+  lane_mask left_; ///< lanes that have left the loops that run
   [[no_unique_address]] M port_;
 };
 

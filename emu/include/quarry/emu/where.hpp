@@ -6,20 +6,23 @@
 
 namespace quarry::emu {
 
-/// A block whose exec mask is narrower; restores the mask at its end. Made by wavefront::where().
+/// A block whose exec mask is narrower; restores the mask at its end, but for the lanes that have
+/// left a loop meanwhile. Made by wavefront::where().
 class [[nodiscard]] mask_scope {
 public:
-  mask_scope(lane_mask& exec, lane_mask condition) noexcept : exec_(exec), before_(exec) {
+  mask_scope(lane_mask& exec, lane_mask condition, lane_mask const& left) noexcept
+      : exec_(exec), left_(left), before_(exec) {
     exec_ = before_ & condition;
   }
   mask_scope(mask_scope const&) = delete;
   mask_scope& operator=(mask_scope const&) = delete;
-  ~mask_scope() { exec_ = before_; }
+  ~mask_scope() { exec_ = before_.without(left_); }
   /// True if any lane is active: a block with none is skipped.
   explicit operator bool() const noexcept { return exec_.any(); }
 
 private:
   lane_mask& exec_;
+  lane_mask const& left_;
   lane_mask before_;
 };
 
@@ -27,10 +30,13 @@ private:
 /// wavefront::loop().
 class [[nodiscard]] mask_loop {
 public:
-  explicit mask_loop(lane_mask& exec) noexcept : exec_(exec), before_(exec) {}
+  mask_loop(lane_mask& exec, lane_mask& left) noexcept : exec_(exec), left_(left), before_(exec) {}
   mask_loop(mask_loop const&) = delete;
   mask_loop& operator=(mask_loop const&) = delete;
-  ~mask_loop() { exec_ = before_; }
+  ~mask_loop() {
+    left_ = left_.without(mine_); // those who left a loop around this one stay out
+    exec_ = before_.without(left_);
+  }
 
   /// Keeps the lanes for which the condition holds; true while there are any.
   bool keep(lane_mask condition) noexcept {
@@ -41,15 +47,24 @@ public:
   bool keep(lane_predicate<T, Size> const& condition) noexcept {
     return keep(condition.bits());
   }
-  /// Lets the lanes go for which the condition holds (a `break`).
+  /// Lets the active lanes go for which the condition holds (a `break`), also from a where() inside
+  /// the loop, or from a loop inside it.
+  void leave(lane_mask condition) noexcept {
+    lane_mask const going = exec_ & condition;
+    mine_ = mine_ | going;
+    left_ = left_ | going;
+    exec_ = exec_.without(going);
+  }
   template<class T, int Size>
   void leave(lane_predicate<T, Size> const& condition) noexcept {
-    exec_ = exec_.without(condition.bits());
+    leave(condition.bits());
   }
 
 private:
   lane_mask& exec_;
+  lane_mask& left_; ///< the lanes that have left this loop or one around it
   lane_mask before_;
+  lane_mask mine_; ///< those that have left this one
 };
 
 /// A register: assigning to it changes the active lanes only. Made by wavefront::variable().

@@ -34,6 +34,7 @@ public:
   lane_mask items;            ///< lanes that have a work-item
   std::uint32_t lds_used = 0; ///< bytes that this wavefront has named so far
   std::uint32_t fine_grain_barriers_used = 0;
+  int failed_lane = -1; ///< of an item kernel: whose work-item threw `error`; -1: the wavefront
   task<> root;
   /// The basic_wavefront<M, Size> that the kernel works with lives here.
   static constexpr std::size_t storage_bytes = 192;

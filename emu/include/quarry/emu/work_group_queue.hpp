@@ -53,6 +53,7 @@ public:
   /// comes along (or stays away, as `how` allows). Nothing is reserved if no work-item is active.
   ///
   /// `message` must live until the push is over.
+  /// Errors   fault wrong_shape – more active work-items than columns
   /// Suspends while the group's slot is not free yet
   /// Source   differs: the command is in the package's header, not in each message's first row
   template<any_wavefront W, int Used, divergence_mechanism D = converged>
@@ -64,6 +65,8 @@ public:
     auto const place = co_await wf.group_offset(mine, how, where);
     if (place.total == 0)
       co_return;
+    if (place.total > columns_) [[unlikely]]
+      wrong_shape(wf.slot(), "push() of more messages than a package has columns", where);
     slot_claim claim{};
     bool const leads = place.is_last && mine != 0;
     if (leads) {
