@@ -48,6 +48,8 @@ void add_launch_command(CLI::App& quarry, std::vector<std::string> const& progra
       ->required();
   add_seconds(*command, "--timeout", options->timeout,
               "how long a node waits for another before it counts as lost");
+  add_seconds(*command, "--grace", options->grace,
+              "how long the others may take to end when one has failed");
   command->add_flag_callback(
       "--no-prefix", [options] { options->lines = process_group_options::output::untouched; },
       "leave out the \"[node R] \" before each line of output");

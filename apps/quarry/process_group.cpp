@@ -3,6 +3,7 @@
 
 #include "child_process.hpp"
 #include "line_relay.hpp"
+#include "orphanage.hpp"
 #include "owned_fd.hpp"
 #include "signal_input.hpp"
 
@@ -58,6 +59,7 @@ private:
 
   process_group_options const& options_;
   signal_input signals_;
+  orphanage orphanage_;
   std::vector<node> nodes_;
   stage stage_ = stage::running;
   clock::time_point deadline_;
@@ -117,7 +119,8 @@ int process_group::join() {
     join_ended();
     keep_deadline();
   }
-  // A grandchild may still hold a pipe open: we take what is there and do not wait for its end.
+  orphanage_.close();
+  // Should somebody still hold a pipe open: we take what is there and do not wait for its end.
   for (auto& one : nodes_)
     for (auto& relay : one.output)
       relay.finish();

@@ -31,7 +31,8 @@ struct process_group_options {
 /// environment (<quarry/net/job.hpp>). Node 0 has our standard input, the others an empty one.
 /// SIGINT, SIGTERM, SIGHUP and SIGQUIT are handed on to all. A node that fails takes the job down:
 /// it is named on standard error, and the others are stopped, at once if it died of a signal, after
-/// `grace` if it ended with an exit status other than 0. On return no process is left.
+/// `grace` if it ended with an exit status other than 0. On return no process is left, nor any that
+/// they have started.
 ///
 /// Only to be called while this process has one thread; signals are blocked meanwhile.
 ///

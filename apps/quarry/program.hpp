@@ -32,9 +32,9 @@ struct program_result {
   /// The answer was compared with the serial reference, and `wrong_count` is what came of it.
   bool is_checked = false;
   std::uint64_t wrong_count = 0;
-  std::vector<setting> settings;
-  std::vector<figure> figures;
-  std::vector<std::string> lines; ///< printed after the table, such as a list of the first ten
+  std::vector<setting> settings{};
+  std::vector<figure> figures{};
+  std::vector<std::string> lines{}; ///< printed after the table, such as a list of the first ten
 
   [[nodiscard]] bool is_verified() const { return is_checked && wrong_count == 0; }
 };

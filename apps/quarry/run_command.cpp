@@ -115,6 +115,7 @@ void add_run_command(CLI::App& quarry, std::span<program const> programs,
   for (auto const& one : programs) {
     auto* command = group->add_subcommand(one.name, one.summary);
     command->footer(one.examples);
+    command->allow_extras(false); // or it inherits what holds for the group
     auto asked = std::make_shared<request>();
     asked->what = one;
     asked->run = one.add_options(*command);

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_files.hpp"
+#include "running_command.hpp"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <sys/stat.h>
+
+namespace {
+
+command_outcome quarry(std::vector<std::string> arguments) {
+  return run_command("QUARRY_COMMAND", std::move(arguments));
+}
+
+/// The command line of `quarry launch <options> -- sh -c <script>`.
+std::vector<std::string> launch_line(std::vector<std::string> options, std::string const& script) {
+  std::vector<std::string> line{"launch"};
+  line.insert(line.end(), options.begin(), options.end());
+  for (std::string const& word : {std::string("--"), std::string("sh"), std::string("-c"), script})
+    line.push_back(word);
+  return line;
+}
+
+command_outcome launch(std::vector<std::string> options, std::string const& script) {
+  return quarry(launch_line(std::move(options), script));
+}
+
+std::vector<std::string> with_command(std::vector<std::string> line) {
+  line.insert(line.begin(), std::getenv("QUARRY_COMMAND"));
+  return line;
+}
+
+std::vector<std::string> sorted_lines(std::string const& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  std::ranges::sort(lines);
+  return lines;
+}
+
+constexpr char const* wait_for_ever = "exec tail -f /dev/null";
+
+} // namespace
+
+TEST_SUITE("apps.launch") {
+  TEST_CASE("each process has a rank of its own, and the rest of the job in common") {
+    auto const outcome = launch({"-n", "4"}, "echo $QUARRY_RANK; echo rest $QUARRY_SIZE "
+                                             "$QUARRY_TOKEN $QUARRY_ADDRESSES $QUARRY_TIMEOUT_MS");
+    CHECK(outcome.status == 0);
+    CHECK(outcome.err == "");
+    auto const lines = sorted_lines(outcome.out);
+    REQUIRE(lines.size() == 8);
+    std::set<std::string> rests;
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+      auto const prefix = "[node " + std::to_string(rank) + "] ";
+      CHECK(lines[2 * rank] == prefix + std::to_string(rank));
+      rests.insert(lines[2 * rank + 1].substr(prefix.size()));
+    }
+    REQUIRE(rests.size() == 1);
+    std::regex const rest("rest 4 [0-9a-f]{32} (127\\.0\\.0\\.1:[0-9]+,){3}127\\.0\\.0\\.1:[0-9]+ "
+                          "10000");
+    CHECK(std::regex_match(*rests.begin(), rest));
+  }
+
+  TEST_CASE("each process inherits its own listening socket and no other") {
+    auto const outcome =
+        launch({"-n", "3"}, "for fd in /proc/$$/fd/*; do [ -S $fd ] && echo ${fd##*/}; done; "
+                            "echo $QUARRY_LISTEN_FD");
+    CHECK(outcome.status == 0);
+    auto const lines = sorted_lines(outcome.out);
+    REQUIRE(lines.size() == 6);
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      CHECK(lines[2 * rank] == lines[2 * rank + 1]);
+  }
+
+  TEST_CASE("no two jobs have the same token") {
+    auto const script = "echo $QUARRY_TOKEN";
+    auto const first = launch({"-n", "1"}, script);
+    CHECK(first.out.size() == 33);
+    CHECK(first.out != launch({"-n", "1"}, script).out);
+  }
+
+  TEST_CASE("the time limit of the command line reaches the processes") {
+    CHECK(launch({"-n", "1", "--timeout", "1.5"}, "echo $QUARRY_TIMEOUT_MS").out == "1500\n");
+  }
+
+  TEST_CASE("lines of several processes stay whole, also a last one without an end") {
+    auto const outcome = launch({"-n", "4"}, "seq 2000; seq 2000 >&2; printf end; printf end >&2");
+    CHECK(outcome.status == 0);
+    std::string expected;
+    for (int rank = 0; rank < 4; ++rank) {
+      for (int number = 1; number <= 2000; ++number)
+        expected += "[node " + std::to_string(rank) + "] " + std::to_string(number) + "\n";
+      expected += "[node " + std::to_string(rank) + "] end\n";
+    }
+    CHECK(sorted_lines(outcome.out) == sorted_lines(expected));
+    CHECK(sorted_lines(outcome.err) == sorted_lines(expected));
+  }
+
+  TEST_CASE("one process alone, or --no-prefix, leaves the output as it is") {
+    CHECK(launch({"-n", "1"}, "printf x").out == "x");
+    CHECK(launch({"-n", "2", "--no-prefix"}, "printf x").out == "xx");
+  }
+
+  TEST_CASE("a process that is killed takes the job down and is named") {
+    auto const outcome =
+        launch({"-n", "4"}, std::string("[ $QUARRY_RANK = 2 ] && kill -KILL $$; ") + wait_for_ever);
+    CHECK(outcome.status == 128 + SIGKILL);
+    std::regex const message(
+        "quarry launch: node 2 \\(pid [0-9]+\\) died of signal 9 \\(Killed\\); "
+        "stopping the other 3\n");
+    CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
+  }
+
+  TEST_CASE("the exit status of the first to fail wins, and the others are stopped") {
+    auto const outcome = launch({"-n", "3", "--grace", "0.05"},
+                                std::string("[ $QUARRY_RANK = 1 ] && exit 7; ") + wait_for_ever);
+    CHECK(outcome.status == 7);
+    std::regex const message("quarry launch: node 1 \\(pid [0-9]+\\) ended with exit status 7; "
+                             "the other 2 have 50 ms to end\n");
+    CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
+  }
+
+  TEST_CASE("a process that does not end when asked to is killed") {
+    temporary_folder const folder;
+    auto const ready = (folder.path() / "ready").string();
+    REQUIRE(::mkfifo(ready.c_str(), 0600) == 0);
+    // Node 0 fails only when both others ignore SIGTERM.
+    auto const outcome =
+        launch({"-n", "3", "--grace", "0.05"},
+               "if [ $QUARRY_RANK = 0 ]; then exec 3<>" + ready +
+                   "; read a <&3; read b <&3; kill -KILL $$; fi; trap '' TERM; echo ready >" +
+                   ready + "; " + wait_for_ever);
+    CHECK(outcome.status == 128 + SIGKILL);
+    CHECK_MESSAGE(outcome.says("quarry launch: 2 nodes did not end; killing them"), outcome.err);
+  }
+
+  TEST_CASE("a request to end is handed on to every process") {
+    for (int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      CAPTURE(signal);
+      running_command command(
+          with_command(launch_line({"-n", "3"}, std::string("echo up; ") + wait_for_ever)));
+      command.await_output("up", 3);
+      ::kill(command.pid(), signal);
+      CHECK(command.status() == 128 + signal);
+      CHECK(running_command::occurrences(command.err(), "stopping the 3 nodes that run") == 1);
+      CHECK_FALSE(command.has_survivors());
+    }
+  }
+
+  TEST_CASE("a launcher that is killed takes its processes with it") {
+    running_command command(
+        with_command(launch_line({"-n", "3"}, std::string("echo up; ") + wait_for_ever)));
+    command.await_output("up", 3);
+    ::kill(command.pid(), SIGKILL);
+    CHECK(command.status() == 128 + SIGKILL);
+    CHECK(command.signals_of_orphans() == std::vector<int>{SIGKILL, SIGKILL, SIGKILL});
+  }
+
+  TEST_CASE("what a process has started itself does not survive the job") {
+    auto const outcome = launch({"-n", "2"}, "tail -f /dev/null & [ $QUARRY_RANK = 0 ] || exit 3; "
+                                             "wait");
+    CHECK(outcome.status == 3); // run_command has looked for survivors
+  }
+
+  TEST_CASE("a command line that makes no job is refused with what is allowed") {
+    struct refusal {
+      std::vector<std::string> line;
+      std::string message;
+    };
+    for (auto const& [line, message] : std::vector<refusal>{
+             {{"-n", "2"}, "launch: no program; it comes after --"},
+             {{"-n", "2", "--"}, "launch: no program; it comes after --"},
+             {{"-n", "2", "ls"}, "'ls' was not expected; the program and its arguments come after"},
+             {{"-n", "2", "--bogus", "--", "ls"}, "'--bogus' was not expected"},
+             {{"--", "ls"}, "--nodes is required"},
+             {{"-n", "0", "--", "ls"}, "read '0', allowed is a whole number from 1 to 1024"},
+             {{"-n", "-1", "--", "ls"}, "read '-1', allowed is a whole number from 1 to 1024"},
+             {{"-n", "1025", "--", "ls"}, "read '1025', allowed is a whole number"},
+             {{"-n", "two", "--", "ls"}, "read 'two', allowed is a whole number"},
+             {{"-n", "2", "--timeout", "0", "--", "ls"},
+              "read '0', allowed is a number of seconds"},
+             {{"-n", "2", "--timeout", "nan", "--", "ls"}, "read 'nan', allowed is a number"},
+             {{"-n", "2", "--", "./no-such-program"},
+              "quarry launch: cannot start './no-such-program': No such file or directory"}}) {
+      auto whole = line;
+      whole.insert(whole.begin(), "launch");
+      auto const outcome = quarry(whole);
+      CAPTURE(message);
+      CHECK(outcome.status == 2);
+      CHECK(outcome.out == "");
+      CHECK_MESSAGE(outcome.says(message), outcome.err);
+    }
+  }
+}
+
+TEST_SUITE("apps.command") {
+  TEST_CASE("every command has help with examples, and help is no failure") {
+    for (auto const& line : std::vector<std::vector<std::string>>{
+             {"--help"}, {"run", "--help"}, {"launch", "--help"}, {"info", "--help"}}) {
+      auto const outcome = quarry(line);
+      CHECK(outcome.status == 0);
+      CHECK(outcome.err == "");
+      CHECK_MESSAGE(outcome.says("Examples:\n  quarry "), outcome.out);
+    }
+  }
+
+  TEST_CASE("no command, an unknown one and an unknown program are refused with what there is") {
+    CHECK(quarry({}).status == 2);
+    CHECK(quarry({}).says("no command given; there are: run, launch, graph, info"));
+    CHECK(quarry({"nonsense"}).status == 2);
+    CHECK(quarry({"nonsense"}).says("no command 'nonsense'; there are: run, launch, graph, info"));
+    CHECK(quarry({"run", "nonsense"}).status == 2);
+    CHECK(quarry({"run", "nonsense"}).says("run: no program 'nonsense'; "));
+  }
+
+  TEST_CASE("info says what the build has, and writes the same as JSON") {
+    temporary_folder const folder;
+    auto const file = folder.path() / "info.json";
+    auto const outcome = quarry({"info", "--json", file.string()});
+    CHECK(outcome.status == 0);
+    for (char const* fact : {"version ", "compiler ", "march ", "sanitizers ", "oneTBB ",
+                             "in-process, loopback", "gravel, no_aggregation", "32, 64"})
+      CHECK_MESSAGE(outcome.says(fact), outcome.out);
+    CHECK(temporary_folder::read(file).find("\"transports\": [\n    \"in-process\"") !=
+          std::string::npos);
+    CHECK(quarry({"info", "--json", "/no/such/folder/x"}).status == 3);
+  }
+}
