@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/net/job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+
+// What goes over a loopback connection, in the machine's byte order: both ends are one machine.
+
+namespace quarry::net::wire {
+
+inline constexpr std::uint32_t magic = 0x59525251; ///< "QRRY"
+inline constexpr std::uint32_t version = 1;
+
+/// The first thing in each direction of a connection.
+struct greeting {
+  std::uint32_t magic;
+  std::uint32_t version;
+  std::uint64_t token_high;
+  std::uint64_t token_low;
+  std::uint32_t pe;
+  std::uint32_t pe_count;
+};
+static_assert(sizeof(greeting) == 32);
+
+enum class frame_kind : std::uint32_t { message = 1, goodbye };
+
+/// Before each payload, which is padded to a multiple of 8 bytes so that the next one is aligned.
+struct frame_header {
+  frame_kind kind;
+  std::uint32_t length;   ///< of the payload, without the padding
+  std::uint32_t sequence; ///< counts the frames of one direction
+  std::uint32_t check;    ///< see check_of(): a frame that is none is noticed at once
+};
+static_assert(sizeof(frame_header) == 16);
+
+[[nodiscard]] constexpr std::uint32_t check_of(frame_header const& h) noexcept {
+  return (static_cast<std::uint32_t>(h.kind) * 0x9e3779b1U) ^ (h.length * 0x85ebca6bU) ^
+         (h.sequence * 0xc2b2ae35U) ^ magic;
+}
+[[nodiscard]] constexpr std::size_t padded(std::size_t bytes) noexcept {
+  return (bytes + 7) / 8 * 8;
+}
+
+} // namespace quarry::net::wire

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/net/error.hpp>
+#include <quarry/net/in_process.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+namespace quarry::net {
+
+static_assert(transport<in_process>);
+
+namespace {
+
+struct parcel {
+  pe source;
+  std::vector<std::byte> bytes; // from operator new: 16-byte aligned
+};
+
+enum class presence : std::uint8_t { here, finished, lost };
+
+} // namespace
+
+/// Inboxes, and who is still there. One lock: messages are 64 kB each, not 8 bytes.
+class in_process::fabric {
+public:
+  fabric(std::uint32_t pes, std::size_t per_pair)
+      : count(pes), room(per_pair), inboxes(pes), present(pes, presence::here),
+        waiting(std::size_t{pes} * pes) {}
+
+  std::uint32_t count;
+  std::size_t room;
+  std::mutex mutex; // guards what follows
+  std::condition_variable changed;
+  std::vector<std::deque<parcel>> inboxes;
+  std::vector<presence> present;
+  std::vector<std::size_t>
+      waiting; // messages of a pair that are not delivered: [source * count + target]
+
+  /// The first pe that left without finishing.
+  [[nodiscard]] result<void> check() const {
+    auto const lost = std::find(present.begin(), present.end(), presence::lost);
+    if (lost == present.end())
+      return {};
+    pe const who{static_cast<std::uint32_t>(lost - present.begin())};
+    return make_error(net_errc::peer_lost,
+                      fmt::format("{} left without finishing", to_string(who)));
+  }
+};
+
+in_process::in_process(std::shared_ptr<fabric> shared, pe self)
+    : fabric_(std::move(shared)), self_(self) {}
+
+in_process::~in_process() {
+  std::lock_guard const lock(fabric_->mutex);
+  presence& mine = fabric_->present[self_.id];
+  if (mine == presence::here)
+    mine = presence::lost;
+  fabric_->changed.notify_all();
+}
+
+std::uint32_t in_process::pe_count() const {
+  return fabric_->count;
+}
+
+result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
+                                  std::span<std::byte const> body) {
+  if (target.id >= fabric_->count)
+    return make_error(net_errc::no_such_pe, fmt::format("{} does not exist; there are {}",
+                                                        to_string(target), fabric_->count));
+  if (head.size() + body.size() > max_message_bytes)
+    return make_error(net_errc::oversized_message,
+                      fmt::format("a message of {} bytes for {}; at most {}",
+                                  head.size() + body.size(), to_string(target), max_message_bytes));
+  std::vector<std::byte> bytes(head.begin(), head.end());
+  bytes.insert(bytes.end(), body.begin(), body.end());
+  std::lock_guard const lock(fabric_->mutex);
+  if (auto const ok = fabric_->check(); !ok)
+    return ok.error();
+  if (fabric_->present[self_.id] != presence::here)
+    return make_error(net_errc::already_finished,
+                      fmt::format("{} sends after it has finished", to_string(self_)));
+  std::size_t& waiting = fabric_->waiting[self_.id * fabric_->count + target.id];
+  if (waiting == fabric_->room)
+    return false;
+  ++waiting;
+  if (target != self_)
+    sent_bytes_ += bytes.size();
+  fabric_->inboxes[target.id].push_back({self_, std::move(bytes)});
+  fabric_->changed.notify_all();
+  return true;
+}
+
+result<std::size_t> in_process::poll(sink const& deliver) {
+  std::deque<parcel> arrived;
+  {
+    std::lock_guard const lock(fabric_->mutex);
+    arrived.swap(fabric_->inboxes[self_.id]);
+    for (parcel const& p : arrived)
+      --fabric_->waiting[p.source.id * fabric_->count + self_.id];
+    if (arrived.empty())
+      if (auto const ok = fabric_->check(); !ok)
+        return ok.error();
+  }
+  for (parcel const& p : arrived)
+    deliver(p.source, p.bytes);
+  return arrived.size();
+}
+
+bool in_process::has_input() {
+  std::lock_guard const lock(fabric_->mutex);
+  return !fabric_->inboxes[self_.id].empty() || !fabric_->check();
+}
+
+void in_process::wait(std::chrono::nanoseconds at_most) {
+  std::unique_lock lock(fabric_->mutex);
+  if (fabric_->inboxes[self_.id].empty())
+    fabric_->changed.wait_for(lock, at_most);
+}
+
+result<void> in_process::finish() {
+  std::lock_guard const lock(fabric_->mutex);
+  fabric_->present[self_.id] = presence::finished;
+  fabric_->changed.notify_all();
+  return fabric_->check();
+}
+
+std::vector<std::unique_ptr<in_process>> make_in_process(std::uint32_t pe_count,
+                                                         std::size_t messages_per_pair) {
+  if (pe_count == 0 || messages_per_pair == 0)
+    throw std::invalid_argument(
+        fmt::format("in_process: {} pes with room for {} messages a pair; at least 1 of each",
+                    pe_count, messages_per_pair));
+  auto const shared = std::make_shared<in_process::fabric>(pe_count, messages_per_pair);
+  std::vector<std::unique_ptr<in_process>> ends;
+  for (std::uint32_t i = 0; i < pe_count; ++i)
+    ends.push_back(std::make_unique<in_process>(shared, pe{i}));
+  return ends;
+}
+
+} // namespace quarry::net

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "greeting.hpp"
+#include "peer_stream.hpp"
+
+#include <quarry/net/error.hpp>
+#include <quarry/net/loopback.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <deque>
+#include <optional>
+#include <poll.h>
+#include <thread>
+#include <utility>
+
+namespace quarry::net {
+
+static_assert(transport<loopback>);
+
+namespace {
+using clock = std::chrono::steady_clock;
+}
+
+struct loopback::state {
+  boost::asio::io_context io;
+  job who;
+  std::vector<peer_stream> peers; ///< element self is never used
+  std::deque<std::vector<std::byte>> to_self;
+  std::optional<error> broken; ///< the first error of a peer: said at every call from then on
+  bool is_finishing = false;
+  std::size_t next = 0; ///< which peer is asked first, in turn
+
+  result<std::size_t> poll(sink const& deliver) {
+    std::size_t got = 0;
+    for (; !to_self.empty(); ++got) {
+      std::vector<std::byte> const message = std::move(to_self.front());
+      to_self.pop_front();
+      deliver(who.self, message);
+    }
+    for (std::size_t i = 0; i < peers.size() && !broken; ++i) {
+      std::size_t const p = (next + i) % peers.size();
+      if (p == who.self.id)
+        continue;
+      auto const moved = peers[p].advance(deliver);
+      if (!moved)
+        broken = moved.error();
+      else
+        got += *moved;
+    }
+    next = (next + 1) % peers.size();
+    if (broken)
+      return *broken;
+    return got;
+  }
+
+  [[nodiscard]] bool is_flushed() const {
+    return std::all_of(peers.begin(), peers.end(),
+                       [](peer_stream const& p) { return p.is_flushed(); });
+  }
+  [[nodiscard]] bool have_all_left() const {
+    for (std::size_t i = 0; i < peers.size(); ++i)
+      if (i != who.self.id && !peers[i].has_left())
+        return false;
+    return true;
+  }
+  [[nodiscard]] std::string still_here() const {
+    std::string names;
+    for (std::uint32_t i = 0; i < peers.size(); ++i)
+      if (i != who.self.id && !peers[i].has_left())
+        names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(pe{i}));
+    return names;
+  }
+};
+
+loopback::loopback(std::unique_ptr<state> s) : state_(std::move(s)) {}
+loopback::~loopback() = default;
+
+result<std::unique_ptr<loopback>> loopback::open(job const& j) {
+  auto s = std::make_unique<state>();
+  s->who = j;
+  auto sockets = meet(s->io, s->who);
+  if (!sockets)
+    return sockets.error();
+  for (std::uint32_t i = 0; i < j.pe_count; ++i) {
+    auto& p = s->peers.emplace_back(std::move((*sockets)[i]), pe{i});
+    if (i != j.self.id)
+      if (auto const ready = p.prepare(); !ready)
+        return ready.error();
+  }
+  return std::unique_ptr<loopback>(new loopback(std::move(s)));
+}
+
+pe loopback::self() const {
+  return state_->who.self;
+}
+std::uint32_t loopback::pe_count() const {
+  return state_->who.pe_count;
+}
+
+result<bool> loopback::try_send(pe target, std::span<std::byte const> head,
+                                std::span<std::byte const> body) {
+  state& s = *state_;
+  if (target.id >= s.peers.size())
+    return make_error(net_errc::no_such_pe, fmt::format("{} does not exist; there are {}",
+                                                        to_string(target), s.peers.size()));
+  if (head.size() + body.size() > max_message_bytes)
+    return make_error(net_errc::oversized_message,
+                      fmt::format("a message of {} bytes for {}; at most {}",
+                                  head.size() + body.size(), to_string(target), max_message_bytes));
+  if (s.broken)
+    return *s.broken;
+  if (s.is_finishing)
+    return make_error(net_errc::already_finished,
+                      fmt::format("{} sends after it has finished", to_string(s.who.self)));
+  if (target == s.who.self) {
+    constexpr std::size_t most_to_self = 64;
+    if (s.to_self.size() == most_to_self)
+      return false;
+    auto& message = s.to_self.emplace_back(head.begin(), head.end());
+    message.insert(message.end(), body.begin(), body.end());
+    return true;
+  }
+  auto const sent = s.peers[target.id].try_send(wire::frame_kind::message, head, body);
+  if (!sent)
+    s.broken = sent.error();
+  return sent;
+}
+
+result<std::size_t> loopback::poll(sink const& deliver) {
+  if (state_->broken)
+    return *state_->broken;
+  return state_->poll(deliver);
+}
+
+void loopback::wait(std::chrono::nanoseconds at_most) {
+  std::vector<pollfd> sockets;
+  for (peer_stream& p : state_->peers)
+    if (p.peer() != state_->who.self && !p.has_left())
+      sockets.push_back(
+          {p.descriptor(), static_cast<short>(p.is_flushed() ? POLLIN : POLLIN | POLLOUT), 0});
+  auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
+  timespec const limit{seconds.count(), (at_most - seconds).count()};
+  // An interruption or an error shows at the next poll(); here it only ends the wait.
+  static_cast<void>(::ppoll(sockets.data(), sockets.size(), &limit, nullptr));
+}
+
+bool loopback::is_flushed() {
+  return state_->is_flushed();
+}
+
+result<void> loopback::finish() {
+  state& s = *state_;
+  if (s.broken)
+    return *s.broken;
+  auto const deadline = clock::now() + s.who.timeout;
+  s.is_finishing = true;
+  for (std::size_t i = 0; i < s.peers.size(); ++i) {
+    if (i == s.who.self.id)
+      continue;
+    if (auto const bye = s.peers[i].say_goodbye(); !bye)
+      return bye.error();
+  }
+  while (!s.is_flushed() || !s.have_all_left()) {
+    auto const got = s.poll([](pe, std::span<std::byte const>) {});
+    if (!got)
+      return got.error();
+    if (clock::now() > deadline)
+      return make_error(net_errc::timeout,
+                        fmt::format("loopback: {} did not say goodbye within {} ms", s.still_here(),
+                                    s.who.timeout.count()));
+    if (*got == 0)
+      wait(std::chrono::milliseconds(1));
+  }
+  return {};
+}
+
+std::uint64_t loopback::wire_bytes() const {
+  std::uint64_t bytes = 0;
+  for (peer_stream const& p : state_->peers)
+    bytes += p.sent_bytes();
+  return bytes;
+}
+
+} // namespace quarry::net
