@@ -37,7 +37,7 @@ struct guest {
 class meeting {
 public:
   meeting(asio::io_context& io, job const& j)
-      : io_(io), job_(j), acceptor_(io), retry_(io), deadline_(clock::now() + j.timeout) {
+      : io_(io), job_(j), acceptor_(io), deadline_(clock::now() + j.timeout) {
     for (std::uint32_t i = 0; i < j.pe_count; ++i)
       sockets_.emplace_back(io);
     missing_ = j.pe_count - 1;

@@ -7,6 +7,7 @@
 #include <quarry/emu/core.hpp>
 #include <quarry/net/error.hpp>
 #include <quarry/task.hpp>
+#include <quarry/this_actor.hpp>
 #include <quarry/yield.hpp>
 
 #include <fmt/core.h>
@@ -33,7 +34,7 @@ public:
         nodes_(pe_count) {}
 
   task<> run() {
-    actor& me = co_await emu::this_actor();
+    actor& me = co_await this_actor();
     core self({&me, &shared_.scheduler, nullptr});
     task<> work = serve(self);
     co_await std::move(work);

@@ -8,6 +8,7 @@
 #include <quarry/net/error.hpp>
 #include <quarry/net/transport_port.hpp>
 #include <quarry/task.hpp>
+#include <quarry/this_actor.hpp>
 #include <quarry/yield.hpp>
 
 #include <fmt/core.h>
@@ -41,7 +42,7 @@ public:
         nodes_(transport.pe_count()), self_id_(transport.self().id) {}
 
   task<> run() {
-    actor& me = co_await emu::this_actor();
+    actor& me = co_await this_actor();
     core self({&me, &shared_.scheduler, nullptr});
     for (std::uint32_t a = 0; a < shared_.buffers.size(); ++a) {
       task<> lent = lend_buffers(self, *shared_.buffers[a]);
