@@ -129,7 +129,7 @@ TEST_SUITE("emu.lanes") {
                                b[i] == static_cast<T>(-1));
         };
         check_each(a / b, [&](int i) { return traps(i) ? a[i] : static_cast<T>(a[i] / b[i]); });
-        check_each(a % b, [&](int i) { return traps(i) ? T{0} : static_cast<T>(a[i] % b[i]); });
+        check_each(a % b, [&](int i) { return b[i] == 0 ? a[i] : traps(i) ? T{0} : static_cast<T>(a[i] % b[i]); });
         check_each(a / 7, [&](int i) { return static_cast<T>(a[i] / T{7}); });
         check_each(a % 10, [&](int i) { return static_cast<T>(a[i] % T{10}); });
       }

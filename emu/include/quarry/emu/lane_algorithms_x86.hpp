@@ -4,6 +4,7 @@
 // The bodies of lane_algorithms.hpp, which includes this file at its end.
 
 #include <quarry/emu/lane_algorithms.hpp>
+#include <quarry/emu/lane_memory.hpp>
 
 #include <bit>
 #include <utility>
@@ -87,50 +88,86 @@ template<lane_value T, int Size>
   return exclusive_prefix_sum(v, active, total);
 }
 
-/// lanes in memory, for what needs lane numbers known at run time only.
-template<lane_value T, int Size>
-struct spilled_lanes {
-  alignas(native_vector_bytes) T values[Size];
-
-  explicit spilled_lanes(lanes<T, Size> const& v) noexcept {
-    __builtin_memcpy(values, &v, sizeof values);
+/// Lane l of `v`'s parts First … First + Count - 1, for lane numbers below theirs: `source` modulo
+/// that many lanes.
+template<int First, int Count, lane_value T, int Size>
+[[nodiscard, gnu::always_inline]] inline auto
+look_up(lanes<T, Size> const& v, typename lanes<T, Size>::part_type::integer_type source) noexcept
+    -> typename lanes<T, Size>::vector {
+  using part = typename lanes<T, Size>::part_type;
+  if constexpr (Count > 2) {
+    constexpr auto bit =
+        static_cast<typename part::integer>(lanes<T, Size>::lanes_per_part * Count / 2);
+    using index = native_vector<typename part::integer, lanes<T, Size>::lanes_per_part>;
+    auto const is_upper = index::template compare<comparison::not_equal>(
+        source & index::broadcast(bit), typename index::type{});
+    return part::select(is_upper, look_up<First + Count / 2, Count / 2>(v, source),
+                        look_up<First, Count / 2>(v, source));
+  } else {
+    return part::permute(v.part(First), v.part(First + Count - 1), source);
   }
-};
+}
 
 template<lane_value T, int Size, std::integral I>
-inline lanes<T, Size> shuffle(lanes<T, Size> const& v, lanes<I, Size> const& source) noexcept {
-  spilled_lanes<T, Size> const from(v);
-  return lanes<T, Size>::generate([&](int l) {
-    return from.values[static_cast<unsigned>(source[l]) % static_cast<unsigned>(Size)];
-  });
+[[gnu::always_inline]] inline lanes<T, Size> shuffle(lanes<T, Size> const& v,
+                                                     lanes<I, Size> const& source) noexcept {
+  using part = typename lanes<T, Size>::part_type;
+  if constexpr (part::permutes) {
+    auto const from = convert<typename part::integer>(source);
+    return lanes<T, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
+      return look_up<0, lanes<T, Size>::part_count>(v, from.part(k));
+    });
+  } else {
+    alignas(native_vector_bytes) T from[Size];
+    alignas(native_vector_bytes) I index[Size];
+    alignas(native_vector_bytes) T values[Size];
+    __builtin_memcpy(from, &v, sizeof from);
+    __builtin_memcpy(index, &source, sizeof index);
+    for (int l = 0; l < Size; ++l)
+      values[l] = from[static_cast<unsigned>(index[l]) % static_cast<unsigned>(Size)];
+    return from_memory<T, Size>(values);
+  }
+}
+
+/// The lane numbers 0, 1, …, as wide as T (so that no conversion is needed).
+template<lane_value T, int Size>
+[[nodiscard, gnu::always_inline]] inline auto lane_numbers() noexcept {
+  return lanes<typename lanes<T, Size>::part_type::integer, Size>::iota();
 }
 
 template<lane_value T, int Size>
-inline lanes<T, Size> shuffle_xor(lanes<T, Size> const& v, int pattern) noexcept {
-  spilled_lanes<T, Size> const from(v);
-  return lanes<T, Size>::generate([&](int l) { return from.values[(l ^ pattern) % Size]; });
+[[gnu::always_inline]] inline lanes<T, Size> shuffle_xor(lanes<T, Size> const& v,
+                                                         int pattern) noexcept {
+  return shuffle(v, lane_numbers<T, Size>() ^ pattern);
 }
 
 template<lane_value T, int Size>
-inline lanes<T, Size> shuffle_down(lanes<T, Size> const& v, int delta) noexcept {
-  spilled_lanes<T, Size> const from(v);
-  return lanes<T, Size>::generate(
-      [&](int l) { return from.values[l + delta < Size ? l + delta : l]; });
+[[gnu::always_inline]] inline lanes<T, Size> shuffle_down(lanes<T, Size> const& v,
+                                                          int delta) noexcept {
+  auto const l = lane_numbers<T, Size>();
+  return shuffle(v, select(l < Size - delta, l + delta, l));
 }
 
 template<lane_value T, int Size>
-inline lanes<T, Size> shuffle_up(lanes<T, Size> const& v, int delta) noexcept {
-  spilled_lanes<T, Size> const from(v);
-  return lanes<T, Size>::generate([&](int l) { return from.values[l >= delta ? l - delta : l]; });
+[[gnu::always_inline]] inline lanes<T, Size> shuffle_up(lanes<T, Size> const& v,
+                                                        int delta) noexcept {
+  auto const l = lane_numbers<T, Size>();
+  return shuffle(v, select(l >= delta, l - delta, l));
 }
 
 template<lane_value T, int Size>
 inline lanes<T, Size> compact(lanes<T, Size> const& v, lane_mask active) noexcept {
-  spilled_lanes<T, Size> const from(v);
-  lanes<T, Size> packed{};
-  int next = 0;
-  (active & lane_mask::all(Size)).for_each([&](int l) { packed.set(next++, from.values[l]); });
-  return packed;
+  using part = typename lanes<T, Size>::part_type;
+  constexpr int count = lanes<T, Size>::lanes_per_part;
+  active &= lane_mask::all(Size);
+  // Parts are stored whole, one over the other's unused end.
+  alignas(native_vector_bytes) T packed[Size + count] = {};
+  T* next = packed;
+  for (int k = 0; k < lanes<T, Size>::part_count; ++k) {
+    auto const rest = lane_mask(active.bits() >> (k * count)) & lane_mask::first_n(count);
+    next += part::compress(next, v.part(k), rest.bits());
+  }
+  return from_memory<T, Size>(packed);
 }
 
 } // namespace quarry::emu

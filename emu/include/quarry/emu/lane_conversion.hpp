@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// The body of convert(), and halves of lanes; lanes.hpp includes this file at its end.
+// The bodies of convert() and of integer division, and halves of lanes; lanes.hpp includes this
+// file at its end.
 
 #include <quarry/emu/lanes.hpp>
 
@@ -59,6 +60,16 @@ template<lane_value U, lane_value T, int Size>
   });
 }
 
+/// The same bits as another type of the same width.
+template<lane_value U, lane_value T, int Size>
+  requires(sizeof(U) == sizeof(T))
+[[nodiscard, gnu::always_inline]] inline lanes<U, Size>
+reinterpret(lanes<T, Size> const& v) noexcept {
+  return lanes<U, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
+    return (typename lanes<U, Size>::vector)v.part(k);
+  });
+}
+
 /// Lanes 0 … Size / 2 - 1.
 template<lane_value T, int Size>
 [[nodiscard, gnu::always_inline]] inline lanes<T, Size / 2>
@@ -81,6 +92,19 @@ high_half(lanes<T, Size> const& v) noexcept {
     return half::from_parts([&](auto) __attribute__((always_inline)) {
       return slice<Size / 2, Size / 2, T, Size>(v.part(0));
     });
+}
+
+/// Integer quotients. 32-bit ones go by way of double, whose 53 bits make the truncated quotient
+/// exact, because hardware divides no vectors of integers.
+template<std::integral T, int Size>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size> quotient(lanes<T, Size> const& a,
+                                                                 lanes<T, Size> const& b) noexcept {
+  using part = typename lanes<T, Size>::part_type;
+  auto const divisor = lanes<T, Size>::map(part::safe_divisor, a, b);
+  if constexpr (sizeof(T) == 4)
+    return convert<T>(convert<double>(a) / convert<double>(divisor));
+  else
+    return lanes<T, Size>::map(part::divide, a, divisor);
 }
 
 } // namespace quarry::emu

@@ -52,56 +52,112 @@ template<lane_value T, int Size, class I>
 
 // Implementation
 
+/// Lanes from `Size` values in memory.
+template<lane_value T, int Size>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size> from_memory(T const* values) noexcept {
+  using result = lanes<T, Size>;
+  return result::from_parts([&](auto k) __attribute__((always_inline)) {
+    return native_access<T, result::lanes_per_part>::load(values + k * result::lanes_per_part);
+  });
+}
+
 template<lane_value T, class I, int Size>
-inline lanes<T, Size> gather_lanes(T const* base, lanes<I, Size> const& index,
-                                   lane_mask active) noexcept {
+[[gnu::always_inline]] inline lanes<T, Size>
+gather_lanes(T const* base, lanes<I, Size> const& index, lane_mask active) noexcept {
+  using result = lanes<T, Size>;
+  using access = native_access<T, result::lanes_per_part>;
+  using gather_index = typename access::gather_index;
+  if constexpr (access::gathers &&
+                (sizeof(I) < sizeof(gather_index) || std::same_as<I, gather_index>)) {
+    auto const at = convert<gather_index>(index);
+    return result::from_parts([&](auto k) __attribute__((always_inline)) {
+      return access::gather(base, at.part(k), active.bits() >> (k * result::lanes_per_part));
+    });
+  }
   alignas(native_vector_bytes) T values[Size] = {};
-  (active & lane_mask::all(Size)).for_each([&](int l) { values[l] = base[index[l]]; });
-  lanes<T, Size> r;
-  __builtin_memcpy(&r, values, sizeof r);
-  return r;
+  alignas(native_vector_bytes) I at[Size];
+  __builtin_memcpy(at, &index, sizeof at);
+  if (active.is_full(Size))
+    for (int l = 0; l < Size; ++l)
+      values[l] = base[at[l]];
+  else
+    (active & lane_mask::all(Size)).for_each([&](int l) { values[l] = base[at[l]]; });
+  return from_memory<T, Size>(values);
 }
 
 template<lane_value T, class I, int Size>
 inline void scatter_lanes(T* base, lanes<I, Size> const& index, lanes<T, Size> const& value,
                           lane_mask active) noexcept {
-  (active & lane_mask::all(Size)).for_each([&](int l) { base[index[l]] = value[l]; });
+  alignas(native_vector_bytes) T values[Size];
+  alignas(native_vector_bytes) I at[Size];
+  __builtin_memcpy(values, &value, sizeof values);
+  __builtin_memcpy(at, &index, sizeof at);
+  if (active.is_full(Size))
+    for (int l = 0; l < Size; ++l)
+      base[at[l]] = values[l];
+  else
+    (active & lane_mask::all(Size)).for_each([&](int l) { base[at[l]] = values[l]; });
 }
 
-/// A part of a load whose lanes are consecutive in rows at least as wide as the part.
-template<int First, class Access, class T, class I, int W, int Size>
-[[nodiscard, gnu::always_inline]] inline auto
-load_part(T const* base, affine<I, W, 1, Size> const& at, lane_mask active, bool is_full) noexcept
-    -> typename Access::vector {
-  T const* const from = base + at.row_base(First / W) + First % W;
-  return is_full ? Access::load(from) : Access::load(from, active.bits() >> First);
+/// True if a register's worth of lanes lies in one row, so that no gather is needed.
+template<class T, int Size, int W, int S>
+inline constexpr bool moves_by_part = (S == 0 || S == 1) && W >= lanes<T, Size>::lanes_per_part;
+
+template<lane_value T, int Size, class I, int W, int S>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+load_all(T const* base, affine<I, W, S, Size> const& at) noexcept {
+  using result = lanes<T, Size>;
+  using part = typename result::part_type;
+  return result::from_parts([&](auto k) __attribute__((always_inline)) {
+    constexpr int first = k * result::lanes_per_part;
+    T const* const from = base + at.row_base(first / W);
+    if constexpr (S == 0)
+      return part::broadcast(*from);
+    else
+      return native_access<T, result::lanes_per_part>::load(from + first % W);
+  });
 }
 
-/// A part of a load whose lanes all read the same element.
-template<int First, class Access, class T, class I, int W, int Size>
-[[nodiscard, gnu::always_inline]] inline auto
-load_part(T const* base, affine<I, W, 0, Size> const& at, lane_mask active, bool is_full) noexcept
-    -> typename Access::vector {
-  using part = typename Access::part;
-  T const* const from = base + at.row_base(First / W);
-  if (is_full)
-    return part::broadcast(*from);
-  auto const m = part::from_bits(active.bits() >> First);
-  if (part::bits(m) == 0)
-    return typename Access::vector{};
-  return part::select(m, part::broadcast(*from), typename Access::vector{});
+template<lane_value T, int Size, class I, int W, int S>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+load_some(T const* base, affine<I, W, S, Size> const& at, lane_mask active) noexcept {
+  using result = lanes<T, Size>;
+  using part = typename result::part_type;
+  return result::from_parts([&](auto k) __attribute__((always_inline)) {
+    constexpr int first = k * result::lanes_per_part;
+    T const* const from = base + at.row_base(first / W);
+    std::uint64_t const bits = active.bits() >> first;
+    if constexpr (S == 0) {
+      auto const m = part::from_bits(bits);
+      typename result::vector const nothing{};
+      return part::bits(m) == 0 ? nothing : part::select(m, part::broadcast(*from), nothing);
+    } else {
+      return native_access<T, result::lanes_per_part>::load(from + first % W, bits);
+    }
+  });
 }
+
+#if !defined(QUARRY_EMU_AVX512) && !defined(__clang__)
+/// Without mask registers a masked load is long. Out of line, loops around a load stay small enough
+/// for g++ to unswitch (clang would spill); `pure` keeps the caller's mask known across it.
+template<lane_value T, int Size, class I, int W, int S>
+[[nodiscard, gnu::noinline, gnu::cold, gnu::pure]] lanes<T, Size>
+load_some_apart(T const* base, affine<I, W, S, Size> at, lane_mask active) noexcept {
+  return load_some<T, Size>(base, at, active);
+}
+#endif
 
 template<lane_value T, int Size, class I, int W, int S>
 [[gnu::always_inline]] inline lanes<T, Size>
 load_lanes(T const* base, affine<I, W, S, Size> const& at, lane_mask active) noexcept {
-  using result = lanes<T, Size>;
-  using access = native_access<T, result::lanes_per_part>;
-  if constexpr ((S == 0 || S == 1) && W >= result::lanes_per_part) {
-    bool const is_full = active.is_full(Size);
-    return result::from_parts([&](auto k) __attribute__((always_inline)) {
-      return load_part<k * result::lanes_per_part, access>(base, at, active, is_full);
-    });
+  if constexpr (moves_by_part<T, Size, W, S>) {
+    if (active.is_full(Size)) [[likely]]
+      return load_all<T, Size>(base, at);
+#if defined(QUARRY_EMU_AVX512) || defined(__clang__)
+    return load_some<T, Size>(base, at, active);
+#else
+    return load_some_apart<T, Size>(base, at, active);
+#endif
   } else {
     return gather_lanes(base, at.to_lanes(), active);
   }

@@ -12,6 +12,11 @@
 
 namespace quarry::emu {
 
+template<lane_value T, int Size>
+class lanes;
+template<std::integral T, int Size>
+[[nodiscard]] lanes<T, Size> quotient(lanes<T, Size> const& a, lanes<T, Size> const& b) noexcept;
+
 /// What may stand for a whole lanes<T>: any number, but no fraction for integers.
 template<class S, class T>
 concept uniform_for = std::is_arithmetic_v<S> && (std::floating_point<T> || std::integral<S>);
@@ -20,7 +25,7 @@ concept uniform_for = std::is_arithmetic_v<S> && (std::floating_point<T> || std:
 /// operators, kept in native registers. A number in an expression stands for every lane.
 ///
 /// Integers wrap around, signed ones too. Shift counts are taken modulo the width. Integer division
-/// never traps: for inactive lanes, which often hold 0, x / 0 is x and x % 0 is 0. Comparisons give
+/// never traps: for inactive lanes, which often hold 0, x / 0 and x % 0 are x. Comparisons give
 /// a lane_predicate.
 ///
 /// Nothing here takes the address of a value at run time except operator[], set() and generate():
@@ -93,8 +98,13 @@ public:
   [[nodiscard, gnu::always_inline]] friend lanes operator+(lanes const& a, lanes const& b) noexcept { return map(part_type::add, a, b); }
   [[nodiscard, gnu::always_inline]] friend lanes operator-(lanes const& a, lanes const& b) noexcept { return map(part_type::subtract, a, b); }
   [[nodiscard, gnu::always_inline]] friend lanes operator*(lanes const& a, lanes const& b) noexcept { return map(part_type::multiply, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator/(lanes const& a, lanes const& b) noexcept { return map(part_type::divide, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator%(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::remainder, a, b); }
+  [[nodiscard, gnu::always_inline]] friend lanes operator/(lanes const& a, lanes const& b) noexcept {
+    if constexpr (std::integral<T>)
+      return quotient(a, b);
+    else
+      return map(part_type::divide, a, b);
+  }
+  [[nodiscard, gnu::always_inline]] friend lanes operator%(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return a - quotient(a, b) * b; }
   [[nodiscard, gnu::always_inline]] friend lanes operator&(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_and, a, b); }
   [[nodiscard, gnu::always_inline]] friend lanes operator|(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_or, a, b); }
   [[nodiscard, gnu::always_inline]] friend lanes operator^(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_xor, a, b); }
@@ -155,49 +165,11 @@ private:
   vector parts_[part_count];
 };
 
-/// Lane by lane, `a` where the predicate holds, `b` elsewhere. One of them may be a number.
-template<lane_value T, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
-select(lane_predicate<T, Size> const& p, lanes<T, Size> const& a,
-       std::type_identity_t<lanes<T, Size>> const& b) noexcept {
-  return lanes<T, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
-    return lanes<T, Size>::part_type::select(p.part(k), a.part(k), b.part(k));
-  });
-}
-template<lane_value T, lane_value U, int Size>
-  requires(!std::same_as<T, U>)
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
-select(lane_predicate<U, Size> const& p, lanes<T, Size> const& a,
-       std::type_identity_t<lanes<T, Size>> const& b) noexcept {
-  return select(lane_predicate<T, Size>(p), a, b);
-}
-template<lane_value T, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
-select(lane_mask m, lanes<T, Size> const& a,
-       std::type_identity_t<lanes<T, Size>> const& b) noexcept {
-  return select(lane_predicate<T, Size>(m), a, b);
-}
-template<class P, class S, lane_value T, int Size>
-  requires uniform_for<S, T> && std::convertible_to<P, lane_mask>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size> select(P const& p, S a,
-                                                               lanes<T, Size> const& b) noexcept {
-  return select(p, lanes<T, Size>(a), b);
-}
-
 /// The values as another type, as static_cast does it for each lane.
 template<lane_value U, lane_value T, int Size>
 [[nodiscard]] inline lanes<U, Size> convert(lanes<T, Size> const& v) noexcept;
 
-/// The same bits as another type of the same width.
-template<lane_value U, lane_value T, int Size>
-  requires(sizeof(U) == sizeof(T))
-[[nodiscard, gnu::always_inline]] inline lanes<U, Size>
-reinterpret(lanes<T, Size> const& v) noexcept {
-  return lanes<U, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
-    return (typename lanes<U, Size>::vector)v.part(k);
-  });
-}
-
 } // namespace quarry::emu
 
 #include <quarry/emu/lane_conversion.hpp>
+#include <quarry/emu/lane_select.hpp>

@@ -27,6 +27,18 @@ struct native_access {
   [[gnu::always_inline]] static vector load(T const* at, std::uint64_t bits) noexcept;
   [[gnu::always_inline]] static void store(T* at, vector v, std::uint64_t bits) noexcept;
 
+  /// True if gather() is there. (AVX2 has an instruction too, but scalar loads are as fast.)
+#if defined(QUARRY_EMU_AVX512)
+  static constexpr bool gathers = bytes == 64 && sizeof(T) >= 4;
+#else
+  static constexpr bool gathers = false;
+#endif
+  using gather_index = typename part::integer; ///< signed, as wide as T
+  /// base[index[i]] if bit i is set, else 0.
+  [[gnu::always_inline]] static vector gather(T const* base, typename part::integer_type index,
+                                              std::uint64_t bits) noexcept
+    requires gathers;
+
 private:
   static constexpr std::uint64_t every =
       Count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (Count % 64)) - 1;
@@ -90,6 +102,23 @@ inline void native_access<T, Count>::store(T* at, vector v, std::uint64_t bits) 
   }
 }
 
+template<class T, int Count>
+inline auto native_access<T, Count>::gather(T const* base, typename part::integer_type index,
+                                            std::uint64_t bits) noexcept -> vector
+  requires gathers
+{
+  auto const m = part::from_bits(bits);
+  auto const at = (__m512i)index;
+  if constexpr (std::same_as<T, float>)
+    return (vector)_mm512_mask_i32gather_ps(_mm512_setzero_ps(), m, at, base, 4);
+  else if constexpr (std::same_as<T, double>)
+    return (vector)_mm512_mask_i64gather_pd(_mm512_setzero_pd(), m, at, base, 8);
+  else if constexpr (sizeof(T) == 4)
+    return (vector)_mm512_mask_i32gather_epi32(_mm512_setzero_si512(), m, at, base, 4);
+  else
+    return (vector)_mm512_mask_i64gather_epi64(_mm512_setzero_si512(), m, at, base, 8);
+}
+
 #else
 
 template<class T, int Count>
@@ -109,7 +138,12 @@ inline auto native_access<T, Count>::load(T const* at, std::uint64_t bits) noexc
 template<class T, int Count>
 inline void native_access<T, Count>::store(T* at, vector v, std::uint64_t bits) noexcept {
 #if defined(__AVX2__)
-  if constexpr (bytes == 32 && sizeof(T) == 4)
+  // A masked store is microcode on some machines; most masks are prefixes.
+  if ((~bits & every) == 0)
+    store(at, v);
+  else if ((bits & every) == 0)
+    return;
+  else if constexpr (bytes == 32 && sizeof(T) == 4)
     _mm256_maskstore_epi32(reinterpret_cast<int*>(at), (__m256i)part::from_bits(bits), (__m256i)v);
   else if constexpr (bytes == 32 && sizeof(T) == 8)
     _mm256_maskstore_epi64(reinterpret_cast<long long*>(at), (__m256i)part::from_bits(bits),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -75,15 +76,14 @@ struct native_vector {
   [[gnu::always_inline]] static type multiply(type a, type b) noexcept {
     return (type)(wrapping(a) * wrapping(b));
   }
-  /// Integers: no lane traps. x / 0 is x and x % 0 is 0; the least value / -1 is itself.
-  [[gnu::always_inline]] static type divide(type a, type b) noexcept {
-    if constexpr (std::integral<T>)
-      return a / safe_divisor(a, b);
-    else
-      return a / b;
-  }
-  [[gnu::always_inline]] static type remainder(type a, type b) noexcept {
-    return a % safe_divisor(a, b);
+  /// Integers: every divisor must be a safe one.
+  [[gnu::always_inline]] static type divide(type a, type b) noexcept { return a / b; }
+  /// `b`, but 1 where a / b would trap: by 0, and the least value by -1.
+  [[gnu::always_inline]] static type safe_divisor(type a, type b) noexcept {
+    auto unsafe = b == type{};
+    if constexpr (std::signed_integral<T>)
+      unsafe |= (a == broadcast(std::numeric_limits<T>::min())) & (b == broadcast(-1));
+    return unsafe ? broadcast(1) : b;
   }
   [[gnu::always_inline]] static type minimum(type a, type b) noexcept { return b < a ? b : a; }
   [[gnu::always_inline]] static type maximum(type a, type b) noexcept { return a < b ? b : a; }
@@ -131,6 +131,21 @@ struct native_vector {
   /// From the lowest `Count` bits.
   [[gnu::always_inline]] static mask from_bits(std::uint64_t bits) noexcept;
 
+  /// True if permute() is there: a table look-up in two registers by one instruction.
+#if defined(__AVX512VBMI__) && defined(QUARRY_EMU_AVX512)
+  static constexpr bool permutes = bytes == 64;
+#elif defined(QUARRY_EMU_AVX512)
+  static constexpr bool permutes = bytes == 64 && sizeof(T) > 1;
+#else
+  static constexpr bool permutes = false;
+#endif
+  /// Element index[i] of the elements of `a` and then those of `b`, modulo their number.
+  [[gnu::always_inline]] static type permute(type a, type b, integer_type index) noexcept
+    requires permutes;
+  /// Stores the elements whose bits are set next to each other; gives how many. All `Count`
+  /// elements at `at` may be written: those beyond become 0.
+  [[gnu::always_inline]] static int compress(T* at, type v, std::uint64_t bits) noexcept;
+
 private:
   static constexpr integer count_mask = sizeof(T) * 8 - 1;
 
@@ -139,14 +154,6 @@ private:
       return (unsigned_type)a;
     else
       return a;
-  }
-  [[gnu::always_inline]] static type safe_divisor(type a, type b) noexcept {
-    auto unsafe = b == type{};
-    if constexpr (std::signed_integral<T>) {
-      constexpr T least = std::numeric_limits<T>::min();
-      unsafe |= (a == broadcast(least)) & (b == broadcast(-1));
-    }
-    return unsafe ? broadcast(1) : b;
   }
 };
 

@@ -37,9 +37,9 @@ template<lane_value T, int Count>
 inline auto native_vector<T, Count>::square_root(type a) noexcept -> type {
 #if defined(QUARRY_EMU_AVX512)
   if constexpr (std::same_as<T, float> && bytes == 64)
-    return (type)_mm512_sqrt_ps((__m512)a);
+    return (type)_mm512_maskz_sqrt_ps(0xffff, (__m512)a); // unmasked, g++ 12 warns
   else if constexpr (bytes == 64)
-    return (type)_mm512_sqrt_pd((__m512d)a);
+    return (type)_mm512_maskz_sqrt_pd(0xff, (__m512d)a);
   else
 #endif
 #if defined(__AVX__)
@@ -123,6 +123,26 @@ inline auto native_vector<T, Count>::from_bits(std::uint64_t bits) noexcept -> m
   return static_cast<mask>(bits);
 }
 
+template<lane_value T, int Count>
+inline auto native_vector<T, Count>::permute(type a, type b, integer_type index) noexcept -> type
+  requires permutes
+{
+  if constexpr (std::same_as<T, float>)
+    return (type)_mm512_permutex2var_ps((__m512)a, (__m512i)index, (__m512)b);
+  else if constexpr (std::same_as<T, double>)
+    return (type)_mm512_permutex2var_pd((__m512d)a, (__m512i)index, (__m512d)b);
+  else if constexpr (sizeof(T) == 8)
+    return (type)_mm512_permutex2var_epi64((__m512i)a, (__m512i)index, (__m512i)b);
+  else if constexpr (sizeof(T) == 4)
+    return (type)_mm512_permutex2var_epi32((__m512i)a, (__m512i)index, (__m512i)b);
+  else if constexpr (sizeof(T) == 2)
+    return (type)_mm512_permutex2var_epi16((__m512i)a, (__m512i)index, (__m512i)b);
+#if defined(__AVX512VBMI__)
+  else
+    return (type)_mm512_permutex2var_epi8((__m512i)a, (__m512i)index, (__m512i)b);
+#endif
+}
+
 #else
 
 template<lane_value T, int Count>
@@ -203,5 +223,38 @@ inline auto native_vector<T, Count>::from_bits(std::uint64_t bits) noexcept -> m
 }
 
 #endif
+
+template<lane_value T, int Count>
+inline int native_vector<T, Count>::compress(T* at, type v, std::uint64_t bits) noexcept {
+  // Compressing to memory is microcode on some machines: to a register, then a whole store.
+  auto const store = [at](auto packed) __attribute__((always_inline)) {
+    __builtin_memcpy(at, &packed, sizeof packed);
+  };
+#if defined(QUARRY_EMU_AVX512)
+  if constexpr (bytes == 64 && std::same_as<T, float>)
+    store(_mm512_maskz_compress_ps(from_bits(bits), (__m512)v));
+  else if constexpr (bytes == 64 && std::same_as<T, double>)
+    store(_mm512_maskz_compress_pd(from_bits(bits), (__m512d)v));
+  else if constexpr (bytes == 64 && sizeof(T) == 4)
+    store(_mm512_maskz_compress_epi32(from_bits(bits), (__m512i)v));
+  else if constexpr (bytes == 64 && sizeof(T) == 8)
+    store(_mm512_maskz_compress_epi64(from_bits(bits), (__m512i)v));
+#if defined(__AVX512VBMI2__)
+  else if constexpr (bytes == 64 && sizeof(T) == 2)
+    store(_mm512_maskz_compress_epi16(from_bits(bits), (__m512i)v));
+  else if constexpr (bytes == 64)
+    store(_mm512_maskz_compress_epi8(from_bits(bits), (__m512i)v));
+#endif
+  else
+#endif
+  {
+    type packed{};
+    int next = 0;
+    for (std::uint64_t rest = bits; rest != 0; rest &= rest - 1)
+      packed[next++] = v[std::countr_zero(rest)];
+    store(packed);
+  }
+  return std::popcount(bits);
+}
 
 } // namespace quarry::emu
