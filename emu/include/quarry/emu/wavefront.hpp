@@ -127,7 +127,7 @@ public:
   }
   template<class T, class Index>
   [[gnu::always_inline]] void
-  store(lane_address<T, Index> at, lanes<T> const& value,
+  store(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& value,
         std::source_location where = std::source_location::current()) const {
     before_lanes(at, where);
     store_lanes(at.base, at.index, value, active_);
@@ -138,8 +138,8 @@ public:
 
   /// Each active lane adds to its address, in ascending order; gives the old values.
   template<std::integral T, class Index>
-  lanes<T> fetch_add(lane_address<T, Index> at, lanes<T> const& n, order o, scope s,
-                     std::source_location where = std::source_location::current()) const {
+  lanes<T> fetch_add(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& n, order o,
+                     scope s, std::source_location where = std::source_location::current()) const {
     lanes<T> old{};
     for_each_address(at, [&](int lane, global<T> one) {
       old.set(lane, this->fetch_add(one, n[lane], o, s, where));
@@ -155,7 +155,7 @@ public:
 
   /// The active lanes' values in consecutive elements from `first` on, without gaps.
   template<storable T>
-  void store_packed(global<T> first, lanes<T> const& value,
+  void store_packed(global<T> first, std::type_identity_t<lanes<T>> const& value,
                     std::source_location where = std::source_location::current()) const {
     auto const count = active_.count();
     auto const packed = compact(value, active_);
