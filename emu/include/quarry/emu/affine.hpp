@@ -67,7 +67,7 @@ public:
   template<class U = I>
   [[nodiscard, gnu::always_inline]] lanes<U, Size> to_lanes() const noexcept {
     using result = lanes<I, Size>;
-    auto const values = result::from_parts([this](auto k) __attribute__((always_inline)) {
+    auto const values = result::from_parts([&](auto k) __attribute__((always_inline)) {
       return part_values<typename result::part_type, k * result::lanes_per_part,
                          result::lanes_per_part>();
     });
