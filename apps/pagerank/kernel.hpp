@@ -33,7 +33,7 @@ struct push_wave {
     auto const last = wf.load(g.offsets + (vertex + 1));
     words const degree = emu::convert<std::uint64_t>(last - first);
     words const mine = wf.load(rank + vertex);
-    words const part = mine / 100 * 85 / emu::max(degree, words(1)); // damped(), for lanes
+    words const part = mine / 100 * 85 / max(degree, words(1)); // damped(), for lanes
     auto edge = first;
     for (auto loop = wf.loop(); loop.keep(edge < last);) {
       auto const target = wf.load(g.targets + emu::convert<std::int32_t>(edge));

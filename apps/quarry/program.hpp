@@ -39,9 +39,6 @@ struct program_result {
   [[nodiscard]] bool is_verified() const { return is_checked && wrong_count == 0; }
 };
 
-/// Appends the columns messages, average message and on the wire. All bytes with their headers.
-void add_traffic(program_result& result, std::uint64_t message_count, std::uint64_t wire_bytes);
-
 /// Runs a program as the command line asks. Every node of a job does so; node 0's result is
 /// printed, but each node's verdict decides its exit status.
 ///

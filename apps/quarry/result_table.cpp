@@ -61,15 +61,6 @@ std::string heading(std::vector<setting> const& settings) {
 
 } // namespace
 
-void add_traffic(program_result& result, std::uint64_t message_count, std::uint64_t wire_bytes) {
-  auto const average = message_count == 0
-                           ? 0.0
-                           : static_cast<double>(wire_bytes) / static_cast<double>(message_count);
-  result.figures.push_back({"messages", message_count, ""});
-  result.figures.push_back({"average message", average, "B"});
-  result.figures.push_back({"on the wire", wire_bytes, "B"});
-}
-
 std::string to_table(std::string_view program, run_options const& options,
                      program_result const& result) {
   std::string names = "#";

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 namespace quarry {
 namespace {
@@ -28,7 +29,7 @@ void ask(int) {
 } // namespace
 
 struct sigquit_report::state {
-  explicit state(std::initializer_list<executor*> e) : executors(e) {}
+  explicit state(std::vector<executor*> e) : executors(std::move(e)) {}
 
   void print_when_asked() {
     for (;;) {
@@ -51,8 +52,8 @@ struct sigquit_report::state {
   std::thread printer;
 };
 
-sigquit_report::sigquit_report(std::initializer_list<executor*> executors)
-    : state_(std::make_unique<state>(executors)) {
+sigquit_report::sigquit_report(std::vector<executor*> executors)
+    : state_(std::make_unique<state>(std::move(executors))) {
   if (is_taken.exchange(true))
     throw std::logic_error("sigquit_report: there is one already in this process");
   try {

@@ -85,9 +85,7 @@ result<bool> peer_stream::try_send(wire::frame_kind kind, std::span<std::byte co
   return true;
 }
 
-result<void> peer_stream::say_goodbye() {
-  if (has_left_)
-    return {};
+result<void> peer_stream::say_goodbye() { // also to who has said it already, and waits for ours
   wire::frame_header header{wire::frame_kind::goodbye, 0, sent_frames_++, 0};
   header.check = wire::check_of(header);
   keep(std::as_bytes(std::span(&header, 1)));

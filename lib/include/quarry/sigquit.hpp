@@ -3,7 +3,7 @@
 
 #include <quarry/scheduler.hpp>
 
-#include <initializer_list>
+#include <vector>
 #include <memory>
 
 namespace quarry {
@@ -17,8 +17,8 @@ namespace quarry {
 ///          or the thread is refused
 class sigquit_report {
 public:
-  explicit sigquit_report(std::initializer_list<executor*> executors);
-  explicit sigquit_report(executor& e) : sigquit_report({&e}) {}
+  explicit sigquit_report(std::vector<executor*> executors);
+  explicit sigquit_report(executor& e) : sigquit_report(std::vector<executor*>{&e}) {}
   sigquit_report(sigquit_report const&) = delete;
   sigquit_report& operator=(sigquit_report const&) = delete;
   /// Gives SIGQUIT back its old handler. A report that has been asked for is still printed.

@@ -48,7 +48,8 @@ public:
       task<> lent = lend_buffers(self, *shared_.buffers[a]);
       co_await std::move(lent);
     }
-    while (!shared_.is_over()) {
+    // What others still wait for, a contribution or an answer, leaves before the actor ends.
+    while (!shared_.is_over() || (!shared_.failed.load() && !controls_.empty())) {
       if (step(self))
         continue;
       auto const work = [this, &self] {
@@ -184,7 +185,7 @@ private:
 
   bool send_controls() {
     bool any = false;
-    while (!controls_.empty() && !shared_.is_over()) {
+    while (!controls_.empty()) {
       control const& c = controls_.front();
       std::uint32_t const head[3] = {static_cast<std::uint32_t>(c.kind),
                                      static_cast<std::uint32_t>(c.number),

@@ -30,6 +30,24 @@ struct statistics {
   std::uint64_t frame_bytes = 0;   ///< their size
   std::uint64_t remote_frames = 0; ///< those to other nodes
   std::uint64_t wire_bytes = 0;    ///< all that went to other nodes, headers and control included
+
+  friend statistics operator+(statistics a, statistics const& b) noexcept {
+    return {a.operations + b.operations,
+            a.applied + b.applied,
+            a.frames + b.frames,
+            a.frame_bytes + b.frame_bytes,
+            a.remote_frames + b.remote_frames,
+            a.wire_bytes + b.wire_bytes};
+  }
+  /// What has come since `b`.
+  friend statistics operator-(statistics a, statistics const& b) noexcept {
+    return {a.operations - b.operations,
+            a.applied - b.applied,
+            a.frames - b.frames,
+            a.frame_bytes - b.frame_bytes,
+            a.remote_frames - b.remote_frames,
+            a.wire_bytes - b.wire_bytes};
+  }
 };
 
 /// One node's part in Gravel: the three-stage pipeline of thesis A.1. Work-groups put packages into

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <program.hpp>
+
+namespace quarry::pagerank {
+
+/// `quarry run pagerank`: ranks the vertices of a graph whose rows are spread over all nodes
+/// (thesis §5.4).
+[[nodiscard]] command::program program();
+
+} // namespace quarry::pagerank

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster.hpp"
+
+#include <quarry/net/in_process.hpp>
+#include <quarry/net/loopback.hpp>
+#include <quarry/sigquit.hpp>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace quarry::command {
+namespace {
+
+emu::machine machine_of(run_options const& o) {
+  emu::machine m;
+  m.compute_units = o.compute_unit_count != 0 ? o.compute_unit_count : threads_per_node(o);
+  m.wavefront_size = o.wavefront_size;
+  return m;
+}
+
+error as_error(std::exception const& e) {
+  return {std::make_error_code(std::errc::state_not_recoverable), e.what()};
+}
+
+/// One node from its transport to its goodbye.
+result<void> run_node(run_options const& o, native_scheduler& scheduler,
+                      std::unique_ptr<net::transport_port> transport, std::size_t heap_bytes,
+                      node_body const& body) {
+  program_agent gpu(scheduler, machine_of(o), {.checks_bounds = o.checks_bounds});
+  net::symmetric_heap heap(heap_bytes);
+  std::uint32_t const id = transport->self().id;
+  std::uint32_t const count = transport->pe_count();
+  net::gravel::gravel_node net(gpu.core(), std::move(transport), heap.words(),
+                               {.style = name_of(style_choices, o.style), .timeout = o.timeout});
+  cluster_node node{id, count, scheduler, gpu, heap, net};
+  if (auto const done = body(node); !done)
+    return done;
+  return net.finish();
+}
+
+result<void> guarded(run_options const& o, native_scheduler& scheduler,
+                     std::unique_ptr<net::transport_port> transport, std::size_t heap_bytes,
+                     node_body const& body) {
+  try {
+    return run_node(o, scheduler, std::move(transport), heap_bytes, body);
+  } catch (std::exception const& e) {
+    return as_error(e);
+  }
+}
+
+} // namespace
+
+result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_body const& body) {
+  std::vector<std::unique_ptr<native_scheduler>> schedulers;
+  std::vector<executor*> reported;
+  for (std::uint32_t i = 0; i < (options.job ? 1 : options.node_count); ++i) {
+    schedulers.push_back(std::make_unique<native_scheduler>(native_scheduler::options{
+        .threads = threads_per_node(options), .stall_timeout = 2 * options.timeout}));
+    reported.push_back(schedulers.back().get());
+  }
+  sigquit_report const on_sigquit(reported);
+  if (options.job) {
+    auto transport = net::loopback::open(*options.job);
+    if (!transport)
+      return transport.error();
+    return guarded(options, *schedulers[0], std::move(*transport), heap_bytes, body);
+  }
+  std::mutex mutex;
+  std::optional<error> first;
+  std::vector<std::thread> threads;
+  for (auto& end : net::make_in_process(options.node_count))
+    threads.emplace_back(
+        [&, end = std::move(end), &scheduler = *schedulers[threads.size()]]() mutable {
+          auto const done = guarded(options, scheduler, std::move(end), heap_bytes, body);
+          std::lock_guard const lock(mutex);
+          if (!done && !first)
+            first = done.error();
+        });
+  for (std::thread& t : threads)
+    t.join();
+  if (first)
+    return *first;
+  return {};
+}
+
+void add_traffic(program_result& result, net::gravel::statistics const& counts) {
+  double const average = counts.frames == 0 ? 0.0
+                                            : static_cast<double>(counts.frame_bytes) /
+                                                  static_cast<double>(counts.frames);
+  result.figures.push_back({"messages", counts.frames, ""});
+  result.figures.push_back({"average message", average, "B"});
+  result.figures.push_back({"on the wire", counts.wire_bytes, "B"});
+}
+
+} // namespace quarry::command

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "program.hpp"
+#include "run_options.hpp"
+
+#include <quarry/emu/agent.hpp>
+#include <quarry/native_scheduler.hpp>
+#include <quarry/net/gravel.hpp>
+#include <quarry/net/symmetric_heap.hpp>
+#include <quarry/result.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace quarry::command {
+
+/// What the programs' kernels are instantiated for: `--check-bounds` and `--wavefront-size` choose.
+using program_agent =
+    emu::basic_agent<emu::targets<emu::memories<emu::native_memory, emu::checked_memory>, 32, 64>>;
+
+/// One emulated node of a run, complete: a pool, a GPU, a heap and its part in Gravel.
+struct cluster_node {
+  std::uint32_t id;
+  std::uint32_t count; ///< of the job
+  native_scheduler& scheduler;
+  program_agent& gpu;
+  net::symmetric_heap& heap;
+  net::gravel::gravel_node& net;
+};
+
+/// What a program does on one node. Nodes run it at the same time.
+using node_body = std::function<result<void>(cluster_node&)>;
+
+/// Runs `body` on every node of the job that is in this process: on its one node under loopback, in
+/// a thread each in process. Each node has `heap_bytes` of symmetric heap.
+///
+/// Errors   the first node's error, or the first exception's text
+[[nodiscard]] result<void> run_nodes(run_options const& options, std::size_t heap_bytes,
+                                     node_body const& body);
+
+/// Everybody's value, in the order of the nodes.
+template<class T>
+[[nodiscard]] result<std::vector<T>> gather_values(cluster_node& node, T const& mine) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  auto const all = node.net.all_gather(std::as_bytes(std::span(&mine, 1)));
+  if (!all)
+    return all.error();
+  std::vector<T> values(all->size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    std::memcpy(&values[i], (*all)[i].data(), sizeof(T));
+  return values;
+}
+
+/// Appends the columns messages, average message and on the wire. A message is a per-node buffer,
+/// whether it goes to another node or to the own one.
+void add_traffic(program_result& result, net::gravel::statistics const& counts);
+
+} // namespace quarry::command
