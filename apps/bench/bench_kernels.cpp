@@ -45,7 +45,7 @@ void add(peer const& peer, std::string const& name, prepare<Problem> const& make
 }
 
 std::vector<peer> all_peers() {
-  std::vector<peer> peers{tbb_peer()};
+  std::vector<peer> peers{quarry_peer(), tbb_peer()};
 #if QUARRY_BENCH_OPENCL
   peers.push_back(pocl_peer());
 #else
@@ -73,6 +73,8 @@ void add_all(std::vector<peer> const& peers) {
   each([](peer const& p) { add<barrier_lds_work>(p, "barrier_work", p.barrier_work); });
   for (std::size_t const groups : {1, 1024})
     each([groups](peer const& p) { add<launch_work>(p, "launch", p.launch, groups); });
+  each([](peer const& p) { add<item_work>(p, "item_plain", p.item_plain); });
+  each([](peer const& p) { add<item_work>(p, "item_coroutine", p.item_coroutine); });
 }
 
 } // namespace

@@ -32,7 +32,12 @@ struct peer {
   prepare<barrier_problem> barrier = {};
   prepare<barrier_problem> barrier_work = {};
   prepare<launch_problem> launch = {};
+  prepare<item_problem> item_plain = {};
+  prepare<item_problem> item_coroutine = {};
 };
+
+/// Quarry's wave and item kernels under the native scheduler.
+[[nodiscard]] peer quarry_peer();
 
 /// oneTBB loops over work-groups, each with its kernel's phases fused by hand: what a programmer
 /// without a GPU would write. No barrier is left in them, so `barrier` is empty.

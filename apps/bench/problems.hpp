@@ -68,4 +68,10 @@ struct launch_problem {
   std::size_t group_count;
 };
 
+/// results[i] = i, by a kernel written for one work-item: a plain function, or a coroutine that
+/// never suspends. Shape 2^20 work-items
+struct item_problem {
+  std::span<std::uint32_t> results;
+};
+
 } // namespace quarry::bench

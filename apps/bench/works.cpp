@@ -16,6 +16,7 @@ constexpr std::size_t matmul_size = 1024;
 constexpr std::size_t histogram_size = std::size_t{1} << 24;
 constexpr std::size_t barrier_groups = 64;
 constexpr std::uint32_t barrier_rounds = 1000;
+constexpr std::size_t item_count = std::size_t{1} << 20;
 constexpr float saxpy_a = 0.5f;
 
 float small(std::size_t i, std::size_t period) {
@@ -136,6 +137,17 @@ bool barrier_lds_work::is_right(std::size_t) const {
 
 void launch_work::count(benchmark::State& state) const {
   state.SetItemsProcessed(items(state, group_count_ * work_group_size));
+}
+
+item_work::item_work() : results_{item_count} {}
+bool item_work::is_right(std::size_t) const {
+  for (std::size_t i = 0; i < item_count; ++i)
+    if (results_[i] != i)
+      return false;
+  return true;
+}
+void item_work::count(benchmark::State& state) const {
+  state.SetItemsProcessed(items(state, item_count));
 }
 
 } // namespace quarry::bench

@@ -94,4 +94,15 @@ private:
   std::size_t group_count_;
 };
 
+class item_work {
+public:
+  item_work();
+  [[nodiscard]] item_problem problem() const { return {results_.span()}; }
+  [[nodiscard]] bool is_right(std::size_t runs) const;
+  void count(benchmark::State& state) const;
+
+private:
+  huge_array<std::uint32_t> results_;
+};
+
 } // namespace quarry::bench
