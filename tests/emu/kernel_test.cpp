@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents.hpp"
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+struct named_kernel {
+  task<> operator()(any_wavefront auto&) const { throw std::runtime_error("stop"); }
+};
+template<class T>
+struct named_template {
+  void operator()(any_plain_work_item auto&) const { throw std::runtime_error("stop"); }
+};
+void plain_function(work_item& wi, global<int> out) {
+  wi.store(out + wi.global_id(), 3);
+}
+task<> wave_function(basic_wavefront<dynamic_memory, 32>& wf, global<int> out) {
+  wf.store(out + wf.global_id(), 4);
+  co_return;
+}
+
+struct counting {
+  void operator()(any_plain_work_item auto& wi, global<int> out, int& by_reference) const {
+    if (wi.global_id() == 0)
+      wi.store(out, ++by_reference);
+  }
+};
+
+/// An argument whose third copy throws: one into the launch, one into each wavefront's frame.
+struct bad_argument {
+  explicit bad_argument(int& left) : left_(&left) {}
+  bad_argument(bad_argument const& o) : left_(o.left_) {
+    if (--*left_ < 0)
+      throw std::runtime_error("no more copies");
+  }
+  int* left_;
+};
+struct takes_by_value {
+  task<> operator()(any_wavefront auto& wf, bad_argument) const { co_await wf.barrier(); }
+};
+
+/// An argument that is not trivially destructible lives until the launch is over.
+struct uses_function {
+  task<> operator()(any_wavefront auto& wf, std::function<int(int)> const& f,
+                    global<int> out) const {
+    co_await wf.barrier();
+    wf.store(out + wf.global_id(), f(7));
+  }
+};
+
+} // namespace
+
+TEST_SUITE("emu.kernel") {
+  TEST_CASE("a kernel's name is its type's, without namespaces") {
+    CHECK(kernel_name<named_kernel>() == "named_kernel");
+    CHECK(contains(kernel_name<named_template<int>>(), "named_template"));
+    CHECK(kernel_name<decltype(&plain_function)>() == "function");
+    auto const nameless = [](any_plain_work_item auto&) {};
+    CHECK(kernel_name<decltype(nameless)>() == "lambda");
+  }
+
+  TEST_CASE("reports begin with what happened and end with the kernel and its launch's line") {
+    with_every_agent([](agent& gpu) {
+      launch_site const site({.work_groups = 2});
+      auto const report = fail_with(gpu.run(site, named_kernel{}), fault::kind::exception);
+      CHECK_SAYS(report, "the kernel threw: stop");
+      CHECK_SAYS(report, "launch of named_kernel, 2 groups of 256 work-items, at kernel_test.cpp:" +
+                             std::to_string(site.where.line()));
+    });
+  }
+
+  TEST_CASE("a lambda, a template and a function are kernels") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(128, "out");
+      succeed(gpu.run(
+          {{.work_items = 128}},
+          [](any_wavefront auto& wf, global<int> o) -> task<> {
+            wf.store(o + wf.global_id(), 2);
+            co_return;
+          },
+          out.global()));
+      CHECK(out.host()[127] == 2);
+      succeed(gpu.run({{.work_items = 128}}, &plain_function, out.global()));
+      CHECK(out.host()[127] == 3);
+      CHECK(!gpu.run({{.work_items = 128}}, named_template<int>{}));
+    });
+  }
+
+  TEST_CASE("std::ref gives a kernel the launcher's own object") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(1, "out");
+      int counter = 5;
+      succeed(gpu.run({{.work_items = 100}}, counting{}, out.global(), std::ref(counter)));
+      CHECK(counter == 6);
+      CHECK(out.host()[0] == 6);
+    });
+  }
+
+  TEST_CASE("what copying an argument into a wavefront throws is the launch's fault") {
+    with_sequential_agents({}, [](agent& gpu) {
+      int left = 1000;
+      bad_argument const argument(left);
+      succeed(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument));
+      int const needed = 1000 - left;
+      left = needed - 3; // the last wavefronts get none
+      auto const report = fail_with(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument),
+                                    fault::kind::exception);
+      CHECK_SAYS(report, "no more copies");
+      left = 1000;
+      succeed(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument));
+    });
+    native_scheduler s({.threads = 1, .stall_timeout = patience});
+    agent gpu(s);
+    int left = 8;
+    bad_argument const argument(left);
+    static_cast<void>(fail_with(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument),
+                                fault::kind::exception));
+  }
+
+  TEST_CASE("arguments live as long as the launch") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(256, "out");
+      std::string const text(100, 'x');
+      auto running = gpu.launch(
+          {{.work_groups = 1}}, uses_function{},
+          std::function<int(int)>([text](int n) { return n * static_cast<int>(text.size()); }),
+          out.global());
+      succeed(running.wait());
+      CHECK(out.host()[255] == 700);
+    });
+  }
+
+  TEST_CASE("a kernel of one wavefront size runs under an agent of that size") {
+    native_scheduler s({.threads = 1});
+    basic_agent<targets<memories<native_memory>, 32>> gpu(s, {.wavefront_size = 32});
+    auto out = gpu.allocate<int>(64, "out");
+    succeed(gpu.run({{.work_items = 64}}, &wave_function, out.global()));
+    CHECK(out.host()[63] == 4);
+  }
+
+  TEST_CASE("an agent that was not instantiated for what is asked refuses, naming it") {
+    native_scheduler s({.threads = 1});
+    basic_agent<native_targets> gpu(s, {.wavefront_size = 32});
+    CHECK_THROWS_WITH_AS(static_cast<void>(gpu.run({{.work_items = 64}}, named_kernel{})),
+                         "launch of named_kernel: not instantiated for native memory and "
+                         "wavefronts of 32",
+                         std::invalid_argument);
+  }
+}
