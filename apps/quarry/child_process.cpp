@@ -43,6 +43,7 @@ std::vector<char*> environment_with(std::vector<std::string> const& added) {
 
 std::vector<char*> arguments_of(std::vector<std::string> const& program) {
   std::vector<char*> arguments;
+  arguments.reserve(program.size() + 1);
   for (auto const& argument : program)
     arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
