@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "greeting.hpp"
 
+#include "listening.hpp"
+
 #include <quarry/net/error.hpp>
 #include <quarry/net/wire.hpp>
 
@@ -12,9 +14,10 @@
 
 #include <chrono>
 #include <cstdio>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <string>
-#include <unistd.h>
 #include <utility>
 
 namespace quarry::net {
@@ -24,6 +27,9 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using failure = boost::system::error_code;
 using clock = std::chrono::steady_clock;
+
+constexpr std::size_t most_guests = 128; // that have not greeted yet
+constexpr auto retry_after = std::chrono::milliseconds(10);
 
 /// A connection until both have greeted.
 struct guest {
@@ -36,105 +42,138 @@ struct guest {
 /// The mesh while it is being made: pe i calls those below it and is called by those above.
 class meeting {
 public:
-  meeting(asio::io_context& io, job const& j)
-      : io_(io), job_(j), acceptor_(io), deadline_(clock::now() + j.timeout) {
+  meeting(asio::io_context& io, job const& j, tcp::acceptor acceptor)
+      : io_(io), job_(j), acceptor_(std::move(acceptor)), deadline_(clock::now() + j.timeout) {
     for (std::uint32_t i = 0; i < j.pe_count; ++i)
       sockets_.emplace_back(io);
     missing_ = j.pe_count - 1;
   }
 
   result<std::vector<tcp::socket>> run() {
-    if (auto const listening = listen(); !listening)
-      return listening.error();
     accept();
     for (std::uint32_t i = 0; i < job_.self.id; ++i)
       call(i);
-    while (missing_ != 0 && clock::now() < deadline_)
+    while (missing_ != 0 && !refused_ && clock::now() < deadline_)
       io_.run_one_until(deadline_);
+    is_over_ = true;
     failure ignored;
     acceptor_.close(ignored);
-    is_over_ = true;
+    for (auto const& waiting : guests_)
+      if (auto const g = waiting.lock())
+        g->socket.close(ignored);
+    if (refused_)
+      return *refused_;
     if (missing_ != 0)
-      return make_error(net_errc::timeout, fmt::format("loopback: {} did not come within {} ms",
-                                                       missing_names(), job_.timeout.count()));
+      return make_error(net_errc::timeout,
+                        fmt::format("loopback: {} did not come within {} ms{}", missing_names(),
+                                    job_.timeout.count(), complaint_));
     return std::move(sockets_);
   }
 
 private:
-  result<void> listen() {
-    failure e;
-    endpoint const& mine = job_.endpoints[job_.self.id];
-    if (job_.listen_fd != -1) {
-      acceptor_.assign(tcp::v4(), job_.listen_fd, e);
-    } else {
-      acceptor_.open(tcp::v4(), e);
-      if (!e)
-        acceptor_.set_option(tcp::acceptor::reuse_address(true), e);
-      if (!e)
-        acceptor_.bind({asio::ip::address_v4::loopback(), mine.port}, e);
-      if (!e)
-        acceptor_.listen(tcp::acceptor::max_listen_connections, e);
-    }
-    if (!e)
-      return {};
-    if (e == asio::error::address_in_use)
-      return make_error(net_errc::port_in_use,
-                        fmt::format("loopback: port {} of 127.0.0.1 is in use", mine.port));
-    return error{std::error_code(e), fmt::format("loopback: cannot listen at port {}", mine.port)};
-  }
+  // Being called
 
   void accept() {
     acceptor_.async_accept([this](failure e, tcp::socket s) {
-      if (e || is_over_)
+      if (is_over_)
         return;
-      auto g = std::make_shared<guest>(std::move(s));
-      // A guest that says nothing holds nobody up: its read just stays open until the mesh is made.
-      asio::async_read(g->socket, asio::buffer(&g->theirs, sizeof g->theirs),
-                       [this, g](failure read, std::size_t) { greet_back(g, read); });
+      if (e) // out of descriptors, perhaps only for now
+        return later([this] { accept(); });
+      receive(std::make_shared<guest>(std::move(s)));
       accept();
     });
   }
 
+  /// A guest that says nothing holds nobody up: its read stays open until the mesh is made, or
+  /// until so many came after it that it has to go. (A pe of the job calls again.)
+  void receive(std::shared_ptr<guest> const& g) {
+    std::erase_if(guests_, [](auto const& known) { return known.expired(); });
+    if (guests_.size() == most_guests) {
+      failure ignored;
+      if (auto const oldest = guests_.front().lock())
+        oldest->socket.close(ignored);
+      guests_.pop_front();
+    }
+    guests_.push_back(g);
+    asio::async_read(g->socket, asio::buffer(&g->theirs, sizeof g->theirs),
+                     [this, g](failure read, std::size_t) { greet_back(g, read); });
+  }
+
   void greet_back(std::shared_ptr<guest> const& g, failure e) {
-    if (is_over_)
+    if (is_over_ || e == asio::error::operation_aborted)
       return;
-    std::string const wrong = e ? "it hung up" : what_is_wrong(g->theirs, job_.self.id + 1);
-    if (!wrong.empty())
-      return send_away(wrong);
-    g->mine = greeting();
+    if (e)
+      return complain("it hung up");
+    auto const wrong = what_is_wrong(g->theirs, job_.self.id + 1);
+    g->mine = wrong ? refusal(wrong->code) : greeting();
+    if (wrong)
+      complain(wrong->what);
+    if (wrong && g->theirs.magic != wire::magic)
+      return; // it would not understand
     asio::async_write(g->socket, asio::buffer(&g->mine, sizeof g->mine),
-                      [this, g](failure written, std::size_t) {
-                        if (!written && !is_over_)
+                      [this, g, ok = !wrong](failure written, std::size_t) {
+                        if (ok && !written && !is_over_)
                           seat(g->theirs.pe, std::move(g->socket));
                       });
   }
+
+  void complain(std::string const& why) {
+    if (!complaint_.empty()) // one line, however many there are
+      return;
+    complaint_ = fmt::format("; a connection was sent away: {}", why);
+    fmt::print(stderr, "loopback: {} sent a connection away: {}\n", to_string(job_.self), why);
+  }
+
+  // Calling
 
   void call(std::uint32_t other) {
     auto g = std::make_shared<guest>(tcp::socket(io_));
     tcp::endpoint const where(asio::ip::address_v4::loopback(), job_.endpoints[other].port);
     g->socket.async_connect(where, [this, g, other](failure e) {
-      if (e)
-        return call_later(other);
+      if (is_over_)
+        return;
+      // Where nobody listens yet, a socket may be given that very port and meet itself.
+      if (e || meets_itself(g->socket))
+        return later([this, other] { call(other); });
       g->mine = greeting();
       asio::async_write(g->socket, asio::buffer(&g->mine, sizeof g->mine),
-                        [](failure, std::size_t) {});
-      asio::async_read(
-          g->socket, asio::buffer(&g->theirs, sizeof g->theirs),
-          [this, g, other](failure read, std::size_t) {
-            if (is_over_)
-              return;
-            if (read || !what_is_wrong(g->theirs, other).empty() || g->theirs.pe != other)
-              return call_later(other); // somebody else has that port: until the deadline
-            seat(other, std::move(g->socket));
-          });
+                        [](failure, std::size_t) {}); // a failure shows in the read
+      asio::async_read(g->socket, asio::buffer(&g->theirs, sizeof g->theirs),
+                       [this, g, other](failure read, std::size_t) { answered(g, other, read); });
     });
   }
 
-  void call_later(std::uint32_t other) {
-    auto timer = std::make_shared<asio::steady_timer>(io_, std::chrono::milliseconds(10));
-    timer->async_wait([this, timer, other](failure e) {
+  void answered(std::shared_ptr<guest> const& g, std::uint32_t other, failure e) {
+    if (is_over_)
+      return;
+    if (e)
+      return later([this, other] { call(other); });
+    auto wrong = what_is_wrong(g->theirs, 0);
+    if (!wrong && g->theirs.pe != other)
+      wrong = make_error(net_errc::bad_handshake,
+                         fmt::format("it says that it is {}", to_string(pe{g->theirs.pe})));
+    if (!wrong)
+      return seat(other, std::move(g->socket));
+    // The port is taken by somebody else, so that the pe itself cannot come any more.
+    refused_ =
+        make_error(static_cast<net_errc>(wrong->code.value()),
+                   fmt::format("loopback: who listens for {} at port {} is not of this job: {}",
+                               to_string(pe{other}), job_.endpoints[other].port, wrong->what));
+  }
+
+  static bool meets_itself(tcp::socket const& s) {
+    failure e;
+    return s.local_endpoint(e) == s.remote_endpoint(e);
+  }
+
+  // Both
+
+  template<class Action>
+  void later(Action action) {
+    auto timer = std::make_shared<asio::steady_timer>(io_, retry_after);
+    timer->async_wait([this, timer, action](failure e) {
       if (!e && !is_over_)
-        call(other);
+        action();
     });
   }
 
@@ -142,26 +181,35 @@ private:
     return {wire::magic,    wire::version, job_.token.high,
             job_.token.low, job_.self.id,  job_.pe_count};
   }
-
-  /// Empty if the greeting is of a pe from `least` on that has no seat yet.
-  [[nodiscard]] std::string what_is_wrong(wire::greeting const& g, std::uint32_t least) const {
-    if (g.magic != wire::magic)
-      return "it does not speak the protocol";
-    if (g.version != wire::version)
-      return fmt::format("it speaks version {}, not {}", g.version, wire::version);
-    if (g.token_high != job_.token.high || g.token_low != job_.token.low)
-      return "it does not know the job's token";
-    if (g.pe_count != job_.pe_count || g.pe < least || g.pe >= job_.pe_count)
-      return fmt::format("it says that it is pe {} of {}", g.pe, g.pe_count);
-    if (sockets_[g.pe].is_open())
-      return fmt::format("pe {} is here already", g.pe);
-    return {};
+  /// What a stranger is told: not the token.
+  [[nodiscard]] wire::greeting refusal(std::error_code why) const {
+    return {wire::magic,
+            wire::version,
+            0,
+            0,
+            why == net_errc::bad_handshake ? wire::refused_pe : wire::refused_token,
+            job_.pe_count};
   }
 
-  void send_away(std::string const& why) {
-    if (std::exchange(has_complained_, true))
-      return;
-    fmt::print(stderr, "loopback: {} sent a connection away: {}\n", to_string(job_.self), why);
+  /// Nothing if the greeting is of a pe from `least` on that has no seat yet.
+  [[nodiscard]] std::optional<error> what_is_wrong(wire::greeting const& g,
+                                                   std::uint32_t least) const {
+    if (g.magic != wire::magic)
+      return make_error(net_errc::bad_handshake, "it does not speak the protocol");
+    if (g.version != wire::version)
+      return make_error(net_errc::version_mismatch,
+                        fmt::format("it speaks version {}, not {}", g.version, wire::version));
+    if (g.pe == wire::refused_pe)
+      return make_error(net_errc::bad_handshake, fmt::format("it does not take {} of {}",
+                                                             to_string(job_.self), job_.pe_count));
+    if (g.token_high != job_.token.high || g.token_low != job_.token.low)
+      return make_error(net_errc::bad_token, "it does not know the job's token");
+    if (g.pe_count != job_.pe_count || g.pe < least || g.pe >= job_.pe_count)
+      return make_error(net_errc::bad_handshake,
+                        fmt::format("it says that it is pe {} of {}", g.pe, g.pe_count));
+    if (sockets_[g.pe].is_open())
+      return make_error(net_errc::bad_handshake, fmt::format("pe {} is here already", g.pe));
+    return std::nullopt;
   }
 
   void seat(std::uint32_t other, tcp::socket s) {
@@ -184,22 +232,22 @@ private:
   tcp::acceptor acceptor_;
   clock::time_point deadline_;
   std::vector<tcp::socket> sockets_;
+  std::deque<std::weak_ptr<guest>> guests_; // oldest first
   std::uint32_t missing_ = 0;
-  bool has_complained_ = false;
+  std::optional<error> refused_;
+  std::string complaint_;
   bool is_over_ = false;
 };
 
 } // namespace
 
 result<std::vector<tcp::socket>> meet(asio::io_context& io, job const& j) {
-  for (endpoint const& e : j.endpoints)
-    if (e.address != "127.0.0.1")
-      return make_error(net_errc::forbidden_address,
-                        fmt::format("loopback: address {}; only 127.0.0.1 is allowed", e.address));
-  auto const m = std::make_unique<meeting>(io, j);
-  auto sockets = m->run();
-  // Handlers that are left (guests that say nothing) are never run; they go, with their sockets,
-  // with io.
+  auto acceptor = listen_for(io, j);
+  if (!acceptor)
+    return acceptor.error();
+  meeting m(io, j, *std::move(acceptor));
+  auto sockets = m.run();
+  // Handlers that are left never run again: they are destroyed with `io`.
   io.stop();
   return sockets;
 }

@@ -29,11 +29,14 @@ struct loopback::state {
   std::deque<std::vector<std::byte>> to_self;
   std::optional<error> broken; ///< the first error of a peer: said at every call from then on
   bool is_finishing = false;
-  std::size_t next = 0; ///< which peer is asked first, in turn
+  bool has_finished = false;
+  std::vector<pollfd> watched; ///< of wait(), kept for its memory
+  std::size_t next = 0;        ///< which peer is asked first, in turn
 
   result<std::size_t> poll(sink const& deliver) {
     std::size_t got = 0;
-    for (; !to_self.empty(); ++got) {
+    // What is sent to oneself meanwhile comes next time: a message that sends the next is no hang.
+    for (std::size_t const there = to_self.size(); got < there; ++got) {
       std::vector<std::byte> const message = std::move(to_self.front());
       to_self.pop_front();
       deliver(who.self, message);
@@ -134,15 +137,31 @@ result<std::size_t> loopback::poll(sink const& deliver) {
 }
 
 void loopback::wait(std::chrono::nanoseconds at_most) {
-  std::vector<pollfd> sockets;
-  for (peer_stream& p : state_->peers)
-    if (p.peer() != state_->who.self && !p.has_left())
-      sockets.push_back(
-          {p.descriptor(), static_cast<short>(p.is_flushed() ? POLLIN : POLLIN | POLLOUT), 0});
+  state& s = *state_;
+  if (has_input())
+    return;
+  s.watched.clear();
+  for (peer_stream& p : s.peers)
+    if (p.peer() != s.who.self && !(p.has_left() && p.is_flushed()))
+      s.watched.push_back(
+          {p.descriptor(),
+           static_cast<short>((p.has_left() ? 0 : POLLIN) | (p.is_flushed() ? 0 : POLLOUT)), 0});
+  // Giving the core away a few times is much cheaper than to be woken, if a peer is about to
+  // answer.
+  constexpr int yields = 16;
+  for (int i = 0; i < yields; ++i) {
+    if (::poll(s.watched.data(), s.watched.size(), 0) != 0)
+      return;
+    std::this_thread::yield();
+  }
   auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
   timespec const limit{seconds.count(), (at_most - seconds).count()};
   // An interruption or an error shows at the next poll(); here it only ends the wait.
-  static_cast<void>(::ppoll(sockets.data(), sockets.size(), &limit, nullptr));
+  static_cast<void>(::ppoll(s.watched.data(), s.watched.size(), &limit, nullptr));
+}
+
+bool loopback::has_input() {
+  return state_->broken || !state_->to_self.empty();
 }
 
 bool loopback::is_flushed() {
@@ -153,13 +172,17 @@ result<void> loopback::finish() {
   state& s = *state_;
   if (s.broken)
     return *s.broken;
+  if (s.has_finished)
+    return {};
   auto const deadline = clock::now() + s.who.timeout;
   s.is_finishing = true;
   for (std::size_t i = 0; i < s.peers.size(); ++i) {
     if (i == s.who.self.id)
       continue;
-    if (auto const bye = s.peers[i].say_goodbye(); !bye)
-      return bye.error();
+    if (auto const bye = s.peers[i].say_goodbye(); !bye) {
+      s.broken = bye.error();
+      return *s.broken;
+    }
   }
   while (!s.is_flushed() || !s.have_all_left()) {
     auto const got = s.poll([](pe, std::span<std::byte const>) {});
@@ -172,6 +195,7 @@ result<void> loopback::finish() {
     if (*got == 0)
       wait(std::chrono::milliseconds(1));
   }
+  s.has_finished = true;
   return {};
 }
 

@@ -85,7 +85,10 @@ result<bool> peer_stream::try_send(wire::frame_kind kind, std::span<std::byte co
   return true;
 }
 
-result<void> peer_stream::say_goodbye() { // also to who has said it already, and waits for ours
+result<void> peer_stream::say_goodbye() {
+  // Also to a peer that has said its own: it waits for this one, and takes a bare end for a death.
+  if (std::exchange(has_said_goodbye_, true))
+    return flush();
   wire::frame_header header{wire::frame_kind::goodbye, 0, sent_frames_++, 0};
   header.check = wire::check_of(header);
   keep(std::as_bytes(std::span(&header, 1)));
@@ -99,7 +102,9 @@ result<void> peer_stream::flush() {
         asio::buffer(unsent_.data() + unsent_from_, unsent_.size() - unsent_from_), e);
     if (e && is_would_block(e))
       return {};
-    if (e && has_left_) // it did not wait for our goodbye, which says nothing new
+    // It did not wait for our goodbye, which says nothing new; but anything before that is lost.
+    if (e && has_left_ && has_said_goodbye_ &&
+        unsent_.size() - unsent_from_ <= sizeof(wire::frame_header))
       break;
     if (e)
       return lost("has closed its connection");

@@ -20,13 +20,13 @@ class peer_stream {
 public:
   peer_stream(boost::asio::ip::tcp::socket socket, pe peer);
 
-  /// Makes the socket ready: no delay, non-blocking, large buffers.
+  /// Makes the socket ready: no delay, non-blocking.
   [[nodiscard]] result<void> prepare();
 
   /// Takes a frame; false if an earlier one still waits. What the socket has no room for is kept.
   [[nodiscard]] result<bool> try_send(wire::frame_kind kind, std::span<std::byte const> head,
                                       std::span<std::byte const> body);
-  /// A goodbye, after all that waits.
+  /// A goodbye, after all that waits. Only once, also if it is called again.
   [[nodiscard]] result<void> say_goodbye();
   /// Sends what waits, receives what has come; gives how many messages were delivered, or how many
   /// writes went on.
@@ -48,7 +48,8 @@ private:
 
   boost::asio::ip::tcp::socket socket_;
   pe peer_;
-  bool has_left_ = false;
+  bool has_left_ = false;         ///< it has said goodbye
+  bool has_said_goodbye_ = false; ///< this end has
   std::uint32_t sent_frames_ = 0;
   std::uint32_t received_frames_ = 0;
   std::uint64_t sent_bytes_ = 0;

@@ -26,7 +26,8 @@ class loopback final : public transport_port {
 public:
   static constexpr char const* name = "loopback";
 
-  /// Connects to all pes of the job, within its timeout. Takes j.listen_fd.
+  /// Connects to all pes of the job, within its timeout. Takes j.listen_fd, and closes it also when
+  /// it fails, unless that is no listening socket at all.
   [[nodiscard]] static result<std::unique_ptr<loopback>> open(job const& j);
   /// Without finish() before, the others see this pe as lost.
   ~loopback() override;
@@ -36,10 +37,12 @@ public:
   [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
                                       std::span<std::byte const> body) override;
   [[nodiscard]] result<std::size_t> poll(sink const& deliver) override;
-  [[nodiscard]] bool has_input() override { return false; } // only poll() can tell
+  /// Of what peers sent only poll() can tell: true for messages to oneself and for a known error.
+  [[nodiscard]] bool has_input() override;
   void wait(std::chrono::nanoseconds at_most) override;
   [[nodiscard]] bool is_flushed() override;
-  /// Says goodbye and waits for the others', within the job's timeout.
+  /// Says goodbye and waits for the others', within the job's timeout. Messages that still come are
+  /// dropped: who finishes has seen to it that none is under way, with a barrier.
   [[nodiscard]] result<void> finish() override;
   [[nodiscard]] std::uint64_t wire_bytes() const override;
 

@@ -13,6 +13,11 @@ namespace quarry::net::wire {
 inline constexpr std::uint32_t magic = 0x59525251; ///< "QRRY"
 inline constexpr std::uint32_t version = 1;
 
+/// Instead of the pe, in the answer to a greeting that is refused; such an answer has no token.
+inline constexpr std::uint32_t refused_token =
+    0xffffffff;                                         ///< or the version: see greeting::version
+inline constexpr std::uint32_t refused_pe = 0xfffffffe; ///< the pe, or the number of them
+
 /// The first thing in each direction of a connection.
 struct greeting {
   std::uint32_t magic;

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "transport_contract.hpp"
+
+#include <quarry/net/in_process.hpp>
+
+#include <stdexcept>
+
+using namespace quarry::net;
+
+namespace {
+
+contract::ends make(std::uint32_t pe_count) {
+  contract::ends all;
+  for (auto& end : make_in_process(pe_count))
+    all.push_back(std::move(end));
+  return all;
+}
+
+} // namespace
+
+TEST_SUITE("net.in_process") {
+  TEST_CASE("in-process: delivery") {
+    contract::delivers(make);
+  }
+  TEST_CASE("in-process: limits") {
+    contract::limits(make);
+  }
+  TEST_CASE("in-process: ends") {
+    contract::ends_well_or_says_so(make);
+  }
+
+  TEST_CASE("a pair has room for as many messages as it was made with, and no other pair pays") {
+    auto const all = make_in_process(2, 3);
+    for (int i = 0; i < 3; ++i)
+      CHECK(all[0]->try_send(pe{1}, {}, {}).value());
+    CHECK_FALSE(all[0]->try_send(pe{1}, {}, {}).value());
+    CHECK(all[0]->try_send(pe{0}, {}, {}).value());
+    CHECK(all[1]->try_send(pe{1}, {}, {}).value());
+    std::size_t came = 0;
+    CHECK(all[1]->poll([&](auto...) { ++came; }).value() == 4);
+    CHECK(came == 4);
+    CHECK(all[0]->try_send(pe{1}, {}, {}).value());
+  }
+
+  TEST_CASE("a network of no pe, or without room, is refused") {
+    CHECK_THROWS_AS((void)make_in_process(0), std::invalid_argument);
+    CHECK_THROWS_AS((void)make_in_process(2, 0), std::invalid_argument);
+  }
+}

@@ -1,0 +1,467 @@
+// SPDX-License-Identifier: Apache-2.0
+// Strangers, impostors, nonsense and deaths: each ends in a typed error, in bounded time, or is
+// sent away. The job is played by one loopback, its peer by a bare socket.
+#include "raw_peer.hpp"
+#include "transport_contract.hpp"
+
+#include <quarry/net/loopback.hpp>
+
+#include <atomic>
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace quarry::net;
+using namespace std::chrono_literals;
+
+namespace {
+
+auto const ignore = [](pe, std::span<std::byte const>) {};
+
+bool contains(std::string const& text, std::string const& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// The jobs of two pes. pe 1 is the raw one: its listening socket stays open here.
+struct two_jobs {
+  explicit two_jobs(std::chrono::milliseconds timeout = 10s)
+      : jobs(make_local_jobs(2, timeout).value()) {}
+  two_jobs(two_jobs const&) = delete;
+  two_jobs& operator=(two_jobs const&) = delete;
+  ~two_jobs() { ::close(jobs[1].listen_fd); }
+  job const& real() const { return jobs[0]; }
+  std::uint16_t port() const { return jobs[0].endpoints[0].port; }
+  std::vector<job> jobs;
+};
+
+/// An established connection between pe 0, a loopback, and pe 1, a bare socket.
+struct pair_with_raw_peer {
+  explicit pair_with_raw_peer(std::chrono::milliseconds timeout = 10s)
+      : pair(timeout), peer(raw::peer::connect(pair.port())) {
+    // The socket listens already: the greeting waits there until open() looks.
+    peer.send_object(raw::greeting_of(pair.real(), 1));
+    end = loopback::open(pair.real()).value();
+    REQUIRE(peer.read(sizeof(wire::greeting)).size() == sizeof(wire::greeting));
+  }
+  quarry::error fails() {
+    auto const failed = contract::poll_until(*end, ignore, [] { return false; });
+    return *failed;
+  }
+  two_jobs pair;
+  raw::peer peer;
+  std::unique_ptr<loopback> end;
+};
+
+/// The error is there, says pe 1, and every later call says the same.
+void check_sticky(loopback& end, quarry::error const& e, net_errc code) {
+  CHECK(e.code == code);
+  CHECK(contains(e.what, "pe 1"));
+  CHECK(end.poll(ignore).error() == e);
+  CHECK(end.try_send(pe{1}, {}, {}).error() == e);
+  CHECK(end.try_send(pe{0}, {}, {}).error() == e);
+  CHECK(end.finish().error() == e);
+  CHECK(end.poll(ignore).error() == e);
+}
+
+/// `bytes` on an established connection end the job with `code`.
+void check_nonsense(std::span<std::byte const> bytes, net_errc code, std::string const& says) {
+  raw::captured_stderr said;
+  pair_with_raw_peer job;
+  job.peer.send(bytes);
+  auto const failed = job.fails();
+  CHECK(contains(failed.what, says));
+  CHECK(job.peer.is_sent_away());
+  check_sticky(*job.end, failed, code);
+  auto const lines = said.lines();
+  REQUIRE(lines.size() == 1);
+  CHECK(contains(lines[0], failed.what));
+}
+
+std::vector<std::byte> bytes_of(wire::frame_header const& h) {
+  auto const bytes = std::as_bytes(std::span(&h, 1));
+  return {bytes.begin(), bytes.end()};
+}
+
+/// Opens pe 1's end against a listener that answers with `answer`.
+quarry::error open_against(std::function<void(wire::greeting&)> const& change) {
+  two_jobs pair;
+  std::jthread const impostor([&] {
+    auto caller = raw::peer::accept(pair.jobs[0].listen_fd);
+    caller.read(sizeof(wire::greeting));
+    auto answer = raw::greeting_of(pair.jobs[0], 0);
+    change(answer);
+    caller.send_object(answer);
+    (void)caller.is_sent_away();
+  });
+  job mine = pair.jobs[1];
+  mine.listen_fd = ::dup(mine.listen_fd);
+  auto const opened = loopback::open(mine);
+  ::close(pair.jobs[0].listen_fd);
+  REQUIRE(opened.has_error());
+  return opened.error();
+}
+
+} // namespace
+
+TEST_SUITE("net.loopback_faults") {
+  TEST_CASE("strangers are sent away, said so, and hold nobody up") {
+    struct stranger {
+      char const* says;
+      std::function<void(wire::greeting&)> change;
+    };
+    std::vector<stranger> const strangers{
+        {"token", [](auto& g) { g.token_low ^= 1; }},
+        {"token", [](auto& g) { g.token_high ^= std::uint64_t{1} << 63; }},
+        {"version 2", [](auto& g) { g.version = 2; }},
+        {"does not speak the protocol", [](auto& g) { g.magic ^= 0x20; }},
+        {"pe 0 of 2", [](auto& g) { g.pe = 0; }},
+        {"pe 2 of 2", [](auto& g) { g.pe = 2; }},
+        {"pe 1 of 3", [](auto& g) { g.pe_count = 3; }},
+    };
+    for (auto const& [says, change] : strangers) {
+      CAPTURE(says);
+      raw::captured_stderr said;
+      two_jobs pair;
+      auto greeting = raw::greeting_of(pair.real(), 1);
+      change(greeting);
+      auto odd = raw::peer::connect(pair.port());
+      odd.send_object(greeting);
+      auto peer = raw::peer::connect(pair.port());
+      peer.send_object(raw::greeting_of(pair.real(), 1));
+      auto const end = loopback::open(pair.real());
+      REQUIRE(end.has_value());
+      // It may be told why, but never the token.
+      auto const told = odd.read(sizeof(wire::greeting));
+      if (told.size() == sizeof(wire::greeting)) {
+        wire::greeting g;
+        std::memcpy(&g, told.data(), sizeof g);
+        CHECK(g.token_high == 0);
+        CHECK(g.token_low == 0);
+      }
+      CHECK(odd.is_sent_away());
+      CHECK(peer.read(sizeof(wire::greeting)).size() == sizeof(wire::greeting));
+      auto const lines = said.lines();
+      REQUIRE(lines.size() == 1);
+      CHECK(contains(lines[0], says));
+      CHECK(contains(lines[0], "pe 0"));
+    }
+  }
+
+  TEST_CASE("a pe that is there already is not replaced by a second one") {
+    raw::captured_stderr said;
+    auto jobs = make_local_jobs(3, 10s).value();
+    auto const port = jobs[0].endpoints[0].port;
+    auto first = raw::peer::connect(port);
+    first.send_object(raw::greeting_of(jobs[0], 1));
+    std::unique_ptr<loopback> end;
+    std::jthread opener([&] { end = loopback::open(jobs[0]).value(); });
+    REQUIRE(first.read(sizeof(wire::greeting)).size() == sizeof(wire::greeting));
+    auto second = raw::peer::connect(port);
+    second.send_object(raw::greeting_of(jobs[0], 1));
+    (void)second.read(sizeof(wire::greeting)); // an answer without the token, or none
+    CHECK(second.is_sent_away());
+    auto third = raw::peer::connect(port);
+    third.send_object(raw::greeting_of(jobs[0], 2));
+    opener.join();
+    auto const hello = raw::frame({}, 0);
+    first.send(hello);
+    std::size_t came = 0;
+    CHECK_FALSE(
+        contract::poll_until(
+            *end, [&](pe source, auto) { came += source == pe{1}; }, [&] { return came == 1; })
+            .has_value());
+    auto const lines = said.lines();
+    REQUIRE(lines.size() == 1);
+    CHECK(contains(lines[0], "pe 1"));
+    ::close(jobs[1].listen_fd);
+    ::close(jobs[2].listen_fd);
+  }
+
+  TEST_CASE("hundreds who say nothing, half a word or nonsense do not keep the job from its peer") {
+    raw::captured_stderr said;
+    two_jobs pair;
+    std::mt19937 random(1);
+    std::vector<raw::peer> crowd;
+    for (int i = 0; i < 600; ++i) {
+      crowd.push_back(raw::peer::connect(pair.port()));
+      auto greeting = raw::greeting_of(pair.real(), 1);
+      auto bytes = std::as_writable_bytes(std::span(&greeting, 1));
+      if (i % 3 == 1)
+        crowd.back().send(bytes.first(random() % 32));
+      else if (i % 3 == 2) {
+        bytes[random() % 32] ^= static_cast<std::byte>(1 + random() % 255);
+        crowd.back().send(bytes);
+      }
+    }
+    auto peer = raw::peer::connect(pair.port());
+    peer.send_object(raw::greeting_of(pair.real(), 1));
+    auto const end = loopback::open(pair.real());
+    REQUIRE(end.has_value());
+    CHECK(peer.read(sizeof(wire::greeting)).size() == sizeof(wire::greeting));
+    // Once the mesh is made nobody is a guest any more: the silent ones are sent away as well.
+    for (raw::peer& one : crowd) {
+      (void)one.read(sizeof(wire::greeting));
+      CHECK(one.is_sent_away());
+    }
+    CHECK_THROWS(raw::peer::connect(pair.port()));
+    CHECK(said.lines().size() >= 1);
+  }
+
+  TEST_CASE("who calls another job, another version or no pe at all is told so at once") {
+    auto const other_token = open_against([](auto& g) { g.token_low ^= 1; });
+    CHECK(other_token.code == net_errc::bad_token);
+    auto const other_version = open_against([](auto& g) { g.version = 7; });
+    CHECK(other_version.code == net_errc::version_mismatch);
+    CHECK(contains(other_version.what, "version 7"));
+    auto const other_magic = open_against([](auto& g) { g.magic = 0; });
+    CHECK(other_magic.code == net_errc::bad_handshake);
+    auto const other_pe = open_against([](auto& g) { g.pe = 5; });
+    CHECK(other_pe.code == net_errc::bad_handshake);
+    for (auto const& e : {other_token, other_version, other_magic, other_pe})
+      CHECK(contains(e.what, "pe 0"));
+  }
+
+  TEST_CASE("two pes with different tokens both end with an error, the caller with bad_token") {
+    raw::captured_stderr said;
+    auto jobs = make_local_jobs(2, 300ms).value();
+    jobs[1].token = job_token::random();
+    std::vector<quarry::error> errors(2);
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 2; ++i)
+      threads.emplace_back([&, i] {
+        if (auto const opened = loopback::open(jobs[i]); !opened)
+          errors[i] = opened.error();
+      });
+    threads.clear();
+    CHECK(errors[0].code == net_errc::timeout);
+    CHECK(contains(errors[0].what, "pe 1"));
+    CHECK(errors[1].code == net_errc::bad_token);
+    CHECK(said.lines().size() == 1);
+  }
+
+  TEST_CASE("a pe that never comes is a timeout that names it") {
+    two_jobs pair(100ms);
+    auto const opened = loopback::open(pair.real());
+    REQUIRE(opened.has_error());
+    CHECK(opened.error().code == net_errc::timeout);
+    CHECK(contains(opened.error().what, "pe 1"));
+    CHECK(contains(opened.error().what, "100 ms"));
+  }
+
+  TEST_CASE("a port in use is said by its number") {
+    two_jobs pair;
+    job again = pair.real();
+    again.listen_fd = -1;
+    auto const opened = loopback::open(again);
+    REQUIRE(opened.has_error());
+    CHECK(opened.error().code == net_errc::port_in_use);
+    CHECK(contains(opened.error().what, std::to_string(pair.port())));
+    ::close(pair.jobs[0].listen_fd);
+  }
+
+  TEST_CASE(
+      "any other address than 127.0.0.1 is refused, and the descriptor is closed all the same") {
+    for (auto const* address : {"0.0.0.0", "192.168.0.1", "127.0.0.2"}) {
+      two_jobs pair;
+      pair.jobs[0].endpoints[1].address = address;
+      auto const opened = loopback::open(pair.real());
+      REQUIRE(opened.has_error());
+      CHECK(opened.error().code == net_errc::forbidden_address);
+      CHECK(contains(opened.error().what, address));
+      CHECK_THROWS(raw::peer::connect(pair.port()));
+    }
+  }
+
+  TEST_CASE("a job that cannot be one is refused before anything happens") {
+    two_jobs const pair;
+    auto const refused = [&](auto change) {
+      job j = pair.real();
+      j.listen_fd = -1;
+      change(j);
+      auto const opened = loopback::open(j);
+      return opened.has_error() && opened.error().code == net_errc::bad_environment;
+    };
+    CHECK(refused([](job& j) { j.pe_count = 0; }));
+    CHECK(refused([](job& j) { j.self = pe{2}; }));
+    CHECK(refused([](job& j) { j.endpoints.pop_back(); }));
+    CHECK(refused([](job& j) { j.listen_fd = 0; })); // stdin is no listening socket
+    ::close(pair.jobs[0].listen_fd);
+  }
+
+  TEST_CASE("a frame that is none ends the job with bad_frame, said once") {
+    std::vector<std::byte> const payload(24, std::byte{1});
+    auto damaged = raw::frame(payload, 0);
+    damaged[13] ^= std::byte{4};
+    check_nonsense(damaged, net_errc::bad_frame, "no frame");
+    check_nonsense(bytes_of(raw::header(wire::frame_kind{3}, 0, 0)), net_errc::bad_frame,
+                   "no frame");
+    check_nonsense(raw::frame(payload, 1), net_errc::bad_frame, "frame 1 where 0 was due");
+    check_nonsense(bytes_of(raw::header(wire::frame_kind::goodbye, 8, 0)), net_errc::bad_frame,
+                   "goodbye");
+    auto more = bytes_of(raw::header(wire::frame_kind::goodbye, 0, 0));
+    std::ranges::copy(raw::frame({}, 1), std::back_inserter(more));
+    check_nonsense(more, net_errc::bad_frame, "goodbye");
+  }
+
+  TEST_CASE("a frame that is too long is refused by its header alone") {
+    check_nonsense(bytes_of(raw::header(wire::frame_kind::message, max_message_bytes + 1, 0)),
+                   net_errc::oversized_frame, std::to_string(max_message_bytes + 1));
+    check_nonsense(bytes_of(raw::header(wire::frame_kind::message, UINT32_MAX, 0)),
+                   net_errc::oversized_frame, std::to_string(max_message_bytes));
+  }
+
+  TEST_CASE("a frame that stops in the middle is a lost peer, not a message") {
+    std::vector<std::byte> const payload(5000, std::byte{1});
+    for (std::size_t const part : {1u, 15u, 16u, 17u, 4999u, 5015u}) {
+      pair_with_raw_peer job;
+      auto const frame = raw::frame(payload, 0);
+      job.peer.send(std::span(frame).first(part));
+      job.peer.stop_sending();
+      auto const failed = contract::poll_until(
+          *job.end, [](auto...) { FAIL("half a frame was delivered"); }, [] { return false; });
+      check_sticky(*job.end, *failed, net_errc::peer_lost);
+    }
+  }
+
+  TEST_CASE("a reset is a lost peer, also for who only sends") {
+    pair_with_raw_peer job;
+    job.peer.close();
+    std::vector<std::byte> const bytes(65'536);
+    auto const deadline = contract::clock::now() + contract::bound;
+    auto sent = job.end->try_send(pe{1}, bytes, {});
+    while (sent && contract::clock::now() < deadline)
+      sent = job.end->try_send(pe{1}, bytes, {});
+    REQUIRE(sent.has_error());
+    check_sticky(*job.end, sent.error(), net_errc::peer_lost);
+  }
+
+  TEST_CASE("a peer that does not say goodbye is a timeout of finish() that names it") {
+    pair_with_raw_peer job(100ms);
+    auto const finished = job.end->finish();
+    REQUIRE(finished.has_error());
+    CHECK(finished.error().code == net_errc::timeout);
+    CHECK(contains(finished.error().what, "pe 1"));
+  }
+
+  TEST_CASE("a process that is killed in mid-run is a lost peer to all others") {
+    auto const jobs = make_local_jobs(3, 20s).value();
+    auto const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) { // streams until it is killed
+      auto const opened = loopback::open(jobs[2]);
+      std::vector<std::byte> const bytes(10'000, std::byte{3});
+      while (opened)
+        for (std::uint32_t target : {0u, 1u})
+          if (!(*opened)->try_send(pe{target}, bytes, {}) || !(*opened)->poll(ignore))
+            ::_exit(1);
+      ::_exit(2);
+    }
+    ::close(jobs[2].listen_fd);
+    std::vector<quarry::error> ends(2);
+    std::vector<std::size_t> came(2);
+    std::atomic<int> ready{0};
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 2; ++i)
+      threads.emplace_back([&, i] {
+        auto const end = loopback::open(jobs[i]);
+        if (!end)
+          return;
+        bool has_said = false;
+        auto const count = [&](pe, std::span<std::byte const> bytes) {
+          came[i] += bytes.size() == 10'000;
+          if (came[i] > 100 && !std::exchange(has_said, true) && ++ready == 2)
+            ::kill(child, SIGKILL);
+        };
+        ends[i] = *contract::poll_until(**end, count, [] { return false; });
+        // Nobody leaves before both have seen it: otherwise the other might miss this one first.
+        ++ready;
+        auto const deadline = contract::clock::now() + contract::bound;
+        while (ready < 4 && contract::clock::now() < deadline)
+          std::this_thread::yield();
+      });
+    threads.clear();
+    int status = 0;
+    ::kill(child, SIGKILL);
+    CHECK(::waitpid(child, &status, 0) == child);
+    CHECK(WIFSIGNALED(status));
+    for (std::size_t i = 0; i < 2; ++i) {
+      CHECK(came[i] > 100);
+      CHECK(ends[i].code == net_errc::peer_lost);
+      CHECK(contains(ends[i].what, "pe 2"));
+    }
+  }
+
+  TEST_CASE("10 000 malformed frames: each closes its connection and is said once") {
+    constexpr int frames = 10'000;
+    raw::captured_stderr said;
+    two_jobs pair; // its listening socket serves every round
+    std::size_t said_expected = 0;
+    std::mt19937 random(20'261'121);
+    for (int round = 0; round < frames; ++round) {
+      CAPTURE(round);
+      auto peer = raw::peer::connect(pair.port());
+      job mine = pair.real();
+      mine.listen_fd = ::dup(mine.listen_fd);
+      peer.send_object(raw::greeting_of(mine, 1));
+      auto const opened = loopback::open(mine);
+      REQUIRE(opened.has_value());
+
+      std::vector<std::byte> bytes;
+      std::uint32_t const good = random() % 4;
+      for (std::uint32_t i = 0; i < good; ++i)
+        std::ranges::copy(raw::frame(contract::content(pe{1}, pe{0}, i), i),
+                          std::back_inserter(bytes));
+      std::vector<std::byte> const payload(random() % 3000, static_cast<std::byte>(random()));
+      auto bad = raw::frame(payload, good);
+      auto const kind = round % 4;
+      bool is_cut = false;
+      if (kind == 0) { // random bytes
+        std::ranges::generate(bad, [&] { return static_cast<std::byte>(random()); });
+      } else if (kind == 1) { // a valid header with some bits turned
+        for (auto turns = 1 + random() % 3; turns > 0; --turns)
+          bad[random() % 4 + 4 * (turns - 1)] ^= static_cast<std::byte>(1 << random() % 8);
+      } else if (kind == 2) { // a header that is right in itself and wrong here
+        auto const h =
+            random() % 2 == 0
+                ? raw::header(wire::frame_kind::message, payload.size(), good + 1 + random() % 9)
+                : raw::header(wire::frame_kind::message, max_message_bytes + 1 + random() % 99999,
+                              good);
+        std::memcpy(bad.data(), &h, sizeof h);
+      } else { // cut off
+        is_cut = true;
+        bad.resize(random() % bad.size());
+      }
+      bytes.insert(bytes.end(), bad.begin(), bad.end());
+      peer.send(bytes);
+      if (is_cut)
+        peer.stop_sending();
+
+      std::uint32_t came = 0;
+      bool is_right = true;
+      auto const failed = contract::poll_until(
+          **opened,
+          [&](pe source, std::span<std::byte const> got) {
+            is_right &= source == pe{1} && came < good &&
+                        std::ranges::equal(got, contract::content(pe{1}, pe{0}, came));
+            ++came;
+          },
+          [] { return false; });
+      CHECK(is_right);
+      CHECK(came == good);
+      auto const code = failed->code;
+      if (is_cut) {
+        CHECK(code == net_errc::peer_lost);
+      } else {
+        CHECK((code == net_errc::bad_frame || code == net_errc::oversized_frame));
+        ++said_expected;
+      }
+      CHECK((*opened)->poll(ignore).error() == *failed);
+      if (!is_cut) {
+        (void)peer.read(sizeof(wire::greeting));
+        CHECK(peer.is_sent_away());
+      }
+    }
+    ::close(pair.jobs[0].listen_fd);
+    CHECK(said.lines().size() == said_expected);
+  }
+}

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a well-behaved job does; loopback_faults_test.cpp has the others.
+#include "raw_peer.hpp"
+#include "transport_contract.hpp"
+
+#include <quarry/net/loopback.hpp>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace quarry::net;
+using namespace std::chrono_literals;
+
+namespace {
+
+contract::ends make(std::uint32_t pe_count) {
+  auto const jobs = make_local_jobs(pe_count, 10s).value();
+  contract::ends all(pe_count);
+  std::vector<std::string> wrong(pe_count);
+  std::vector<std::jthread> threads;
+  for (std::uint32_t i = 0; i < pe_count; ++i)
+    threads.emplace_back([&, i] {
+      auto opened = loopback::open(jobs[i]);
+      if (opened)
+        all[i] = *std::move(opened);
+      else
+        wrong[i] = opened.error().what;
+    });
+  threads.clear();
+  contract::all_well(wrong);
+  for (auto const& end : all)
+    REQUIRE(end != nullptr);
+  return all;
+}
+
+/// What a child process does as pe `id`: 0 if all was well.
+int run_child(job const& j) {
+  auto const opened = loopback::open(j);
+  if (!opened)
+    return 1;
+  if (!contract::exchange(**opened, 300).empty())
+    return 2;
+  return (*opened)->finish() ? 0 : 3;
+}
+
+} // namespace
+
+TEST_SUITE("net.loopback") {
+  TEST_CASE("loopback: delivery") {
+    contract::delivers(make);
+  }
+  TEST_CASE("loopback: limits") {
+    contract::limits(make);
+  }
+  TEST_CASE("loopback: ends") {
+    contract::ends_well_or_says_so(make);
+  }
+
+  TEST_CASE("processes exchange messages as threads do") {
+    constexpr std::uint32_t pes = 3;
+    auto const jobs = make_local_jobs(pes, 20s).value();
+    std::vector<pid_t> children;
+    for (std::uint32_t i = 1; i < pes; ++i) {
+      auto const child = ::fork();
+      REQUIRE(child >= 0);
+      if (child == 0)
+        ::_exit(run_child(jobs[i]));
+      children.push_back(child);
+    }
+    for (std::uint32_t i = 1; i < pes; ++i)
+      ::close(jobs[i].listen_fd);
+    CHECK(run_child(jobs[0]) == 0);
+    for (auto const child : children) {
+      int status = -1;
+      CHECK(::waitpid(child, &status, 0) == child);
+      CHECK(status == 0);
+    }
+  }
+
+  TEST_CASE("a pe without a listening socket binds its own port") {
+    auto jobs = make_local_jobs(2, 10s).value();
+    for (job& j : jobs)
+      ::close(std::exchange(j.listen_fd, -1)); // the ports were free a moment ago
+    contract::ends all(2);
+    std::vector<std::string> wrong(2);
+    std::vector<std::jthread> threads;
+    for (std::size_t i = 0; i < 2; ++i)
+      threads.emplace_back([&, i] {
+        auto opened = loopback::open(jobs[i]);
+        if (opened)
+          all[i] = *std::move(opened);
+        else
+          wrong[i] = opened.error().what;
+      });
+    threads.clear();
+    contract::all_well(wrong);
+    REQUIRE(all[0]);
+    REQUIRE(all[1]);
+    contract::all_well(
+        contract::in_threads(all, [](transport_port& end) { return contract::exchange(end, 10); }));
+    contract::all_well(contract::in_threads(all, contract::finish));
+  }
+
+  TEST_CASE("finish() may be called again and says the same") {
+    auto all = make(2);
+    contract::all_well(contract::in_threads(all, contract::finish));
+    CHECK(all[0]->finish().has_value());
+    CHECK(all[1]->finish().has_value());
+  }
+}
