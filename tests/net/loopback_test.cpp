@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a well-behaved job does; loopback_faults_test.cpp has the others.
+// What a well-behaved job does; loopback_strangers_test.cpp and loopback_faults_test.cpp have the
+// rest.
 #include "raw_peer.hpp"
 #include "transport_contract.hpp"
 

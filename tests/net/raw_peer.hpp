@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <arpa/inet.h>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -119,6 +120,18 @@ inline std::vector<std::byte> frame(std::span<std::byte const> payload, std::uin
   std::ranges::copy(payload, all.begin() + sizeof h);
   return all;
 }
+
+/// The jobs of two pes. pe 1 is the raw one: its listening socket stays open here.
+struct two_jobs {
+  explicit two_jobs(std::chrono::milliseconds timeout = std::chrono::seconds(10))
+      : jobs(quarry::net::make_local_jobs(2, timeout).value()) {}
+  two_jobs(two_jobs const&) = delete;
+  two_jobs& operator=(two_jobs const&) = delete;
+  ~two_jobs() { ::close(jobs[1].listen_fd); }
+  job const& real() const { return jobs[0]; }
+  std::uint16_t port() const { return jobs[0].endpoints[0].port; }
+  std::vector<job> jobs;
+};
 
 /// Keeps what is written to stderr while it lives.
 class captured_stderr {
