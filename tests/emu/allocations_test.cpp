@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+// Bounds: what a kernel may touch, and what is reported when it touches something else.
+#include "agents.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+/// One lane of group 1 reads (or one actor does) at an offset of bytes from a base.
+struct load_one {
+  task<> operator()(any_wavefront auto& wf, global<int> at) const {
+    if (wf.linear_group_id() == 1)
+      static_cast<void>(wf.load(at));
+    co_return;
+  }
+};
+struct store_one {
+  task<> operator()(any_wavefront auto& wf, global<int> at) const {
+    if (wf.linear_group_id() == 1)
+      wf.store(at, 1);
+    co_return;
+  }
+};
+struct add_one {
+  task<> operator()(any_wavefront auto& wf, global<int> at) const {
+    if (wf.linear_group_id() == 1)
+      wf.fetch_add(at, 1, order::relaxed, scope::agent);
+    co_return;
+  }
+};
+struct wait_one {
+  task<> operator()(any_wavefront auto& wf, global<int> at) const {
+    if (wf.linear_group_id() == 1)
+      static_cast<void>(
+          co_await wf.wait_until(at, [](int) { return true; }, order::acquire, scope::agent));
+  }
+};
+struct load_lanes_of {
+  task<> operator()(any_wavefront auto& wf, global<int> at) const {
+    if (wf.linear_group_id() == 1)
+      static_cast<void>(wf.load(at + wf.local_id()));
+    co_return;
+  }
+};
+struct item_load {
+  task<> operator()(any_work_item auto& wi, global<int> at) const {
+    if (wi.global_id() == 20)
+      static_cast<void>(wi.load(at));
+    co_return;
+  }
+};
+struct plain_store {
+  void operator()(any_plain_work_item auto& wi, global<int> at) const {
+    if (wi.global_id() == 20)
+      wi.store(at, 2);
+  }
+};
+void non_template_store(work_item& wi, global<int> at) {
+  if (wi.global_id() == 20)
+    wi.store(at, 2);
+}
+
+/// Every scheduler checks but unchecked `native`.
+template<class F>
+void with_checking_agents(F const& test) {
+  with_every_agent([&](agent& gpu) {
+    if (is_checked(gpu))
+      test(gpu);
+  });
+}
+
+void out_of_bounds(agent& gpu, global<int> at, std::string const& what) {
+  auto const each = [&](auto kernel) {
+    launch_site const site({.work_groups = 2, .work_items_per_group = 16});
+    auto const report = fail_with(gpu.run(site, kernel, at), fault::kind::out_of_bounds);
+    CHECK_SAYS(report, what);
+    CHECK_SAYS(report, "out of bounds: access of 4 bytes at ");
+    CHECK_SAYS(report, "allocations_test.cpp:");
+    CHECK_SAYS(report, "at allocations_test.cpp:" + std::to_string(site.where.line()));
+  };
+  each(load_one{});
+  each(store_one{});
+  each(add_one{});
+  each(wait_one{});
+  each(item_load{});
+  each(plain_store{});
+  each(&non_template_store);
+}
+
+global<int> moved(global<int> at, std::ptrdiff_t bytes) {
+  // Through an integer: the address is outside its array on purpose.
+  auto const address = reinterpret_cast<std::uintptr_t>(at.get());
+  return global<int>(reinterpret_cast<int*>(address + static_cast<std::uintptr_t>(bytes)));
+}
+
+struct masked_gather {
+  task<> operator()(any_wavefront auto& wf, global<int> at, int size, global<int> out) const {
+    auto const i = wf.global_id(0) * 3; // far beyond the end
+    auto const in = wf.where(i < size);
+    wf.store(out + wf.global_id(), wf.load(at + i));
+    co_return;
+  }
+};
+
+struct lds_overrun {
+  task<> operator()(any_wavefront auto& wf, int index) const {
+    auto const cells = wf.template lds<int, 64>();
+    if (wf.index_in_group() == 0)
+      wf.store(cells + index, 1);
+    co_return;
+  }
+};
+struct lds_two_views {
+  task<> operator()(any_wavefront auto& wf) const {
+    auto const a = wf.template lds<int, 64>();
+    auto const b = wf.template lds<int, 64>();
+    wf.store(a + 0, 1);
+    static_cast<void>(b);
+    co_return;
+  }
+};
+struct item_lds {
+  task<> operator()(any_work_item auto& wi) const {
+    static_cast<void>(wi.template lds<int, 65>());
+    co_return;
+  }
+};
+
+} // namespace
+
+TEST_SUITE("emu.allocations") {
+  TEST_CASE(
+      "an access before or after an allocation, or across its end, is a fault that names it") {
+    with_checking_agents([](agent& gpu) {
+      auto ranks = gpu.allocate<int>(100, "ranks");
+      out_of_bounds(gpu, moved(ranks.global(), 400),
+                    "0 bytes after the end of 'ranks' (400 bytes)");
+      out_of_bounds(gpu, moved(ranks.global(), 412), "12 bytes after the end of 'ranks'");
+      static_cast<void>(fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+                                          load_one{}, moved(ranks.global(), -4)),
+                                  fault::kind::out_of_bounds));
+      auto const across = fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+                                            load_one{}, moved(ranks.global(), 398)),
+                                    fault::kind::out_of_bounds);
+      CHECK_SAYS(across, "2 bytes before the end of 'ranks'");
+      succeed(gpu.run({{.work_groups = 2, .work_items_per_group = 16}}, load_one{},
+                      moved(ranks.global(), 396)));
+    });
+  }
+
+  TEST_CASE("the null address and a freed buffer are outside every allocation") {
+    with_checking_agents([](agent& gpu) {
+      out_of_bounds(gpu, global<int>(), "before every allocation");
+      global<int> gone;
+      {
+        auto freed = gpu.allocate<int>(100, "freed");
+        gone = freed.global();
+      }
+      out_of_bounds(gpu, gone, "before every allocation");
+    });
+  }
+
+  TEST_CASE("exposed memory may be touched while its registration lives") {
+    with_checking_agents([](agent& gpu) {
+      std::vector<int> mine(64, 3);
+      global<int> const at(mine.data());
+      {
+        auto const lent = gpu.expose(mine.data(), mine.size(), "mine");
+        succeed(gpu.run({{.work_groups = 2, .work_items_per_group = 16}}, add_one{}, at));
+        CHECK(mine[0] == 4);
+      }
+      out_of_bounds(gpu, at, "before every allocation");
+    });
+  }
+
+  TEST_CASE("each lane of an access is checked, masked-off lanes are not") {
+    with_checking_agents([](agent& gpu) {
+      auto data = gpu.allocate<int>(100, "data");
+      auto out = gpu.allocate<int>(256, "out");
+      auto const report = fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 64}},
+                                            load_lanes_of{}, data.global() + 50),
+                                    fault::kind::out_of_bounds);
+      CHECK_SAYS(report, "0 bytes after the end of 'data'");
+      for (int i = 0; i < 100; ++i)
+        data.host()[static_cast<unsigned>(i)] = i;
+      succeed(gpu.run({{.work_groups = 1}}, masked_gather{}, data.global(), 100, out.global()));
+      CHECK(out.host()[33] == 99);
+      CHECK(out.host()[34] == 0);
+    });
+  }
+
+  TEST_CASE("an index outside the group's LDS is a fault that names the LDS") {
+    with_checking_agents([](agent& gpu) {
+      for (int index : {64, 1000}) {
+        auto const report =
+            fail_with(gpu.run({{.work_groups = 1, .lds_bytes = 256}}, lds_overrun{}, index),
+                      fault::kind::out_of_bounds);
+        CHECK_SAYS(report, "LDS of group 0");
+      }
+      succeed(gpu.run({{.work_groups = 1, .lds_bytes = 256}}, lds_overrun{}, 63));
+      succeed(gpu.run({{.work_groups = 30, .lds_bytes = 256}}, lds_overrun{}, 63));
+    });
+  }
+
+  TEST_CASE("naming more LDS than the launch reserved is a fault in every scheduler") {
+    with_every_agent([](agent& gpu) {
+      auto const report =
+          fail_with(gpu.run({{.work_groups = 1, .lds_bytes = 511}}, lds_two_views{}),
+                    fault::kind::lds_out_of_bounds);
+      CHECK_SAYS(report, "256 bytes of LDS at offset 256; the launch reserved 511");
+      static_cast<void>(fail_with(gpu.run({{.work_groups = 1, .lds_bytes = 256}}, item_lds{}),
+                                  fault::kind::lds_out_of_bounds));
+      static_cast<void>(
+          fail_with(gpu.run({{.work_groups = 1}}, item_lds{}), fault::kind::lds_out_of_bounds));
+    });
+  }
+
+  TEST_CASE("a misaligned atomic access is a fault; a misaligned plain one is not") {
+    with_checking_agents([](agent& gpu) {
+      auto data = gpu.allocate<int>(100, "data");
+      auto const report = fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+                                            add_one{}, moved(data.global(), 6)),
+                                    fault::kind::misaligned_atomic);
+      CHECK_SAYS(report, "which is not a multiple of 4");
+      static_cast<void>(fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+                                          wait_one{}, moved(data.global(), 5)),
+                                  fault::kind::misaligned_atomic));
+    });
+  }
+
+  TEST_CASE("allocations know where an address lies") {
+    allocations known;
+    alignas(64) char bytes[256];
+    known.add(bytes + 64, 64, "middle");
+    CHECK(known.contain(bytes + 64, 64));
+    CHECK(known.contain(bytes + 127, 1));
+    CHECK(known.contain(bytes + 128, 0));
+    CHECK_FALSE(known.contain(bytes + 64, 65));
+    CHECK_FALSE(known.contain(bytes + 63, 1));
+    CHECK_FALSE(known.contain(bytes + 128, 1));
+    CHECK_FALSE(known.contain(bytes + 100, static_cast<std::size_t>(-1)));
+    CHECK(known.describe(bytes + 200) == "72 bytes after the end of 'middle' (64 bytes)");
+    CHECK(known.describe(bytes) == "before every allocation");
+    known.remove(bytes + 64);
+    CHECK_FALSE(known.contain(bytes + 64, 1));
+  }
+}
