@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
+#include <deque>
 #include <stdexcept>
 #include <utility>
 
@@ -17,8 +19,11 @@ namespace {
 /// The function given to run(), as an actor without a coroutine.
 class host_actor final : public actor {
 public:
-  explicit host_actor(std::function<void()> body) : body_(std::move(body)) {}
-  std::string name() const override { return "host"; }
+  host_actor(std::function<void()> body, std::size_t number)
+      : body_(std::move(body)), number_(number) {}
+  std::string name() const override {
+    return number_ == 0 ? std::string("host") : fmt::format("host {}", number_);
+  }
   void on_done() noexcept override {}
   void call() noexcept {
     try {
@@ -31,6 +36,7 @@ public:
 
 private:
   std::function<void()> body_;
+  std::size_t number_;
 };
 
 } // namespace
@@ -207,21 +213,32 @@ void sequential_scheduler::decision_point(actor& self) {
 }
 
 void sequential_scheduler::run(std::function<void()> host) {
-  host_actor self(std::move(host));
-  make_ready(self);
-  bool const over = run_until([&] { return self.state == actor_state::done; });
-  if (!over) {
+  std::vector<std::function<void()>> hosts;
+  hosts.push_back(std::move(host));
+  run(std::move(hosts));
+}
+
+void sequential_scheduler::run(std::vector<std::function<void()>> hosts) {
+  std::deque<host_actor> actors;
+  for (auto& body : hosts)
+    make_ready(actors.emplace_back(std::move(body), actors.size()));
+  auto const is_done = [](host_actor const& h) { return h.state == actor_state::done; };
+  if (!run_until([&] { return std::all_of(actors.begin(), actors.end(), is_done); })) {
     report table = report_now();
-    table.add("", self);
     std::string const why = decisions_ >= options_.most_decisions
                                 ? fmt::format("{} decisions taken", decisions_)
                                 : std::string("nobody can go on");
-    self.is_abandoned = true;
-    abandon(self);
+    for (host_actor& h : actors) {
+      if (is_done(h))
+        continue;
+      table.add("", h);
+      abandon(h);
+    }
     throw std::runtime_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
   }
-  if (self.error)
-    std::rethrow_exception(self.error);
+  for (host_actor const& h : actors)
+    if (h.error)
+      std::rethrow_exception(h.error);
 }
 
 void sequential_scheduler::abandon(actor& a) {

@@ -118,6 +118,11 @@ bool in_process::has_input() {
   return !fabric_->inboxes[self_.id].empty() || !fabric_->check();
 }
 
+bool in_process::has_room(pe target) {
+  std::lock_guard const lock(fabric_->mutex);
+  return fabric_->waiting[self_.id * fabric_->count + target.id] < fabric_->room;
+}
+
 void in_process::wait(std::chrono::nanoseconds at_most) {
   // Giving the core away a few times is much cheaper than to be woken, if a peer is about to
   // answer.

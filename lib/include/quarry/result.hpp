@@ -3,6 +3,7 @@
 
 #include <boost/system/result.hpp>
 
+#include <iosfwd>
 #include <string>
 #include <system_error>
 
@@ -14,6 +15,11 @@ struct error {
   std::string what;
 
   friend bool operator==(error const&, error const&) = default;
+  /// The sentence: for test macros, which print what they compare.
+  template<class Character, class Traits>
+  friend auto& operator<<(std::basic_ostream<Character, Traits>& out, error const& e) {
+    return out << e.what;
+  }
 };
 
 /// A value, or an error of the world (design §10): peer lost, port in use, bad file, heap

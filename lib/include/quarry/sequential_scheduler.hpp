@@ -51,6 +51,8 @@ public:
   ///
   /// Errors   std::runtime_error with the report – nobody can go on, or most_decisions were taken
   void run(std::function<void()> host);
+  /// The same with several host threads, a node each say. Rethrows what the first of them threw.
+  void run(std::vector<std::function<void()>> hosts);
 
   /// Lets go of an actor that will never be resumed again: a parked one forgets its frames (their
   /// owner destroys them), one in mid-function is unwound by `abandoned`.

@@ -113,8 +113,14 @@ private:
 
   /// As step(), but only looks: for schedulers that may not be surprised.
   bool has_work(core& self) {
-    return transport_.has_input() || !controls_.empty() || has_new_request() || current_ ||
-           shared_.to_network.is_ready(self, claim(self));
+    if (transport_.has_input() || has_new_request())
+      return true;
+    if (!controls_.empty())
+      return transport_.has_room(pe{controls_.front().target});
+    if (!current_)
+      return shared_.to_network.is_ready(self, claim(self));
+    return current_->what == outgoing::kind::quiet_marker || current_->target == self_id_ ||
+           transport_.has_room(pe{current_->target});
   }
 
   // Requests of the host

@@ -29,6 +29,7 @@ public:
                                       std::span<std::byte const> body) override;
   [[nodiscard]] result<std::size_t> poll(sink const& deliver) override;
   [[nodiscard]] bool has_input() override;
+  [[nodiscard]] bool has_room(pe target) override;
   void wait(std::chrono::nanoseconds at_most) override;
   [[nodiscard]] bool is_flushed() override { return true; }
   [[nodiscard]] result<void> finish() override;

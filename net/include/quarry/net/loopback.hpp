@@ -39,6 +39,7 @@ public:
   [[nodiscard]] result<std::size_t> poll(sink const& deliver) override;
   /// Of what peers sent only poll() can tell: true for messages to oneself and for a known error.
   [[nodiscard]] bool has_input() override;
+  [[nodiscard]] bool has_room(pe) override { return true; } // only try_send() can tell
   void wait(std::chrono::nanoseconds at_most) override;
   [[nodiscard]] bool is_flushed() override;
   /// Says goodbye and waits for the others', within the job's timeout. Messages that still come are
