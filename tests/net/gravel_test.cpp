@@ -370,7 +370,7 @@ TEST_SUITE("net.gravel") {
       native_scheduler scheduler({.threads = 1});
       agent gpu(scheduler);
       gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
-                      {.timeout = std::chrono::milliseconds(500)});
+                      {.timeout = std::chrono::milliseconds(50)});
       std::vector<std::uint32_t> frame(1 + random() % 12);
       std::generate(frame.begin(), frame.end(),
                     [&] { return static_cast<std::uint32_t>(random() % 6); });
