@@ -15,6 +15,9 @@ namespace quarry::emu {
 /// peek → read → release. At most one actor is in a slot at a time: tickets order the producers of
 /// a slot, and its consumers; the full bit orders the two that have a valid ticket.
 ///
+/// In order for one producer and one consumer. With several, two elements may change places: an
+/// index and a slot's ticket are taken one after the other.
+///
 /// A slot that was reserved must be published, one that was peeked released; a consumer that has
 /// claimed a slot must take what comes there.
 ///

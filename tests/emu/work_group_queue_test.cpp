@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue_traffic.hpp"
+
+#include <quarry/emu/work_group_queue.hpp>
+#include <quarry/yield.hpp>
+
+#include <atomic>
+#include <stdexcept>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+using package_queue = work_group_queue<std::uint32_t, 2, 3>;
+
+std::uint32_t second_word(std::uint32_t n) {
+  return ~n * 2654435761U;
+}
+
+/// Work-item i pushes i % 5 messages, or, converged, every group five times.
+template<divergence_mechanism D>
+struct push_messages {
+  task<> operator()(any_wavefront auto& wf, package_queue& q) const {
+    auto const id = convert<std::uint32_t>(wf.global_id(0));
+    auto const degree = wf.global_id(0) % 5;
+    for (int i = 0; i < 4; ++i) {
+      auto const active = wf.where(degree > i);
+      if constexpr (std::same_as<D, reconverging_t>)
+        if (wf.active().empty())
+          co_return; // their last one is over: the others go on without them
+      auto const number = id * 4U + static_cast<std::uint32_t>(i);
+      lanes<std::uint32_t, std::remove_reference_t<decltype(wf)>::size> const message[2] = {
+          number, ~number * 2654435761U};
+      task<> push = q.push(wf, 7, message, D{});
+      co_await std::move(push);
+    }
+  }
+};
+
+struct too_many {
+  task<> operator()(any_wavefront auto& wf, package_queue& q) const {
+    lanes<std::uint32_t, std::remove_reference_t<decltype(wf)>::size> const message[1] = {1U};
+    task<> push = q.push(wf, 7, message);
+    co_await std::move(push);
+  }
+};
+
+struct received {
+  std::vector<std::uint32_t> numbers;
+  int wrong = 0;
+};
+
+/// Takes packages until `left` messages have come in all.
+task<> consume(package_queue& q, allocations const& known, std::atomic<int>& left, received& out) {
+  actor& me = co_await quarry::this_actor();
+  core self(context_of(me, known));
+  slot_claim claim = q.claim(self);
+  while (left > 0) {
+    if (!q.is_ready(self, claim)) {
+      co_await quarry::yield();
+      continue;
+    }
+    auto const package = q.view(self, claim);
+    out.wrong += package.header.tag == 7 && package.header.count != 0 ? 0 : 1;
+    for (std::uint32_t c = 0; c < package.header.count; ++c) {
+      std::uint32_t const n = self.load(package.row(0) + c);
+      out.wrong += self.load(package.row(1) + c) == second_word(n) ? 0 : 1;
+      out.numbers.push_back(n);
+    }
+    left -= static_cast<int>(package.header.count);
+    q.release(self, claim);
+    claim = q.claim(self);
+  }
+}
+
+template<divergence_mechanism D>
+void every_message_once(std::uint32_t slots, unsigned items, unsigned per_group, int consumers) {
+  with_every_agent([&](agent& gpu) {
+    package_queue q(gpu.core().known(), slots, per_group);
+    std::vector<std::uint32_t> expected(items * 4);
+    int total = 0;
+    for (unsigned i = 0; i < items; ++i)
+      total += static_cast<int>(i % 5);
+    std::atomic<int> left{total};
+    std::vector<received> got(static_cast<std::size_t>(consumers));
+    traffic jobs(gpu.core().scheduler());
+    for (auto& g : got)
+      jobs.start(consume(q, gpu.core().known(), left, g), "consumer");
+    succeed(gpu.run({{.work_items = items, .work_items_per_group = per_group}}, push_messages<D>{},
+                    std::ref(q)));
+    jobs.wait();
+    for (auto const& g : got) {
+      CHECK(g.wrong == 0);
+      for (std::uint32_t const n : g.numbers) {
+        REQUIRE(n < items * 4);
+        ++expected[n];
+      }
+    }
+    for (unsigned n = 0; n < items * 4; ++n)
+      REQUIRE(expected[n] == (n % 4 < n / 4 % 5 ? 1 : 0));
+  });
+}
+
+} // namespace
+
+TEST_SUITE("emu.work_group_queue") {
+  TEST_CASE("every message of every work-item comes once and whole; the ring is tiny and wraps") {
+    every_message_once<converged>(1, 600, 256, 1);
+    every_message_once<converged>(2, 1000, 128, 2);
+    every_message_once<converged>(8, 333, 100, 1);
+  }
+  TEST_CASE("the same from wavefronts that go their own ways") {
+    every_message_once<reconverging_t>(2, 600, 256, 1);
+    every_message_once<reconverging_t>(4, 333, 100, 2);
+  }
+  TEST_CASE("more messages than a package has columns are a fault, and nothing is overwritten") {
+    with_every_agent([](agent& gpu) {
+      package_queue q(gpu.core().known(), 2, 100);
+      auto const report = fail_with(
+          gpu.run({{.work_groups = 1, .work_items_per_group = 128}}, too_many{}, std::ref(q)),
+          fault::kind::wrong_shape);
+      CHECK_SAYS(report, "more messages than a package has columns");
+      CHECK_SAYS(report, "work_group_queue_test.cpp:");
+    });
+  }
+  TEST_CASE("slot counts that are no powers of two are refused") {
+    allocations known;
+    CHECK_THROWS_AS(package_queue(known, 6, 64), std::invalid_argument);
+    CHECK_THROWS_AS(package_queue(known, 16, 64), std::invalid_argument);
+    CHECK(package_queue(known, 8, 64).bytes() == 8 * 2 * 64 * 4);
+  }
+}
