@@ -283,6 +283,8 @@ void compute_unit::wave_done(wave_slot& w) noexcept {
   else if (g.finished == g.all)
     leave(static_cast<std::size_t>(std::find(resident_.begin(), resident_.end(), &g) -
                                    resident_.begin()));
+  else
+    g.complete_if_all_wait();
   agent_.place_everywhere();
 }
 

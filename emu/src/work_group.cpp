@@ -169,6 +169,11 @@ void work_group::meet_differently(std::uint32_t index, meeting m, std::source_lo
                     where};
 }
 
+void work_group::complete_if_all_wait() {
+  if ((arrived | diverged | at_fine_grain_barriers() | finished) == all)
+    static_cast<void>(complete_first_diverged());
+}
+
 std::optional<fault> work_group::settle() {
   wave_bits const parked = arrived | diverged | at_fine_grain_barriers();
   if (parked == 0 || (parked | finished) != all)

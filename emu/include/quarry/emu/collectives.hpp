@@ -46,6 +46,9 @@ public:
   template<task_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
     h.promise().self->wait_for(to_string(what_), where_);
+    if constexpr (!std::same_as<D, fine_grain_barrier>)
+      if (group().decides) [[unlikely]]
+        group().complete_if_all_wait();
   }
 
 protected:

@@ -137,6 +137,10 @@ public:
   /// wavefronts that wait can never go on. Null if somebody outside may still wake them.
   [[nodiscard]] std::optional<fault> settle();
 
+  /// The first half of settle(): deterministic schedulers do it as soon as a wavefront has parked or
+  /// ended, for others that never wait (a consumer that yields) would put it off for ever.
+  void complete_if_all_wait();
+
   /// "wavefront 2 (work-items 128..191) at barrier, kernel.hpp:12": one line a wavefront.
   [[nodiscard]] std::string describe_waves() const;
   [[nodiscard]] std::string name() const;
