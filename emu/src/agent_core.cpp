@@ -95,6 +95,7 @@ void agent_core::prepare(launch_state& l) const {
                        l.kernel, l.group_count, resident, machine_.compute_units,
                        resident / machine_.compute_units));
   l.wavefront_size = machine_.wavefront_size;
+  l.waves_per_group = waves;
   l.scheduler = &scheduler_;
   l.bounds = checks_bounds_ ? &known_ : nullptr;
 }

@@ -11,8 +11,11 @@
 namespace quarry::emu {
 namespace {
 
-constexpr int groups_per_turn =
-    64; // then other strands get theirs: aggregators, network interfaces
+// In slices of wavefronts; then other strands get theirs: aggregators, network interfaces.
+constexpr int turn_length = 1024;
+constexpr int placing_cost = 4; // of a group: about as long as so many empty slices
+// Resident groups share the cache: another one joins those that go on and on only after a while.
+constexpr int turns_before_another = 64;
 constexpr std::uint32_t lds_padding = 256; // a whole-wavefront read may run past the last element
 
 fault fault_of(work_group const& g, wave_slot const& w) {
@@ -50,40 +53,49 @@ task<> throw_at_once(std::exception_ptr error) {
 
 compute_unit::compute_unit(agent_core& agent, executor& executor, machine const& m,
                            std::uint32_t number)
-    : strand(executor, fmt::format("compute unit {}", number)), agent_(agent), machine_(m),
+    : strand(executor, fmt::format("compute unit {}", number)), agent_(agent),
+      decides_(executor.decides()), wavefront_size_(m.wavefront_size),
       free_slots_(m.wavefront_slots), free_lds_(m.lds_bytes) {}
 
 compute_unit::~compute_unit() {
   retire(); // before anything that drain() and describe() look at goes away
 }
 
-std::uint32_t compute_unit::waves_per_group(launch_state const& l) const noexcept {
-  auto const items = static_cast<std::uint32_t>(l.config.work_items_per_group.volume());
-  return (items + l.wavefront_size - 1) / l.wavefront_size;
-}
-
 bool compute_unit::has_room(launch_state const& l) const noexcept {
-  return waves_per_group(l) <= free_slots_ && l.config.lds_bytes <= free_lds_;
+  return l.waves_per_group <= free_slots_ && l.config.lds_bytes <= free_lds_;
 }
 
 compute_unit::placed compute_unit::place_from(launch_state& l) {
   if (!has_room(l))
     return placed::no_room;
   if (claimed_.range.is_empty()) {
-    claimed_ = {&l, l.claim(agent_.compute_unit_count())};
+    claimed_ = {&l, l.claim(agent_.compute_unit_count()), {}};
     if (claimed_.range.is_empty())
       return placed::nothing_left;
+    claimed_.id = l.group_id(claimed_.range.first);
   }
-  std::uint64_t const linear_id = claimed_.range.first++;
-  if (idle_.empty())
-    idle_.push_back(pool_.emplace_back(std::make_unique<work_group>()).get());
+  work_group& g = idle_group();
+  resident_.push_back(&g);
+  free_slots_ -= l.waves_per_group;
+  free_lds_ -= l.config.lds_bytes;
+  enter(g, l);
+  return placed::yes;
+}
+
+work_group& compute_unit::idle_group() {
+  if (idle_.empty()) {
+    work_group& g = *pool_.emplace_back(std::make_unique<work_group>());
+    for (std::uint32_t i = 0; i < g.waves.size(); ++i) {
+      g.waves[i].group = &g;
+      g.waves[i].index = i;
+      g.waves[i].home = this;
+    }
+    g.decides = decides_;
+    return g;
+  }
   work_group& g = *idle_.back();
   idle_.pop_back();
-  resident_.push_back(&g);
-  free_slots_ -= waves_per_group(l);
-  free_lds_ -= l.config.lds_bytes;
-  enter(g, l, linear_id);
-  return placed::yes;
+  return g;
 }
 
 compute_unit::placed compute_unit::place_one() {
@@ -102,50 +114,61 @@ void compute_unit::give_claims_back() {
   agent_.wake_units(); // an idle unit may have room
 }
 
-void compute_unit::enter(work_group& g, launch_state& l, std::uint64_t linear_id) {
+/// The first of the claimed groups.
+void compute_unit::enter(work_group& g, launch_state& l) {
   g.launch = &l;
-  g.linear_id = linear_id;
-  g.id = l.group_id(linear_id);
-  g.size = l.group_size(g.id);
-  g.wave_count =
-      (static_cast<std::uint32_t>(g.size.volume()) + l.wavefront_size - 1) / l.wavefront_size;
-  g.decides = owner().decides();
-  g.all = g.wave_count == 32 ? ~0U : (1U << g.wave_count) - 1;
+  g.linear_id = claimed_.range.first++;
+  g.id = claimed_.id;
+  claimed_.id = l.following(claimed_.id);
+  if (extent const size = l.group_size(g.id); size != g.size)
+    reshape(g, size);
   g.ready = g.polling = g.finished = g.arrived = g.diverged = g.bank = 0;
   g.fine_grain_barriers.clear();
   if (l.config.lds_bytes != 0) {
     if (g.lds_capacity < l.config.lds_bytes + lds_padding)
       g.reserve_lds(l.config.lds_bytes + lds_padding);
     if (l.bounds != nullptr)
-      agent_.known().add(g.lds, l.config.lds_bytes, fmt::format("LDS of group {}", linear_id));
+      agent_.known().add(g.lds, l.config.lds_bytes, fmt::format("LDS of group {}", g.linear_id));
   }
-  enter_waves(g);
-}
-
-void compute_unit::enter_waves(work_group& g) {
-  launch_state const& l = *g.launch;
-  auto items = static_cast<std::uint32_t>(g.size.volume());
+  if (!decides_) {
+    // They start as late as can be: one that never waits leaves its frame, still in the cache, to
+    // the next one.
+    g.ready = g.fresh = g.all;
+    for (std::uint32_t i = 0; i < g.wave_count; ++i)
+      g.waves[i].state = actor_state::ready; // for reports
+    return;
+  }
   for (std::uint32_t i = 0; i < g.wave_count; ++i) {
-    wave_slot& w = g.waves[i];
-    auto const count = std::min(items, l.wavefront_size);
-    items -= count;
-    w.group = &g;
-    w.index = i;
-    w.items = lane_mask::first_n(static_cast<int>(count));
-    w.home = this;
-    w.lds_used = 0;
-    w.fine_grain_barriers_used = 0;
-    w.is_abandoned = false;
-    w.state = actor_state::ready;
-    w.failed_lane = -1;
-    try {
-      w.root = l.start(l.bound, w);
-    } catch (...) { // copying an argument, say: the wavefront ends with it when it runs
-      w.root = throw_at_once(std::current_exception());
-    }
-    w.root.start_on(w);
+    g.waves[i].state = actor_state::ready;
+    start(g.waves[i]);
   }
   g.wake(g.all);
+}
+
+void compute_unit::reshape(work_group& g, extent size) {
+  g.size = size;
+  auto items = static_cast<std::uint32_t>(size.volume());
+  g.wave_count = (items + wavefront_size_ - 1) / wavefront_size_;
+  g.all = g.wave_count == 32 ? ~0U : (1U << g.wave_count) - 1;
+  for (std::uint32_t i = 0; i < g.wave_count; ++i) {
+    auto const count = std::min(items, wavefront_size_);
+    items -= count;
+    g.waves[i].items = lane_mask::first_n(static_cast<int>(count));
+  }
+}
+
+void compute_unit::start(wave_slot& w) noexcept {
+  launch_state const& l = *w.group->launch;
+  w.lds_used = 0;
+  w.fine_grain_barriers_used = 0;
+  w.is_abandoned = false;
+  w.failed_lane = -1;
+  try {
+    w.root = l.start(l.bound, w);
+  } catch (...) { // copying an argument, say: the wavefront ends with it when it runs
+    w.root = throw_at_once(std::current_exception());
+  }
+  w.root.start_on(w);
 }
 
 void compute_unit::end_wave(work_group& g, wave_slot& w) {
@@ -158,25 +181,28 @@ void compute_unit::end_wave(work_group& g, wave_slot& w) {
   }
 }
 
-void compute_unit::after_slice(work_group& g, wave_slot& w) {
-  if (w.state == actor_state::done)
-    end_wave(g, w);
-  else if (w.state == actor_state::polling)
-    g.polling |= work_group::wave_bits{1} << w.index;
-  else if (w.state == actor_state::ready) { // it gives way: to everybody, as a poll that says yes
-    w.poll = [](void*) { return true; };
-    g.polling |= work_group::wave_bits{1} << w.index;
-  }
-}
-
 void compute_unit::run_ready(work_group& g) {
-  while (g.ready != 0) {
+  int left = turn_left_;
+  for (; g.ready != 0 && left > 0; --left) {
     auto const i = static_cast<unsigned>(std::countr_zero(g.ready));
-    g.ready &= g.ready - 1;
+    work_group::wave_bits const bit = g.ready & -g.ready;
+    g.ready ^= bit;
     wave_slot& w = g.waves[i];
+    if ((g.fresh & bit) != 0) {
+      g.fresh ^= bit;
+      start(w);
+    }
     w.resume();
-    after_slice(g, w);
+    if (w.state == actor_state::done) {
+      end_wave(g, w);
+    } else if (w.state == actor_state::polling) {
+      g.polling |= bit;
+    } else if (w.state == actor_state::ready) { // it gives way: to all, as a poll that says yes
+      w.poll = [](void*) { return true; };
+      g.polling |= bit;
+    }
   }
+  turn_left_ = left;
 }
 
 bool compute_unit::ask_the_polling() {
@@ -209,11 +235,20 @@ void compute_unit::leave(std::size_t position) {
   launch_state& l = *g.launch;
   resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(position));
   idle_.push_back(&g);
-  free_slots_ += waves_per_group(l);
+  free_slots_ += l.waves_per_group;
   free_lds_ += l.config.lds_bytes;
   if (l.config.lds_bytes != 0 && l.bounds != nullptr)
     agent_.known().remove(g.lds);
-  l.finish(1); // the launch may be gone from here on
+  if (ended_.launch != &l)
+    report_ended();
+  ended_.launch = &l;
+  ++ended_.count;
+}
+
+/// The launch may be gone afterwards.
+void compute_unit::report_ended() {
+  if (ended_.count != 0)
+    ended_.launch->finish(std::exchange(ended_.count, 0));
 }
 
 /// Gives every resident group with something ready its turn. True if anything ran or ended.
@@ -239,6 +274,11 @@ bool compute_unit::run_resident() {
         agent_.wake_units();
         continue;
       }
+    if (turn_left_ <= 0) { // next turn begins with the others: this group may wait for them
+      std::rotate(resident_.begin(), resident_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                  resident_.end());
+      return true;
+    }
     if (g.ready == 0)
       ++i;
   }
@@ -246,19 +286,29 @@ bool compute_unit::run_resident() {
 }
 
 strand::turn compute_unit::drain() {
-  // Groups that keep each other busy must not keep out the one that they wait for.
-  bool progressed = !resident_.empty() && place_one() == placed::yes;
-  for (int n = 0; n < groups_per_turn; ++n) {
+  bool progressed = false;
+  if (resident_.empty()) {
+    busy_turns_ = 0;
+  } else {
+    // Groups that keep each other busy must not keep out the one that they wait for, and wavefronts
+    // that always go on must not keep out those that poll.
+    if (++busy_turns_ % turns_before_another == 0)
+      progressed = place_one() == placed::yes;
+    progressed = ask_the_polling() || progressed;
+  }
+  for (turn_left_ = turn_length; turn_left_ > 0; turn_left_ -= placing_cost) {
     if (has_inbox())
       take_woken();
-    if (run_resident() || ask_the_polling()) {
+    if (!resident_.empty() && (run_resident() || ask_the_polling())) {
       progressed = true;
-      continue;
+      if (!resident_.empty() || turn_left_ <= 0)
+        continue;
     }
     if (place_one() == placed::yes) {
       progressed = true;
       continue;
     }
+    report_ended();
     give_claims_back(); // somebody else may have room
     bool const polls = std::any_of(resident_.begin(), resident_.end(),
                                    [](work_group const* g) { return g->polling != 0; });
@@ -266,6 +316,7 @@ strand::turn compute_unit::drain() {
     bool const again = polls || (!resident_.empty() && agent_.has_unclaimed());
     return {progressed, again || !try_to_idle()};
   }
+  report_ended();
   return {progressed, true};
 }
 
@@ -285,6 +336,7 @@ void compute_unit::wave_done(wave_slot& w) noexcept {
                                    resident_.begin()));
   else
     g.complete_if_all_wait();
+  report_ended();
   agent_.place_everywhere();
 }
 
@@ -318,12 +370,13 @@ void compute_unit::evict(launch_state& l) {
     }
     resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
     idle_.push_back(&g);
-    free_slots_ += waves_per_group(l);
+    free_slots_ += l.waves_per_group;
     free_lds_ += l.config.lds_bytes;
     if (l.config.lds_bytes != 0 && l.bounds != nullptr)
       agent_.known().remove(g.lds);
     ++ended;
   }
+  report_ended();
   if (ended != 0)
     l.finish(ended);
 }

@@ -82,13 +82,6 @@ extent launch_state::group_id(std::uint64_t linear) const noexcept {
           static_cast<std::uint32_t>(row / groups.y)};
 }
 
-extent launch_state::group_size(extent id) const noexcept {
-  extent const full = config.work_items_per_group;
-  extent const items = config.work_items;
-  return {std::min(full.x, items.x - id.x * full.x), std::min(full.y, items.y - id.y * full.y),
-          std::min(full.z, items.z - id.z * full.z)};
-}
-
 std::string launch_state::describe() const {
   return fmt::format("launch of {}, {} groups of {} work-items, at {}", kernel, group_count,
                      config.work_items_per_group.volume(), quarry::to_string(where));

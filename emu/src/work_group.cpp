@@ -51,11 +51,6 @@ void wave_slot::on_done() noexcept {
   static_cast<compute_unit*>(home)->wave_done(*this);
 }
 
-memory_context wave_slot::context() noexcept {
-  launch_state const& l = *group->launch;
-  return {this, l.scheduler, l.bounds};
-}
-
 std::string work_group::name() const {
   return fmt::format("group {} ({},{},{})", linear_id, id.x, id.y, id.z);
 }
@@ -202,6 +197,8 @@ std::string work_group::describe_waves() const {
                         first + static_cast<std::uint32_t>(w.items.count()) - 1);
     if ((finished & (wave_bits{1} << i)) != 0)
       text += "has ended\n";
+    else if ((fresh & (wave_bits{1} << i)) != 0)
+      text += "has not begun\n";
     else if (w.state == actor_state::waiting || w.state == actor_state::polling)
       text += fmt::format("waits at {}, {}\n", w.reason.what, place_name(w.reason.where));
     else

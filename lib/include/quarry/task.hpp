@@ -37,7 +37,7 @@ public:
     void await_suspend(std::coroutine_handle<P> finished) noexcept {
       promise_base& promise = finished.promise();
       promise.self->leaf = promise.continuation;
-      if (!promise.continuation)
+      if (!promise.continuation && promise.error) [[unlikely]]
         promise.self->error = promise.error;
     }
     void await_resume() noexcept {}

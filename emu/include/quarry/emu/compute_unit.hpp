@@ -52,32 +52,43 @@ private:
   enum class placed : std::uint8_t { yes, no_room, nothing_left };
   placed place_one();
   placed place_from(launch_state& l);
-  void enter(work_group& g, launch_state& l, std::uint64_t linear_id);
-  void enter_waves(work_group& g);
+  void enter(work_group& g, launch_state& l);
+  void reshape(work_group& g, extent size);
+  work_group& idle_group();
+  static void start(wave_slot& w) noexcept;
   void run_ready(work_group& g);
-  void after_slice(work_group& g, wave_slot& w);
   void end_wave(work_group& g, wave_slot& w);
   bool ask_the_polling();
   void take_woken();
   bool run_resident();
   void leave(std::size_t position);
+  void report_ended();
   void give_claims_back();
-  [[nodiscard]] std::uint32_t waves_per_group(launch_state const& l) const noexcept;
   [[nodiscard]] bool has_room(launch_state const& l) const noexcept;
 
   struct claimed {
     launch_state* launch = nullptr;
     group_range range;
+    extent id; ///< of range.first
+  };
+  /// Groups that have ended and that the launch has not been told of: an atomic operation for many.
+  struct ended {
+    launch_state* launch = nullptr;
+    std::uint64_t count = 0;
   };
 
   agent_core& agent_;
-  machine const& machine_;
+  bool const decides_; ///< the scheduler does, slice by slice
+  std::uint32_t const wavefront_size_;
   std::uint32_t free_slots_;
   std::uint32_t free_lds_;
   claimed claimed_;
+  ended ended_;
+  int turn_left_ = 0;  ///< what the present turn may still run
+  int busy_turns_ = 0; ///< since the last time that no group was resident
   fiber_pool fibers_;
   std::vector<std::unique_ptr<lane_slot[]>> idle_lanes_;
-  std::vector<work_group*> resident_;             ///< in the order of their placement
+  std::vector<work_group*> resident_;             ///< in the order in which they run
   std::vector<std::unique_ptr<work_group>> pool_; ///< all groups ever made here
   std::vector<work_group*> idle_;                 ///< those that are not resident
 };

@@ -6,6 +6,7 @@
 #include <quarry/scheduler.hpp>
 #include <quarry/task.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
@@ -36,6 +37,7 @@ struct launch_state {
   extent groups; ///< the grid in groups
   std::uint64_t group_count = 0;
   std::uint32_t wavefront_size = 64;
+  std::uint32_t waves_per_group = 0; ///< of a whole group
   /// Calls the kernel for one wavefront; the kernel and its arguments are behind `bound`.
   task<> (*start)(void const* bound, wave_slot& wave) = nullptr;
   void const* bound = nullptr;
@@ -59,8 +61,24 @@ struct launch_state {
   [[nodiscard]] bool is_done() const noexcept { return done.load(std::memory_order_acquire); }
 
   [[nodiscard]] extent group_id(std::uint64_t linear) const noexcept;
+  /// The group after it; without a division.
+  [[nodiscard]] extent following(extent id) const noexcept {
+    if (++id.x == groups.x) {
+      id.x = 0;
+      if (++id.y == groups.y) {
+        id.y = 0;
+        ++id.z;
+      }
+    }
+    return id;
+  }
   /// Work-items of one group: the full size, or what is left of the grid at an edge.
-  [[nodiscard]] extent group_size(extent id) const noexcept;
+  [[nodiscard]] extent group_size(extent id) const noexcept {
+    extent const full = config.work_items_per_group;
+    extent const items = config.work_items;
+    return {std::min(full.x, items.x - id.x * full.x), std::min(full.y, items.y - id.y * full.y),
+            std::min(full.z, items.z - id.z * full.z)};
+  }
   /// "launch of saxpy, 1024 x 256 work-items, at main.cpp:12"
   [[nodiscard]] std::string describe() const;
 

@@ -5,6 +5,7 @@
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/memory.hpp>
 #include <quarry/task.hpp>
 
@@ -20,7 +21,6 @@
 namespace quarry::emu {
 
 class work_group;
-struct launch_state;
 
 /// One wavefront while it is resident: an actor, with room for what its kernel sees of it.
 class wave_slot final : public actor {
@@ -137,8 +137,8 @@ public:
   /// wavefronts that wait can never go on. Null if somebody outside may still wake them.
   [[nodiscard]] std::optional<fault> settle();
 
-  /// The first half of settle(): deterministic schedulers do it as soon as a wavefront has parked or
-  /// ended, for others that never wait (a consumer that yields) would put it off for ever.
+  /// The first half of settle(): deterministic schedulers do it as soon as a wavefront has parked
+  /// or ended, for others that never wait (a consumer that yields) would put it off for ever.
   void complete_if_all_wait();
 
   /// "wavefront 2 (work-items 128..191) at barrier, kernel.hpp:12": one line a wavefront.
@@ -147,8 +147,8 @@ public:
   void reserve_lds(std::size_t bytes);
 
   launch_state* launch = nullptr;
-  extent id;   ///< in the grid
-  extent size; ///< work-items; smaller at the grid's edges
+  extent id;      ///< in the grid
+  extent size{0}; ///< work-items; smaller at the grid's edges
   std::uint64_t linear_id = 0;
   std::uint32_t wave_count = 0;
   std::byte* lds = nullptr;
@@ -157,6 +157,7 @@ public:
 
   wave_bits all = 0;   ///< one bit a wavefront
   wave_bits ready = 0; ///< `native`: may run now
+  wave_bits fresh = 0; ///< `native`: those that have no frame yet; it is made when they first run
   wave_bits polling = 0;
   wave_bits finished = 0;
   wave_bits arrived = 0;  ///< at the meeting `expected`
@@ -182,6 +183,11 @@ private:
   void wake_through_scheduler(wave_bits who);
   [[noreturn]] void meet_differently(std::uint32_t index, meeting m, std::source_location where);
 };
+
+inline memory_context wave_slot::context() noexcept {
+  launch_state const& l = *group->launch;
+  return {this, l.scheduler, l.bounds};
+}
 
 /// Names `bytes` more of the group's LDS. Throws kernel_stop lds_out_of_bounds.
 [[nodiscard]] std::byte* take_lds(wave_slot& w, std::uint64_t bytes, std::source_location where);
