@@ -33,6 +33,8 @@ TEST_SUITE("net.in_process") {
     auto const all = make_in_process(2, 3);
     for (int i = 0; i < 3; ++i)
       CHECK(all[0]->try_send(pe{1}, {}, {}).value());
+    CHECK_FALSE(all[0]->has_room(pe{1}));
+    CHECK(all[0]->has_room(pe{0}));
     CHECK_FALSE(all[0]->try_send(pe{1}, {}, {}).value());
     CHECK(all[0]->try_send(pe{0}, {}, {}).value());
     CHECK(all[1]->try_send(pe{1}, {}, {}).value());

@@ -263,6 +263,7 @@ inline void limits(maker const& make) {
       CHECK(came == sent);
     };
     drain();
+    CHECK(all[0]->has_room(pe{1}));
     CHECK(all[0]->try_send(pe{1}, bytes, {}).value());
     ++sent;
     drain();
