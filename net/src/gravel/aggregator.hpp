@@ -66,6 +66,8 @@ private:
         }
       }
       package const p = packages_.view(self, mine);
+      for (node& n : nodes_)
+        n.frame.expect(p.header.tag);
       for (std::uint32_t next = 0; !bin(self, p, next) && !shared_.is_over();) {
         task<> replaced = replace(self, nodes_[full_]);
         co_await std::move(replaced);
@@ -82,22 +84,35 @@ private:
   /// Puts messages into their nodes' buffers, from message `next` on. False if the buffer of node
   /// `full_` must be replaced first. A plain function: its loop keeps its variables in registers.
   bool bin(core& self, package const& p, std::uint32_t& next) {
-    bool const has_value = package_tag::what(p.header.tag) != command::increment;
-    for (; next < p.header.count; ++next) {
-      std::uint64_t const row = self.load(p.row(0) + next);
+    return package_tag::what(p.header.tag) == command::increment ? bin_rows<false>(self, p, next)
+                                                                 : bin_rows<true>(self, p, next);
+  }
+
+  template<bool HasValue>
+  bool bin_rows(core& self, package const& p, std::uint32_t& next) {
+    std::uint32_t const count = p.header.count;
+    node* const nodes = nodes_.data();
+    std::size_t const node_count = nodes_.size();
+    for (std::uint32_t i = next; i < count; ++i) {
+      std::uint64_t const row = self.load(p.row(0) + i);
       std::uint32_t const target = remote_word::target(row).id;
-      if (target >= nodes_.size()) [[unlikely]] {
+      if (target >= node_count) [[unlikely]] {
         shared_.fail(no_such_node(target));
         return true;
       }
-      frame_writer& frame = nodes_[target].frame;
-      std::uint32_t const word = remote_word::word(row);
-      full_ = target;
-      if (S::sends_each && !frame.is_empty())
+      frame_writer& frame = nodes[target].frame;
+      bool fits = !S::sends_each || frame.is_empty();
+      if (fits) {
+        if constexpr (HasValue)
+          fits = frame.add(remote_word::word(row), self.load(p.row(1) + i));
+        else
+          fits = frame.add(remote_word::word(row));
+      }
+      if (!fits) [[unlikely]] {
+        full_ = target;
+        next = i;
         return false;
-      if (!has_value ? !frame.add(p.header.tag, word)
-                     : !frame.add(p.header.tag, word, self.load(p.row(1) + next))) [[unlikely]]
-        return false;
+      }
     }
     return true;
   }

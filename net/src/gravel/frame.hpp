@@ -64,12 +64,13 @@ take_run(std::span<std::uint32_t const>& rest) noexcept {
 /// Fills one per-node buffer. The hot fields come first: an aggregator has one of these a node.
 class frame_writer {
 public:
+  frame_writer() = default;
   /// Starts a data frame in `words`, which must hold at least one message.
   void open(std::span<std::uint32_t> words) noexcept {
     begin_ = words.data();
     end_ = begin_ + words.size();
     *begin_ = static_cast<std::uint32_t>(frame_kind::data);
-    at_ = begin_ + 1;
+    at_ = limit_ = begin_ + 1;
     run_ = nullptr;
     tag_ = 0;
   }
@@ -78,18 +79,24 @@ public:
   /// Changes with every message: tells whether one has come since.
   [[nodiscard]] void const* position() const noexcept { return at_; }
 
+  /// What the next messages are: until another call, add() takes messages with this tag.
+  void expect(std::uint32_t tag) noexcept {
+    if (tag != tag_)
+      limit_ = at_; // the next add() starts a run
+    wanted_ = tag;
+  }
   /// Adds a message of one word; false if it does not fit, or no frame is open.
-  [[nodiscard]] bool add(std::uint32_t tag, std::uint32_t word) noexcept {
-    if (tag != tag_ || at_ == end_) [[unlikely]]
-      if (!start_run(tag, 1))
+  [[nodiscard]] bool add(std::uint32_t word) noexcept {
+    if (at_ == limit_) [[unlikely]]
+      if (!start_run(1))
         return false;
     *at_++ = word;
     return true;
   }
   /// Adds a message of a word and a value.
-  [[nodiscard]] bool add(std::uint32_t tag, std::uint32_t word, std::uint64_t value) noexcept {
-    if (tag != tag_ || end_ - at_ < 3) [[unlikely]]
-      if (!start_run(tag, 3))
+  [[nodiscard]] bool add(std::uint32_t word, std::uint64_t value) noexcept {
+    if (limit_ - at_ < 3) [[unlikely]]
+      if (!start_run(3))
         return false;
     at_[0] = word;
     at_[1] = static_cast<std::uint32_t>(value);
@@ -102,7 +109,7 @@ public:
   std::size_t close() noexcept {
     end_run();
     auto const words = static_cast<std::size_t>(at_ - begin_);
-    *this = {};
+    *this = frame_writer(wanted_);
     return words;
   }
   [[nodiscard]] std::uint64_t message_count() const noexcept {
@@ -110,15 +117,18 @@ public:
   }
 
 private:
-  bool start_run(std::uint32_t tag, std::size_t needed) noexcept {
-    if (static_cast<std::size_t>(end_ - at_) < needed + (tag == tag_ ? 0 : run_header_words))
+  explicit frame_writer(std::uint32_t wanted) noexcept : wanted_(wanted) {}
+  bool start_run(std::ptrdiff_t needed) noexcept {
+    auto const header = wanted_ == tag_ ? 0 : static_cast<std::ptrdiff_t>(run_header_words);
+    if (end_ - at_ < needed + header)
       return false;
-    if (tag == tag_)
+    limit_ = end_;
+    if (wanted_ == tag_)
       return true;
     end_run();
     run_ = at_;
-    tag_ = tag;
-    *at_ = tag;
+    tag_ = wanted_;
+    *at_ = tag_;
     at_ += run_header_words;
     return true;
   }
@@ -136,7 +146,9 @@ private:
   }
 
   std::uint32_t* at_ = nullptr;
+  std::uint32_t* limit_ = nullptr; ///< the end if the open run is of the wanted tag, otherwise at_
   std::uint32_t* end_ = nullptr;
+  std::uint32_t wanted_ = 0;
   std::uint32_t tag_ = 0; ///< of the open run; no command is 0
   std::uint32_t* run_ = nullptr;
   std::uint32_t* begin_ = nullptr;

@@ -346,20 +346,30 @@ private:
     self.store(word(w), old + n, far);
   }
 
+  /// Calls apply_one(i) for each message; heap words are far apart, so they are fetched early.
+  template<class Word, class Apply>
+  void for_each_prefetched(std::uint32_t count, Word const& word_of, Apply const& apply_one) {
+    constexpr std::uint32_t ahead = 48;
+    std::uint32_t i = 0;
+    for (; i + ahead < count; ++i) {
+      __builtin_prefetch(heap_.data() + word_of(i + ahead), 1);
+      apply_one(i);
+    }
+    for (; i < count; ++i)
+      apply_one(i);
+  }
+
   void run_messages(core& self, message_run const& r) {
-    constexpr std::uint32_t ahead = 24; // heap words are far apart: fetch them early
     switch (r.what) {
     case command::increment:
-      for (std::uint32_t i = 0; i < r.count; ++i) {
-        __builtin_prefetch(heap_.data() + r.entries[std::min(i + ahead, r.count - 1)], 1);
-        add_to(self, r.entries[i], 1);
-      }
+      for_each_prefetched(
+          r.count, [&](std::uint32_t i) { return r.entries[i]; },
+          [&](std::uint32_t i) { add_to(self, r.entries[i], 1); });
       return;
     case command::add:
-      for (std::uint32_t i = 0; i < r.count; ++i) {
-        __builtin_prefetch(heap_.data() + r.word(std::min(i + ahead, r.count - 1)), 1);
-        add_to(self, r.word(i), r.value(i));
-      }
+      for_each_prefetched(
+          r.count, [&](std::uint32_t i) { return r.word(i); },
+          [&](std::uint32_t i) { add_to(self, r.word(i), r.value(i)); });
       return;
     case command::put:
       for (std::uint32_t i = 0; i < r.count; ++i)
