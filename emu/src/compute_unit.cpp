@@ -16,7 +16,6 @@ constexpr int turn_length = 1024;
 constexpr int placing_cost = 4; // of a group: about as long as so many empty slices
 // Resident groups share the cache: another one joins those that go on and on only after a while.
 constexpr int turns_before_another = 64;
-constexpr std::uint32_t lds_padding = 256; // a whole-wavefront read may run past the last element
 
 fault fault_of(work_group const& g, wave_slot const& w) {
   launch_state const& l = *g.launch;
@@ -61,102 +60,6 @@ compute_unit::~compute_unit() {
   retire(); // before anything that drain() and describe() look at goes away
 }
 
-bool compute_unit::has_room(launch_state const& l) const noexcept {
-  return l.waves_per_group <= free_slots_ && l.config.lds_bytes <= free_lds_;
-}
-
-compute_unit::placed compute_unit::place_from(launch_state& l) {
-  if (!has_room(l))
-    return placed::no_room;
-  if (claimed_.range.is_empty()) {
-    claimed_ = {&l, l.claim(agent_.compute_unit_count()), {}};
-    if (claimed_.range.is_empty())
-      return placed::nothing_left;
-    claimed_.id = l.group_id(claimed_.range.first);
-  }
-  work_group& g = idle_group();
-  resident_.push_back(&g);
-  free_slots_ -= l.waves_per_group;
-  free_lds_ -= l.config.lds_bytes;
-  enter(g, l);
-  return placed::yes;
-}
-
-work_group& compute_unit::idle_group() {
-  if (idle_.empty()) {
-    work_group& g = *pool_.emplace_back(std::make_unique<work_group>());
-    for (std::uint32_t i = 0; i < g.waves.size(); ++i) {
-      g.waves[i].group = &g;
-      g.waves[i].index = i;
-      g.waves[i].home = this;
-    }
-    g.decides = decides_;
-    return g;
-  }
-  work_group& g = *idle_.back();
-  idle_.pop_back();
-  return g;
-}
-
-compute_unit::placed compute_unit::place_one() {
-  if (!claimed_.range.is_empty()) {
-    if (!claimed_.launch->has_failed())
-      return place_from(*claimed_.launch);
-    give_claims_back();
-  }
-  return agent_.for_each_launch(*this);
-}
-
-void compute_unit::give_claims_back() {
-  if (claimed_.range.is_empty())
-    return;
-  claimed_.launch->give_back(std::exchange(claimed_.range, {}));
-  agent_.wake_units(); // an idle unit may have room
-}
-
-/// The first of the claimed groups.
-void compute_unit::enter(work_group& g, launch_state& l) {
-  g.launch = &l;
-  g.linear_id = claimed_.range.first++;
-  g.id = claimed_.id;
-  claimed_.id = l.following(claimed_.id);
-  if (extent const size = l.group_size(g.id); size != g.size)
-    reshape(g, size);
-  g.ready = g.polling = g.finished = g.arrived = g.diverged = g.bank = 0;
-  g.fine_grain_barriers.clear();
-  if (l.config.lds_bytes != 0) {
-    if (g.lds_capacity < l.config.lds_bytes + lds_padding)
-      g.reserve_lds(l.config.lds_bytes + lds_padding);
-    if (l.bounds != nullptr)
-      agent_.known().add(g.lds, l.config.lds_bytes, fmt::format("LDS of group {}", g.linear_id));
-  }
-  if (!decides_) {
-    // They start as late as can be: one that never waits leaves its frame, still in the cache, to
-    // the next one.
-    g.ready = g.fresh = g.all;
-    for (std::uint32_t i = 0; i < g.wave_count; ++i)
-      g.waves[i].state = actor_state::ready; // for reports
-    return;
-  }
-  for (std::uint32_t i = 0; i < g.wave_count; ++i) {
-    g.waves[i].state = actor_state::ready;
-    start(g.waves[i]);
-  }
-  g.wake(g.all);
-}
-
-void compute_unit::reshape(work_group& g, extent size) {
-  g.size = size;
-  auto items = static_cast<std::uint32_t>(size.volume());
-  g.wave_count = (items + wavefront_size_ - 1) / wavefront_size_;
-  g.all = g.wave_count == 32 ? ~0U : (1U << g.wave_count) - 1;
-  for (std::uint32_t i = 0; i < g.wave_count; ++i) {
-    auto const count = std::min(items, wavefront_size_);
-    items -= count;
-    g.waves[i].items = lane_mask::first_n(static_cast<int>(count));
-  }
-}
-
 void compute_unit::start(wave_slot& w) noexcept {
   launch_state const& l = *w.group->launch;
   w.lds_used = 0;
@@ -164,7 +67,7 @@ void compute_unit::start(wave_slot& w) noexcept {
   w.is_abandoned = false;
   w.failed_lane = -1;
   try {
-    w.root = l.start(l.bound, w);
+    std::construct_at(&w.root, l.start(l.bound, w)); // in place; it was empty
   } catch (...) { // copying an argument, say: the wavefront ends with it when it runs
     w.root = throw_at_once(std::current_exception());
   }
@@ -172,13 +75,17 @@ void compute_unit::start(wave_slot& w) noexcept {
 }
 
 void compute_unit::end_wave(work_group& g, wave_slot& w) {
-  w.root = {};
+  std::destroy_at(&w.root);
+  std::construct_at(&w.root);
   g.finished |= work_group::wave_bits{1} << w.index;
-  if (w.error) [[unlikely]] {
-    g.launch->fail(fault_of(g, w));
-    w.error = nullptr;
-    agent_.wake_units(); // they evict their groups of this launch
-  }
+  if (w.error) [[unlikely]]
+    deliver_fault(g, w);
+}
+
+[[gnu::noinline, gnu::cold]] void compute_unit::deliver_fault(work_group& g, wave_slot& w) {
+  g.launch->fail(fault_of(g, w));
+  w.error = nullptr;
+  agent_.wake_units(); // they evict their groups of this launch
 }
 
 void compute_unit::run_ready(work_group& g) {
@@ -228,27 +135,6 @@ void compute_unit::take_woken() {
     }
     a = next;
   }
-}
-
-void compute_unit::leave(std::size_t position) {
-  work_group& g = *resident_[position];
-  launch_state& l = *g.launch;
-  resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(position));
-  idle_.push_back(&g);
-  free_slots_ += l.waves_per_group;
-  free_lds_ += l.config.lds_bytes;
-  if (l.config.lds_bytes != 0 && l.bounds != nullptr)
-    agent_.known().remove(g.lds);
-  if (ended_.launch != &l)
-    report_ended();
-  ended_.launch = &l;
-  ++ended_.count;
-}
-
-/// The launch may be gone afterwards.
-void compute_unit::report_ended() {
-  if (ended_.count != 0)
-    ended_.launch->finish(std::exchange(ended_.count, 0));
 }
 
 /// Gives every resident group with something ready its turn. True if anything ran or ended.
@@ -353,32 +239,6 @@ bool compute_unit::settle_groups() {
       return true;
   }
   return false;
-}
-
-void compute_unit::evict(launch_state& l) {
-  give_claims_back();
-  take_woken(); // a slot that is used again must not find the last one's wake-up in the inbox
-  std::uint64_t ended = 0;
-  for (std::size_t i = resident_.size(); i-- != 0;) {
-    work_group& g = *resident_[i];
-    if (g.launch != &l)
-      continue;
-    for (std::uint32_t k = 0; k < g.wave_count; ++k) {
-      agent_.let_go(g.waves[k]);
-      g.waves[k].root = {};
-      g.waves[k].error = nullptr;
-    }
-    resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
-    idle_.push_back(&g);
-    free_slots_ += l.waves_per_group;
-    free_lds_ += l.config.lds_bytes;
-    if (l.config.lds_bytes != 0 && l.bounds != nullptr)
-      agent_.known().remove(g.lds);
-    ++ended;
-  }
-  report_ended();
-  if (ended != 0)
-    l.finish(ended);
 }
 
 std::unique_ptr<lane_slot[]> compute_unit::take_lanes() {

@@ -29,20 +29,6 @@ auto by_line(diverged_place const& p) {
 
 } // namespace
 
-char const* to_string(meeting m) noexcept {
-  switch (m) {
-  case meeting::barrier:
-    return "barrier";
-  case meeting::reduce:
-    return "work-group reduce";
-  case meeting::prefix_sum:
-    return "work-group prefix sum";
-  case meeting::broadcast:
-    return "work-group broadcast";
-  }
-  return "?";
-}
-
 std::string wave_slot::name() const {
   return fmt::format("wavefront {} of group {}", index, group->linear_id);
 }

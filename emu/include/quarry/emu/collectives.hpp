@@ -35,7 +35,7 @@ public:
   group_meeting(wave_slot& w, meeting what, D how, std::source_location where) noexcept
       : wave_(w), what_(what), where_(where), how_(how) {}
 
-  bool await_ready() {
+  [[gnu::always_inline]] bool await_ready() {
     if constexpr (std::same_as<D, converged>)
       return group().arrive(wave_.index, what_, where_);
     else if constexpr (std::same_as<D, reconverging_t>)
@@ -44,7 +44,7 @@ public:
       return group().arrive_at(how_.state(), wave_.index);
   }
   template<task_promise P>
-  void await_suspend(std::coroutine_handle<P> h) noexcept {
+  [[gnu::always_inline]] void await_suspend(std::coroutine_handle<P> h) noexcept {
     h.promise().self->wait_for(to_string(what_), where_);
     if constexpr (!std::same_as<D, fine_grain_barrier>)
       if (group().decides) [[unlikely]]

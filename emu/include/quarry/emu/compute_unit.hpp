@@ -58,6 +58,7 @@ private:
   static void start(wave_slot& w) noexcept;
   void run_ready(work_group& g);
   void end_wave(work_group& g, wave_slot& w);
+  void deliver_fault(work_group& g, wave_slot& w);
   bool ask_the_polling();
   void take_woken();
   bool run_resident();

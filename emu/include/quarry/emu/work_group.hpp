@@ -47,7 +47,11 @@ public:
 /// first: an operation made of a prefix sum, a broadcast and a barrier (work_group_queue::push) is
 /// over before wavefronts that come to it later begin it.
 enum class meeting : std::uint8_t { barrier, broadcast, reduce, prefix_sum };
-[[nodiscard]] char const* to_string(meeting m) noexcept;
+[[nodiscard]] constexpr char const* to_string(meeting m) noexcept {
+  constexpr char const* names[] = {"barrier", "work-group broadcast", "work-group reduce",
+                                   "work-group prefix sum"};
+  return names[static_cast<unsigned>(m)];
+}
 
 /// Where a wavefront waits in diverged control flow.
 struct diverged_place {
@@ -82,10 +86,10 @@ public:
   work_group& operator=(work_group const&) = delete;
 
   /// Wavefront `index` arrives; true when it is the last and goes on.
-  bool arrive(std::uint32_t index, meeting m, std::source_location where) {
+  [[gnu::always_inline]] bool arrive(std::uint32_t index, meeting m, std::source_location where) {
     if (arrived == 0)
       expected = m;
-    else if (expected != m)
+    else if (expected != m) [[unlikely]]
       meet_differently(index, m, where);
     arrived |= wave_bits{1} << index;
     if (arrived != all)
