@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Messages from one thread to another, by size: `queue/who/<bytes>`; an item is a message.
 #include "bench.hpp"
+#include "quarry_queues.hpp"
 #include "queues.hpp"
 
 #include <boost/lockfree/queue.hpp>
@@ -52,6 +53,9 @@ private:
 
 template<std::size_t Bytes>
 void add_size() {
+  add_queue<quarry_work_group_queue<Bytes>, Bytes>("work_group");
+  add_queue<quarry_spsc<Bytes>, Bytes>("spsc");
+  add_queue<quarry_mpmc<Bytes>, Bytes>("mpmc");
   add_queue<boost_queue<Bytes>, Bytes>("boost");
   add_queue<tbb_queue<Bytes>, Bytes>("tbb");
 }

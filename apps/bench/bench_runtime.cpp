@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What it costs to leave one suspended computation and enter the next: `switch/who`.
 #include "bench.hpp"
+#include "quarry_runtime.hpp"
 
 #include <benchmark/benchmark.h>
 #include <boost/context/fiber.hpp>
@@ -96,6 +97,7 @@ void std_coroutine(benchmark::State& state) {
 
 int main(int argc, char** argv) {
   using namespace quarry::bench;
+  add_quarry_runtime();
   benchmark::RegisterBenchmark("switch/boost_context", boost_context)->UseRealTime();
   benchmark::RegisterBenchmark("switch/std_coroutine", std_coroutine)->UseRealTime();
   return run(argc, argv);

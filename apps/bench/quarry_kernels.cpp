@@ -207,7 +207,7 @@ struct item_plain {
 class gpu {
 public:
   template<class Kernel, class... Args>
-  void run(launch_site site, Kernel kernel, Args... args) {
+  void run(launch_config site, Kernel kernel, Args... args) {
     outcome const end = agent_.run(site, kernel, args...);
     if (auto const& fault = end.get_fault())
       throw std::runtime_error(fault->report);
@@ -233,7 +233,7 @@ prepare<Problem> on(std::shared_ptr<gpu> const& one, Launch launch) {
 
 template<class Kernel>
 void run_block_reduce(gpu& g, block_reduce_problem const& p) {
-  g.run({{.work_groups = p.sums.size(), .lds_bytes = group_size * sizeof(float)}}, Kernel{},
+  g.run({.work_groups = p.sums.size(), .lds_bytes = group_size * sizeof(float)}, Kernel{},
         at(p.values), at(p.sums));
 }
 
@@ -241,28 +241,28 @@ void run_matmul(gpu& g, matmul_problem const& p) {
   constexpr std::uint32_t tile = matmul_problem::tile;
   auto const tiles = static_cast<std::uint32_t>(p.n / tile);
   auto const columns = static_cast<std::int64_t>(p.n);
-  g.run({{.work_groups = {tiles, tiles},
+  g.run({.work_groups = {tiles, tiles},
           .work_items_per_group = {tile, tile},
-          .lds_bytes = 2 * tile * tile * sizeof(float)}},
+          .lds_bytes = 2 * tile * tile * sizeof(float)},
         matmul{}, matmul::matrix{at(p.a), columns}, matmul::matrix{at(p.b), columns}, at(p.c));
 }
 
 void run_histogram(gpu& g, histogram_problem const& p) {
   std::ranges::fill(p.bins, 0);
-  g.run({{.work_groups = p.values.size() / histogram_problem::values_per_group,
-          .lds_bytes = histogram_problem::bin_count * sizeof(std::uint32_t)}},
+  g.run({.work_groups = p.values.size() / histogram_problem::values_per_group,
+          .lds_bytes = histogram_problem::bin_count * sizeof(std::uint32_t)},
         histogram{}, at(p.values), at(p.bins));
 }
 
 template<class Kernel>
 void run_barrier(gpu& g, barrier_problem const& p) {
-  g.run({{.work_groups = p.group_count, .lds_bytes = 2 * group_size * sizeof(std::uint32_t)}},
+  g.run({.work_groups = p.group_count, .lds_bytes = 2 * group_size * sizeof(std::uint32_t)},
         Kernel{}, p.rounds, at(p.results));
 }
 
 template<class Kernel>
 void run_items(gpu& g, item_problem const& p) {
-  g.run({{.work_items = p.results.size()}}, Kernel{}, at(p.results));
+  g.run({.work_items = p.results.size()}, Kernel{}, at(p.results));
 }
 
 } // namespace
@@ -271,7 +271,7 @@ peer quarry_peer() {
   auto const g = std::make_shared<gpu>();
   peer p{.who = "quarry", .absent = {}};
   p.saxpy = on<saxpy_problem>(g, [](gpu& on, saxpy_problem const& s) {
-    on.run({{.work_items = s.y.size()}}, saxpy{}, s.a, at(s.x), at(s.y));
+    on.run({.work_items = s.y.size()}, saxpy{}, s.a, at(s.x), at(s.y));
   });
   p.block_reduce = on<block_reduce_problem>(g, run_block_reduce<block_reduce>);
   p.block_reduce_naive = on<block_reduce_problem>(g, run_block_reduce<block_reduce_naive>);
@@ -280,7 +280,7 @@ peer quarry_peer() {
   p.barrier = on<barrier_problem>(g, run_barrier<barrier>);
   p.barrier_work = on<barrier_problem>(g, run_barrier<barrier_work>);
   p.launch = on<launch_problem>(g, [](gpu& on, launch_problem const& l) {
-    on.run({{.work_groups = l.group_count}}, nothing{});
+    on.run({.work_groups = l.group_count}, nothing{});
   });
   p.item_plain = on<item_problem>(g, run_items<item_plain>);
   p.item_coroutine = on<item_problem>(g, run_items<item_coroutine>);

@@ -53,9 +53,11 @@ private:
   std::uint32_t count_ = 0;
 };
 
-/// A consumer's thread, which takes messages one at a time from `queue` and sums them.
+/// A consumer's thread, which takes messages from `queue` and sums their words.
 ///
-/// Queue has bool try_pop(message<Bytes>&). The thread runs from the constructor to the destructor.
+/// Queue has bool try_pop(message<Bytes>&), or std::uint64_t take(std::uint64_t& sum), which takes
+/// some messages, adds their words and returns how many they were. The thread runs from the
+/// constructor to the destructor.
 template<class Queue, std::size_t Bytes>
 class consumer {
 public:
@@ -81,14 +83,24 @@ private:
     std::uint64_t received = 0;
     message<Bytes> one{};
     for (spin wait; !stopping_.load(std::memory_order_relaxed);) {
-      if (queue_.try_pop(one)) {
-        sum_ += one.sum();
-        ++received;
+      if (std::uint64_t const count = take(one); count != 0) {
+        received += count;
       } else {
         // Told only when the queue is empty: a message itself costs the producer nothing here.
         received_.store(received, std::memory_order_release);
         wait.once();
       }
+    }
+  }
+
+  std::uint64_t take(message<Bytes>& one) {
+    if constexpr (requires { queue_.take(sum_); }) {
+      return queue_.take(sum_);
+    } else {
+      if (!queue_.try_pop(one))
+        return 0;
+      sum_ += one.sum();
+      return 1;
     }
   }
 
@@ -101,7 +113,8 @@ private:
 
 /// Times one producer, this thread, and one consumer on a Queue of message<Bytes>.
 ///
-/// Queue has bool try_push(message<Bytes> const&) and bool try_pop(message<Bytes>&).
+/// Queue has bool try_push(message<Bytes> const&), or void send(std::uint64_t first, std::uint64_t
+/// count), which sends messages first, first + 1 …; and what consumer asks of it.
 template<class Queue, std::size_t Bytes>
 void stream_messages(benchmark::State& state) {
   constexpr std::uint64_t batch = 1 << 16;
@@ -110,10 +123,15 @@ void stream_messages(benchmark::State& state) {
   std::uint64_t sent = 0;
   message<Bytes> one{};
   for (auto _ : state) {
-    for (std::uint64_t const end = sent + batch; sent != end; ++sent) {
-      one.fill(sent);
-      for (spin wait; !queue.try_push(one);)
-        wait.once();
+    if constexpr (requires { queue.send(sent, batch); }) {
+      queue.send(sent, batch);
+      sent += batch;
+    } else {
+      for (std::uint64_t const end = sent + batch; sent != end; ++sent) {
+        one.fill(sent);
+        for (spin wait; !queue.try_push(one);)
+          wait.once();
+      }
     }
     taker.wait_for(sent);
   }
