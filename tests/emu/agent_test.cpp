@@ -84,7 +84,7 @@ void refused(machine const& m, launch_config config, std::string_view argument,
   CHECK(contains(text, limit));
   CHECK(contains(text, "must_not_run"));
   CHECK(ran == 0);
-  succeed(gpu.run({{.work_groups = 1, .work_items_per_group = 32}}, must_not_run{}, std::ref(ran)));
+  succeed(gpu.run({.work_groups = 1, .work_items_per_group = 32}, must_not_run{}, std::ref(ran)));
   CHECK(ran == 32); // the agent is as good as new
 }
 
@@ -205,7 +205,7 @@ TEST_SUITE("emu.agent") {
       auto sum = gpu.allocate<std::uint64_t>(1, "sum");
       int const launches = is_native(gpu) ? 1000 : 20;
       for (int i = 0; i < launches; ++i)
-        succeed(gpu.run({{.work_groups = static_cast<unsigned>(i % 12 + 1)}}, slow_sum{},
+        succeed(gpu.run({.work_groups = static_cast<unsigned>(i % 12 + 1)}, slow_sum{},
                         sum.global()));
       std::uint64_t expected = 0;
       for (int i = 0; i < launches; ++i)
@@ -219,9 +219,9 @@ TEST_SUITE("emu.agent") {
       auto flag = gpu.allocate<std::uint32_t>(1, "flag");
       auto count = gpu.allocate<std::uint32_t>(1, "count");
       auto waiting =
-          gpu.launch({{.work_groups = 16}}, wait_and_count{}, flag.global(), count.global());
+          gpu.launch({.work_groups = 16}, wait_and_count{}, flag.global(), count.global());
       CHECK_FALSE(waiting.is_done());
-      succeed(gpu.run({{.work_groups = 1}}, set_flag{}, flag.global()));
+      succeed(gpu.run({.work_groups = 1}, set_flag{}, flag.global()));
       succeed(waiting.wait());
       CHECK(waiting.is_done());
       CHECK(count.host()[0] == 16 * 256 / gpu.core().shape().wavefront_size);
@@ -236,9 +236,9 @@ TEST_SUITE("emu.agent") {
           auto flag = gpu.allocate<std::uint32_t>(1, "flag");
           auto count = gpu.allocate<std::uint32_t>(1, "count");
           unsigned const per_group = 8 * gpu.core().shape().wavefront_size; // fills a unit
-          auto waiting = gpu.launch({{.work_groups = 4, .work_items_per_group = per_group}},
+          auto waiting = gpu.launch({.work_groups = 4, .work_items_per_group = per_group},
                                     wait_and_count{}, flag.global(), count.global());
-          succeed(gpu.run({{.work_groups = 1, .work_items_per_group = per_group}}, set_flag{},
+          succeed(gpu.run({.work_groups = 1, .work_items_per_group = per_group}, set_flag{},
                           flag.global()));
           succeed(waiting.wait());
           CHECK(count.host()[0] == 32);
@@ -250,7 +250,7 @@ TEST_SUITE("emu.agent") {
     with_every_agent([](agent& gpu) {
       auto sum = gpu.allocate<std::uint64_t>(1, "sum");
       {
-        auto const running = gpu.launch({{.work_groups = 40}}, slow_sum{}, sum.global());
+        auto const running = gpu.launch({.work_groups = 40}, slow_sum{}, sum.global());
       }
       CHECK(sum.host()[0] == 40 * 256);
     });
@@ -282,7 +282,7 @@ TEST_SUITE("emu.agent") {
       for (int t = 0; t < 3; ++t)
         hosts.emplace_back([&, t] {
           for (int i = 0; i < 50; ++i)
-            if (!gpu.run({{.work_groups = 30}}, slow_sum{}, sums.global() + t))
+            if (!gpu.run({.work_groups = 30}, slow_sum{}, sums.global() + t))
               ++bad;
         });
       for (auto& h : hosts)
@@ -298,7 +298,7 @@ TEST_SUITE("emu.agent") {
     for (int i = 0; i < 200; ++i) {
       agent gpu(s);
       auto sum = gpu.allocate<std::uint64_t>(1, "sum");
-      succeed(gpu.run({{.work_groups = 16}}, slow_sum{}, sum.global()));
+      succeed(gpu.run({.work_groups = 16}, slow_sum{}, sum.global()));
       CHECK(sum.host()[0] == 16 * 256);
     }
   }

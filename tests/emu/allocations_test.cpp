@@ -78,7 +78,7 @@ void with_checking_agents(F const& test) {
 
 void out_of_bounds(agent& gpu, global<int> at, std::string const& what) {
   auto const each = [&](auto kernel) {
-    launch_site const site({.work_groups = 2, .work_items_per_group = 16});
+    launch_config const site{.work_groups = 2, .work_items_per_group = 16};
     auto const report = fail_with(gpu.run(site, kernel, at), fault::kind::out_of_bounds);
     CHECK_SAYS(report, what);
     CHECK_SAYS(report, "out of bounds: access of 4 bytes at ");
@@ -143,14 +143,14 @@ TEST_SUITE("emu.allocations") {
       out_of_bounds(gpu, moved(ranks.global(), 400),
                     "0 bytes after the end of 'ranks' (400 bytes)");
       out_of_bounds(gpu, moved(ranks.global(), 412), "12 bytes after the end of 'ranks'");
-      static_cast<void>(fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+      static_cast<void>(fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                           load_one{}, moved(ranks.global(), -4)),
                                   fault::kind::out_of_bounds));
-      auto const across = fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+      auto const across = fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                             load_one{}, moved(ranks.global(), 398)),
                                     fault::kind::out_of_bounds);
       CHECK_SAYS(across, "2 bytes before the end of 'ranks'");
-      succeed(gpu.run({{.work_groups = 2, .work_items_per_group = 16}}, load_one{},
+      succeed(gpu.run({.work_groups = 2, .work_items_per_group = 16}, load_one{},
                       moved(ranks.global(), 396)));
     });
   }
@@ -173,7 +173,7 @@ TEST_SUITE("emu.allocations") {
       global<int> const at(mine.data());
       {
         auto const lent = gpu.expose(mine.data(), mine.size(), "mine");
-        succeed(gpu.run({{.work_groups = 2, .work_items_per_group = 16}}, add_one{}, at));
+        succeed(gpu.run({.work_groups = 2, .work_items_per_group = 16}, add_one{}, at));
         CHECK(mine[0] == 4);
       }
       out_of_bounds(gpu, at, "before every allocation");
@@ -184,13 +184,13 @@ TEST_SUITE("emu.allocations") {
     with_checking_agents([](agent& gpu) {
       auto data = gpu.allocate<int>(100, "data");
       auto out = gpu.allocate<int>(256, "out");
-      auto const report = fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 64}},
+      auto const report = fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 64},
                                             load_lanes_of{}, data.global() + 50),
                                     fault::kind::out_of_bounds);
       CHECK_SAYS(report, "0 bytes after the end of 'data'");
       for (int i = 0; i < 100; ++i)
         data.host()[static_cast<unsigned>(i)] = i;
-      succeed(gpu.run({{.work_groups = 1}}, masked_gather{}, data.global(), 100, out.global()));
+      succeed(gpu.run({.work_groups = 1}, masked_gather{}, data.global(), 100, out.global()));
       CHECK(out.host()[33] == 99);
       CHECK(out.host()[34] == 0);
     });
@@ -200,36 +200,36 @@ TEST_SUITE("emu.allocations") {
     with_checking_agents([](agent& gpu) {
       for (int index : {64, 1000}) {
         auto const report =
-            fail_with(gpu.run({{.work_groups = 1, .lds_bytes = 256}}, lds_overrun{}, index),
+            fail_with(gpu.run({.work_groups = 1, .lds_bytes = 256}, lds_overrun{}, index),
                       fault::kind::out_of_bounds);
         CHECK_SAYS(report, "LDS of group 0");
       }
-      succeed(gpu.run({{.work_groups = 1, .lds_bytes = 256}}, lds_overrun{}, 63));
-      succeed(gpu.run({{.work_groups = 30, .lds_bytes = 256}}, lds_overrun{}, 63));
+      succeed(gpu.run({.work_groups = 1, .lds_bytes = 256}, lds_overrun{}, 63));
+      succeed(gpu.run({.work_groups = 30, .lds_bytes = 256}, lds_overrun{}, 63));
     });
   }
 
   TEST_CASE("naming more LDS than the launch reserved is a fault in every scheduler") {
     with_every_agent([](agent& gpu) {
       auto const report =
-          fail_with(gpu.run({{.work_groups = 1, .lds_bytes = 511}}, lds_two_views{}),
+          fail_with(gpu.run({.work_groups = 1, .lds_bytes = 511}, lds_two_views{}),
                     fault::kind::lds_out_of_bounds);
       CHECK_SAYS(report, "256 bytes of LDS at offset 256; the launch reserved 511");
-      static_cast<void>(fail_with(gpu.run({{.work_groups = 1, .lds_bytes = 256}}, item_lds{}),
+      static_cast<void>(fail_with(gpu.run({.work_groups = 1, .lds_bytes = 256}, item_lds{}),
                                   fault::kind::lds_out_of_bounds));
       static_cast<void>(
-          fail_with(gpu.run({{.work_groups = 1}}, item_lds{}), fault::kind::lds_out_of_bounds));
+          fail_with(gpu.run({.work_groups = 1}, item_lds{}), fault::kind::lds_out_of_bounds));
     });
   }
 
   TEST_CASE("a misaligned atomic access is a fault; a misaligned plain one is not") {
     with_checking_agents([](agent& gpu) {
       auto data = gpu.allocate<int>(100, "data");
-      auto const report = fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+      auto const report = fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                             add_one{}, moved(data.global(), 6)),
                                     fault::kind::misaligned_atomic);
       CHECK_SAYS(report, "which is not a multiple of 4");
-      static_cast<void>(fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 16}},
+      static_cast<void>(fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                           wait_one{}, moved(data.global(), 5)),
                                   fault::kind::misaligned_atomic));
     });

@@ -33,7 +33,7 @@ void exchange(unsigned per_group, unsigned items) {
   with_every_agent([&](agent& gpu) {
     constexpr int rounds = 5;
     auto out = gpu.allocate<int>(items, "out");
-    succeed(gpu.run({{.work_items = items, .work_items_per_group = per_group, .lds_bytes = 4096}},
+    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group, .lds_bytes = 4096},
                     exchange_in_rounds{}, out.global(), rounds));
     for (unsigned i = 0; i < items; ++i) {
       unsigned const size = std::min(per_group, items - i / per_group * per_group);
@@ -67,7 +67,7 @@ void reduces(unsigned items, unsigned per_group) {
     auto out = gpu.allocate<T>(groups * rounds, "out");
     for (unsigned i = 0; i < items; ++i)
       in.host()[i] = static_cast<T>((i + 1) * 61 % 97);
-    succeed(gpu.run({{.work_items = items, .work_items_per_group = per_group}},
+    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group},
                     reduce_often<T, Op>{}, global<T const>(in.global()), out.global(), rounds));
     for (unsigned g = 0; g < groups; ++g)
       for (int round = 0; round < rounds; ++round) {
@@ -104,7 +104,7 @@ void scans(unsigned items, unsigned per_group) {
     auto totals = gpu.allocate<T>(groups, "totals");
     for (unsigned i = 0; i < items; ++i)
       in.host()[i] = static_cast<T>(i * 7 % 13);
-    succeed(gpu.run({{.work_items = items, .work_items_per_group = per_group}}, scan<T>{},
+    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group}, scan<T>{},
                     global<T const>(in.global()), out.global(), totals.global()));
     for (unsigned g = 0; g < groups; ++g) {
       T sum{};
@@ -215,7 +215,7 @@ TEST_SUITE("emu.collectives") {
   TEST_CASE("a broadcast gives everybody the source's value; any() says whether one is there") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<std::uint64_t>(3, "out");
-      succeed(gpu.run({{.work_items = 1000, .work_items_per_group = 400}}, broadcast_and_any{},
+      succeed(gpu.run({.work_items = 1000, .work_items_per_group = 400}, broadcast_and_any{},
                       out.global()));
       for (std::size_t g = 0; g < 3; ++g) {
         auto const size = gpu.core().shape().wavefront_size;
@@ -232,7 +232,7 @@ TEST_SUITE("emu.collectives") {
       "collectives run over the active work-items, the inactive submit what does not matter") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<int>(200, "out");
-      succeed(gpu.run({{.work_items = 200}}, masked_collectives{}, out.global()));
+      succeed(gpu.run({.work_items = 200}, masked_collectives{}, out.global()));
       int sum = 0;
       int count = 0;
       for (int i = 71; i < 200; i += 2) {
@@ -248,7 +248,7 @@ TEST_SUITE("emu.collectives") {
   TEST_CASE("group_offset says what comes before a wavefront, and who is last to have something") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<std::uint32_t>(32 * 3, "out");
-      succeed(gpu.run({{.work_groups = 1, .work_items_per_group = 512}}, offsets{}, out.global()));
+      succeed(gpu.run({.work_groups = 1, .work_items_per_group = 512}, offsets{}, out.global()));
       std::uint32_t const waves = 512 / gpu.core().shape().wavefront_size;
       std::uint32_t before = 0;
       for (std::uint32_t w = 0; w < waves; ++w) {

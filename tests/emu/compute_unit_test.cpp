@@ -111,7 +111,7 @@ TEST_SUITE("emu.compute_unit") {
       with_every_agent(
           [&](agent& gpu) {
             auto word = gpu.allocate<int>(1, "word");
-            succeed(gpu.run({{.work_groups = 501, .work_items_per_group = 64}}, token{},
+            succeed(gpu.run({.work_groups = 501, .work_items_per_group = 64}, token{},
                             word.global(), 0, b, 20));
             CHECK(word.host()[0] == 40);
           },
@@ -123,7 +123,7 @@ TEST_SUITE("emu.compute_unit") {
     with_every_agent(
         [](agent& gpu) {
           auto word = gpu.allocate<int>(2, "word");
-          succeed(gpu.run({{.work_groups = 501, .work_items_per_group = 64}}, wait_for_last{},
+          succeed(gpu.run({.work_groups = 501, .work_items_per_group = 64}, wait_for_last{},
                           word.global(), word.global() + 1));
           CHECK(word.host()[1] == 501);
         },
@@ -134,7 +134,7 @@ TEST_SUITE("emu.compute_unit") {
     with_every_agent(
         [](agent& gpu) {
           auto word = gpu.allocate<int>(2, "word");
-          launch_site const site({.work_groups = 501, .work_items_per_group = 64});
+          launch_config const site{.work_groups = 501, .work_items_per_group = 64};
           auto const report =
               fail_with(gpu.run(site, wait_for_last{}, word.global(), word.global() + 1),
                         fault::kind::not_resident);
@@ -145,7 +145,7 @@ TEST_SUITE("emu.compute_unit") {
           CHECK_SAYS(report, "wait_until");
           CHECK_SAYS(report, "compute_unit_test.cpp:" + std::to_string(site.where.line()));
           CHECK(word.host()[1] == 0);
-          succeed(gpu.run({{.work_groups = 100}}, idle{})); // everything was cleaned up
+          succeed(gpu.run({.work_groups = 100}, idle{})); // everything was cleaned up
         },
         small, impatience);
   }
@@ -156,11 +156,11 @@ TEST_SUITE("emu.compute_unit") {
         [](agent& gpu) {
           auto word = gpu.allocate<int>(2, "word");
           auto const report =
-              fail_with(gpu.run({{.work_groups = 7, .work_items_per_group = 64, .lds_bytes = 1500}},
+              fail_with(gpu.run({.work_groups = 7, .work_items_per_group = 64, .lds_bytes = 1500},
                                 wait_for_last{}, word.global(), word.global() + 1),
                         fault::kind::not_resident);
           CHECK_SAYS(report, "3 of 7 groups are not resident");
-          succeed(gpu.run({{.work_groups = 4, .work_items_per_group = 64, .lds_bytes = 2048}},
+          succeed(gpu.run({.work_groups = 4, .work_items_per_group = 64, .lds_bytes = 2048},
                           wait_for_last{}, word.global(), word.global() + 1));
         },
         m, impatience);
@@ -171,7 +171,7 @@ TEST_SUITE("emu.compute_unit") {
     with_every_agent(
         [](agent& gpu) {
           auto words = gpu.allocate<int>(2, "words");
-          succeed(gpu.run({{.work_groups = 50, .work_items_per_group = 128, .lds_bytes = 1024}},
+          succeed(gpu.run({.work_groups = 50, .work_items_per_group = 128, .lds_bytes = 1024},
                           count_inside{}, words.global(), words.global() + 1));
           CHECK(words.host()[0] == 0);
           CHECK(words.host()[1] >= 1);
@@ -187,7 +187,7 @@ TEST_SUITE("emu.compute_unit") {
     with_every_agent(
         [](agent& gpu) {
           auto words = gpu.allocate<int>(3, "words");
-          succeed(gpu.run({{.work_groups = 3, .work_items_per_group = 32}}, busy_until_last{},
+          succeed(gpu.run({.work_groups = 3, .work_items_per_group = 32}, busy_until_last{},
                           words.global()));
         },
         m);
@@ -198,14 +198,14 @@ TEST_SUITE("emu.compute_unit") {
         [](agent& gpu) {
           auto words = gpu.allocate<int>(2, "words");
           auto const report =
-              fail_with(gpu.run({{.work_groups = 2, .work_items_per_group = 32}}, cross_wait{},
+              fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 32}, cross_wait{},
                                 words.global()),
                         is_native(gpu) ? fault::kind::stall : fault::kind::deadlock);
           CHECK_SAYS(report, "wavefront 0 of group 0");
           CHECK_SAYS(report, "wavefront 0 of group 1");
           CHECK_SAYS(report, "compute_unit_test.cpp:");
           CHECK_SAYS(report, "launch of cross_wait");
-          succeed(gpu.run({{.work_groups = 100}}, idle{}));
+          succeed(gpu.run({.work_groups = 100}, idle{}));
         },
         {}, impatience);
   }
@@ -215,7 +215,7 @@ TEST_SUITE("emu.compute_unit") {
         [](agent& gpu) {
           auto word = gpu.allocate<int>(1, "word");
           auto const report =
-              fail_with(gpu.run({{.work_groups = 1, .work_items_per_group = 32}},
+              fail_with(gpu.run({.work_groups = 1, .work_items_per_group = 32},
                                 item_waits_for_ever{}, word.global()),
                         is_native(gpu) ? fault::kind::stall : fault::kind::deadlock);
           CHECK_SAYS(report, "wait_until");

@@ -94,7 +94,7 @@ TEST_SUITE("emu.fault") {
         auto word = gpu.allocate<int>(1, "word");
         event never_set;
         std::atomic<int> alive{0};
-        auto const report = fail_with(gpu.run({{.work_groups = 200, .work_items_per_group = 128}},
+        auto const report = fail_with(gpu.run({.work_groups = 200, .work_items_per_group = 128},
                                               throws_among_waiters{}, word.global(),
                                               std::ref(never_set), std::ref(alive)),
                                       fault::kind::exception);
@@ -102,7 +102,7 @@ TEST_SUITE("emu.fault") {
         CHECK_SAYS(report, "of group 17 (17,0,0)");
         CHECK(alive == 0);
         auto out = gpu.allocate<int>(1, "out");
-        succeed(gpu.run({{.work_groups = 30}}, sum{}, out.global()));
+        succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));
         CHECK(out.host()[0] == 30 * 256);
       }
     });
@@ -111,10 +111,10 @@ TEST_SUITE("emu.fault") {
   TEST_CASE("a launch keeps its first fault, whoever else has one") {
     with_every_agent([](agent& gpu) {
       auto const report =
-          fail_with(gpu.run({{.work_groups = 50}}, all_throw{}), fault::kind::exception);
+          fail_with(gpu.run({.work_groups = 50}, all_throw{}), fault::kind::exception);
       CHECK_SAYS(report, "the kernel threw: item ");
       auto const other =
-          fail_with(gpu.run({{.work_groups = 1}}, throws_a_number{}), fault::kind::exception);
+          fail_with(gpu.run({.work_groups = 1}, throws_a_number{}), fault::kind::exception);
       CHECK_SAYS(other, "no std::exception");
     });
   }
@@ -123,10 +123,10 @@ TEST_SUITE("emu.fault") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<int>(1, "out");
       event go;
-      auto good = gpu.launch({{.work_groups = 20}}, waits_for_event{}, std::ref(go), out.global());
+      auto good = gpu.launch({.work_groups = 20}, waits_for_event{}, std::ref(go), out.global());
       for (int i = 0; i < 3; ++i)
         static_cast<void>(
-            fail_with(gpu.run({{.work_groups = 40}}, all_throw{}), fault::kind::exception));
+            fail_with(gpu.run({.work_groups = 40}, all_throw{}), fault::kind::exception));
       go.set();
       succeed(good.wait());
       CHECK(out.host()[0] == 20 * 256 / static_cast<int>(gpu.core().shape().wavefront_size));
@@ -136,10 +136,10 @@ TEST_SUITE("emu.fault") {
   TEST_CASE("a view that the launch's shape does not have is a fault that names the shape") {
     with_every_agent([](agent& gpu) {
       auto const tile = fail_with(
-          gpu.run({{.work_groups = 1, .work_items_per_group = {32, 8}}}, wrong_views{}, true),
+          gpu.run({.work_groups = 1, .work_items_per_group = {32, 8}}, wrong_views{}, true),
           fault::kind::wrong_shape);
       CHECK_SAYS(tile, "32 x 8 x 1 work-items");
-      auto const linear = fail_with(gpu.run({{.work_groups = {2, 2}}}, wrong_views{}, false),
+      auto const linear = fail_with(gpu.run({.work_groups = {2, 2}}, wrong_views{}, false),
                                     fault::kind::wrong_shape);
       CHECK_SAYS(linear, "the grid has 2 x 2 x 1 groups");
     });
@@ -147,16 +147,16 @@ TEST_SUITE("emu.fault") {
 
   TEST_CASE("or_throw throws the fault, or nothing") {
     with_sequential_agents({}, [](agent& gpu) {
-      CHECK_THROWS_AS(gpu.run({{.work_groups = 1}}, throws_a_number{}).or_throw(), kernel_fault);
+      CHECK_THROWS_AS(gpu.run({.work_groups = 1}, throws_a_number{}).or_throw(), kernel_fault);
       try {
-        gpu.run({{.work_groups = 1}}, throws_a_number{}).or_throw();
+        gpu.run({.work_groups = 1}, throws_a_number{}).or_throw();
       } catch (kernel_fault const& e) {
         CHECK(e.what_happened().what == fault::kind::exception);
         CHECK(e.what_happened().kernel == "throws_a_number");
         CHECK(e.what_happened().report == e.what());
       }
       auto out = gpu.allocate<int>(1, "out");
-      CHECK_NOTHROW(gpu.run({{.work_groups = 1}}, sum{}, out.global()).or_throw());
+      CHECK_NOTHROW(gpu.run({.work_groups = 1}, sum{}, out.global()).or_throw());
     });
   }
 
@@ -170,9 +170,9 @@ TEST_SUITE("emu.fault") {
         static_cast<void>(s.report_now().to_string());
     });
     for (int i = 0; i < 50; ++i) {
-      succeed(gpu.run({{.work_groups = 100}}, sum{}, out.global()));
+      succeed(gpu.run({.work_groups = 100}, sum{}, out.global()));
       static_cast<void>(
-          fail_with(gpu.run({{.work_groups = 9}}, all_throw{}), fault::kind::exception));
+          fail_with(gpu.run({.work_groups = 9}, all_throw{}), fault::kind::exception));
     }
     over = true;
     watcher.join();

@@ -125,7 +125,7 @@ void counts_in_edges(Kernel kernel, std::int32_t vertices, unsigned per_group) {
     auto used = gpu.allocate<std::uint32_t>(1, "used");
     graph_view const g{global<std::int32_t const>(graph.first.data()),
                        global<std::int32_t const>(graph.target.data()), vertices};
-    succeed(gpu.run({{.work_items = vertices, .work_items_per_group = per_group}}, kernel, g,
+    succeed(gpu.run({.work_items = vertices, .work_items_per_group = per_group}, kernel, g,
                     log_view{entries.global(), used.global()}));
     REQUIRE(used.host()[0] == graph.target.size());
     std::vector<int> difference(static_cast<std::size_t>(vertices));
@@ -247,7 +247,7 @@ TEST_SUITE("emu.fine_grain_barrier") {
     with_every_agent([](agent& gpu) {
       int const size = static_cast<int>(gpu.core().shape().wavefront_size);
       auto out = gpu.allocate<int>(8, "out");
-      succeed(gpu.run({{.work_groups = 1, .work_items_per_group = 8 * size}}, two_sites{},
+      succeed(gpu.run({.work_groups = 1, .work_items_per_group = 8 * size}, two_sites{},
                       out.global()));
       CHECK(out.host()[0] == 0);
       CHECK(out.host()[7] == size * 10'000);
@@ -262,7 +262,7 @@ TEST_SUITE("emu.fine_grain_barrier") {
     with_every_agent([](agent& gpu) {
       int const size = static_cast<int>(gpu.core().shape().wavefront_size);
       auto out = gpu.allocate<int>(8, "out");
-      succeed(gpu.run({{.work_groups = 1, .work_items_per_group = 4 * size}}, nested_divergence{},
+      succeed(gpu.run({.work_groups = 1, .work_items_per_group = 4 * size}, nested_divergence{},
                       out.global()));
       // Round 1: wavefronts 1, 2, 3; round 2: 2, 3; there the inner one: 2, 3; round 3: 3 alone.
       CHECK(out.host()[0] == 0);
@@ -280,7 +280,7 @@ TEST_SUITE("emu.fine_grain_barrier") {
       int const size = static_cast<int>(gpu.core().shape().wavefront_size);
       int const waves = 6;
       auto out = gpu.allocate<int>(2 * waves, "out");
-      succeed(gpu.run({{.work_groups = 1, .work_items_per_group = waves * size}}, leave_and_join{},
+      succeed(gpu.run({.work_groups = 1, .work_items_per_group = waves * size}, leave_and_join{},
                       out.global()));
       for (unsigned w = 0; w < waves; ++w) {
         CHECK(out.host()[2 * w] == (w % 2 == 0 ? 4 * 3 * (size / 32) * 8 : 0));
@@ -293,7 +293,7 @@ TEST_SUITE("emu.fine_grain_barrier") {
     with_every_agent([](agent& gpu) {
       int const size = static_cast<int>(gpu.core().shape().wavefront_size);
       auto out = gpu.allocate<int>(7, "out");
-      succeed(gpu.run({{.work_groups = 1, .work_items_per_group = 7 * size}}, two_barriers{},
+      succeed(gpu.run({.work_groups = 1, .work_items_per_group = 7 * size}, two_barriers{},
                       out.global()));
       for (unsigned w = 0; w < 7; ++w)
         CHECK(out.host()[w] == (w % 2 == 0 ? 7 * 6 : 3 * 5));

@@ -68,7 +68,7 @@ TEST_SUITE("emu.kernel") {
 
   TEST_CASE("reports begin with what happened and end with the kernel and its launch's line") {
     with_every_agent([](agent& gpu) {
-      launch_site const site({.work_groups = 2});
+      launch_config const site{.work_groups = 2};
       auto const report = fail_with(gpu.run(site, named_kernel{}), fault::kind::exception);
       CHECK_SAYS(report, "the kernel threw: stop");
       CHECK_SAYS(report, "launch of named_kernel, 2 groups of 256 work-items, at kernel_test.cpp:" +
@@ -87,9 +87,9 @@ TEST_SUITE("emu.kernel") {
           },
           out.global()));
       CHECK(out.host()[127] == 2);
-      succeed(gpu.run({{.work_items = 128}}, &plain_function, out.global()));
+      succeed(gpu.run({.work_items = 128}, &plain_function, out.global()));
       CHECK(out.host()[127] == 3);
-      CHECK(!gpu.run({{.work_items = 128}}, named_template<int>{}));
+      CHECK(!gpu.run({.work_items = 128}, named_template<int>{}));
     });
   }
 
@@ -97,7 +97,7 @@ TEST_SUITE("emu.kernel") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<int>(1, "out");
       int counter = 5;
-      succeed(gpu.run({{.work_items = 100}}, counting{}, out.global(), std::ref(counter)));
+      succeed(gpu.run({.work_items = 100}, counting{}, out.global(), std::ref(counter)));
       CHECK(counter == 6);
       CHECK(out.host()[0] == 6);
     });
@@ -107,20 +107,20 @@ TEST_SUITE("emu.kernel") {
     with_sequential_agents({}, [](agent& gpu) {
       int left = 1000;
       bad_argument const argument(left);
-      succeed(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument));
+      succeed(gpu.run({.work_groups = 4}, takes_by_value{}, argument));
       int const needed = 1000 - left;
       left = needed - 3; // the last wavefronts get none
-      auto const report = fail_with(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument),
+      auto const report = fail_with(gpu.run({.work_groups = 4}, takes_by_value{}, argument),
                                     fault::kind::exception);
       CHECK_SAYS(report, "no more copies");
       left = 1000;
-      succeed(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument));
+      succeed(gpu.run({.work_groups = 4}, takes_by_value{}, argument));
     });
     native_scheduler s({.threads = 1, .stall_timeout = patience});
     agent gpu(s);
     int left = 8;
     bad_argument const argument(left);
-    static_cast<void>(fail_with(gpu.run({{.work_groups = 4}}, takes_by_value{}, argument),
+    static_cast<void>(fail_with(gpu.run({.work_groups = 4}, takes_by_value{}, argument),
                                 fault::kind::exception));
   }
 
@@ -141,14 +141,14 @@ TEST_SUITE("emu.kernel") {
     native_scheduler s({.threads = 1});
     basic_agent<targets<memories<native_memory>, 32>> gpu(s, {.wavefront_size = 32});
     auto out = gpu.allocate<int>(64, "out");
-    succeed(gpu.run({{.work_items = 64}}, &wave_function, out.global()));
+    succeed(gpu.run({.work_items = 64}, &wave_function, out.global()));
     CHECK(out.host()[63] == 4);
   }
 
   TEST_CASE("an agent that was not instantiated for what is asked refuses, naming it") {
     native_scheduler s({.threads = 1});
     basic_agent<native_targets> gpu(s, {.wavefront_size = 32});
-    CHECK_THROWS_WITH_AS(static_cast<void>(gpu.run({{.work_items = 64}}, named_kernel{})),
+    CHECK_THROWS_WITH_AS(static_cast<void>(gpu.run({.work_items = 64}, named_kernel{})),
                          "launch of named_kernel: not instantiated for native memory and "
                          "wavefronts of 32",
                          std::invalid_argument);

@@ -83,11 +83,10 @@ void check_shape(A at) {
 
 } // namespace
 
+// One of each width and kind: every one more costs seconds of compilation.
 #define EVERY_SHAPE                                                                                \
-  shape<std::int8_t, 64>, shape<std::uint16_t, 64>, shape<std::int32_t, 64>,                       \
-      shape<std::uint64_t, 64>, shape<float, 64>, shape<double, 64>, shape<std::uint8_t, 32>,      \
-      shape<std::int16_t, 32>, shape<std::uint32_t, 32>, shape<std::int64_t, 32>,                  \
-      shape<float, 32>, shape<double, 32>
+  shape<std::int8_t, 64>, shape<std::uint16_t, 64>, shape<float, 64>, shape<double, 64>,           \
+      shape<std::uint8_t, 32>, shape<std::uint32_t, 32>, shape<std::int64_t, 32>
 
 TEST_SUITE("emu.lane_memory") {
   TEST_CASE_TEMPLATE("consecutive lanes touch exactly the active elements", S, EVERY_SHAPE) {

@@ -71,13 +71,13 @@ void check_predicate(P const& got, F expected) {
 
 } // namespace
 
+// Every type, and 32 lanes where they lie in registers differently; more costs minutes of sanitizer
+// builds.
 #define EVERY_SHAPE                                                                                \
   shape<std::int8_t, 64>, shape<std::uint8_t, 64>, shape<std::int16_t, 64>,                        \
       shape<std::uint16_t, 64>, shape<std::int32_t, 64>, shape<std::uint32_t, 64>,                 \
       shape<std::int64_t, 64>, shape<std::uint64_t, 64>, shape<float, 64>, shape<double, 64>,      \
-      shape<std::int8_t, 32>, shape<std::uint8_t, 32>, shape<std::int16_t, 32>,                    \
-      shape<std::uint16_t, 32>, shape<std::int32_t, 32>, shape<std::uint32_t, 32>,                 \
-      shape<std::int64_t, 32>, shape<std::uint64_t, 32>, shape<float, 32>, shape<double, 32>
+      shape<std::int8_t, 32>, shape<std::uint16_t, 32>, shape<float, 32>
 
 TEST_SUITE("emu.lanes") {
   TEST_CASE_TEMPLATE("a number stands for every lane, {} for zeros, iota for a ramp", S,
@@ -129,7 +129,9 @@ TEST_SUITE("emu.lanes") {
                                b[i] == static_cast<T>(-1));
         };
         check_each(a / b, [&](int i) { return traps(i) ? a[i] : static_cast<T>(a[i] / b[i]); });
-        check_each(a % b, [&](int i) { return b[i] == 0 ? a[i] : traps(i) ? T{0} : static_cast<T>(a[i] % b[i]); });
+        check_each(a % b, [&](int i) {
+          return b[i] == 0 ? a[i] : traps(i) ? T{0} : static_cast<T>(a[i] % b[i]);
+        });
         check_each(a / 7, [&](int i) { return static_cast<T>(a[i] / T{7}); });
         check_each(a % 10, [&](int i) { return static_cast<T>(a[i] % T{10}); });
       }

@@ -76,12 +76,12 @@ void every_order_and_scope() {
       for (int& w : wrong.host())
         CHECK(std::exchange(w, -1) == 0);
     };
-    succeed(gpu.run({{.work_groups = 8, .work_items_per_group = 16}}, all_of_wave<T>{},
+    succeed(gpu.run({.work_groups = 8, .work_items_per_group = 16}, all_of_wave<T>{},
                     words.global(), wrong.global()));
     none_wrong();
-    succeed(gpu.run({{.work_items = 8}}, all_of_item<T>{}, words.global(), wrong.global()));
+    succeed(gpu.run({.work_items = 8}, all_of_item<T>{}, words.global(), wrong.global()));
     none_wrong();
-    succeed(gpu.run({{.work_items = 8}}, all_of_plain<T>{}, words.global(), wrong.global()));
+    succeed(gpu.run({.work_items = 8}, all_of_plain<T>{}, words.global(), wrong.global()));
     none_wrong();
   });
 }
@@ -111,7 +111,7 @@ std::set<int> sums(Kernel kernel) {
     sequential_scheduler s({.seed = seed});
     agent gpu(s);
     auto word = gpu.allocate<int>(1, "word");
-    succeed(gpu.run({{.work_groups = 2, .work_items_per_group = 1}}, kernel, word.global()));
+    succeed(gpu.run({.work_groups = 2, .work_items_per_group = 1}, kernel, word.global()));
     seen.insert(word.host()[0]);
   }
   return seen;
@@ -121,7 +121,7 @@ std::uint64_t trace_of(std::uint64_t seed) {
   sequential_scheduler s({.seed = seed});
   agent gpu(s);
   auto word = gpu.allocate<int>(1, "word");
-  succeed(gpu.run({{.work_groups = 8, .work_items_per_group = 128}}, increments_plainly{},
+  succeed(gpu.run({.work_groups = 8, .work_items_per_group = 128}, increments_plainly{},
                   word.global()));
   return s.trace_hash();
 }
@@ -192,7 +192,7 @@ TEST_SUITE("emu.operations") {
     with_every_agent([](agent& gpu) {
       auto words = gpu.allocate<int>(8, "words");
       auto old = gpu.allocate<int>(1000, "old");
-      succeed(gpu.run({{.work_items = 1000}}, lane_atomics{}, words.global(), old.global()));
+      succeed(gpu.run({.work_items = 1000}, lane_atomics{}, words.global(), old.global()));
       std::set<int> given[4];
       for (unsigned i = 0; i < 1000; ++i)
         given[i % 4].insert(old.host()[i]);
@@ -208,7 +208,7 @@ TEST_SUITE("emu.operations") {
     with_every_agent([](agent& gpu) {
       auto words = gpu.allocate<int>(48, "words");
       auto wrong = gpu.allocate<int>(1, "wrong");
-      succeed(gpu.run({{.work_groups = 2, .work_items_per_group = 1}}, pass_messages{},
+      succeed(gpu.run({.work_groups = 2, .work_items_per_group = 1}, pass_messages{},
                       words.global(), wrong.global()));
       CHECK(wrong.host()[0] == 0);
     });

@@ -90,7 +90,7 @@ TEST_SUITE("emu.spsc_queue") {
     with_every_agent([](agent& gpu) {
       spsc_queue<parcel, 2> q(gpu.core().known(), 4);
       int wrong = 0;
-      succeed(gpu.run({{.work_groups = 2, .work_items_per_group = 1}}, across_groups{}, std::ref(q),
+      succeed(gpu.run({.work_groups = 2, .work_items_per_group = 1}, across_groups{}, std::ref(q),
                       std::ref(wrong)));
       CHECK(wrong == 0);
     });

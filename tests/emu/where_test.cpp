@@ -14,7 +14,7 @@ template<class Kernel, class Expected>
 void each_item_gets(Kernel kernel, Expected expected, unsigned items = 250) {
   with_every_agent([&](agent& gpu) {
     auto out = gpu.allocate<int>(256, "out");
-    succeed(gpu.run({{.work_items = items}}, kernel, out.global()));
+    succeed(gpu.run({.work_items = items}, kernel, out.global()));
     for (int i = 0; i < 256; ++i) {
       CAPTURE(i);
       REQUIRE(out.host()[static_cast<unsigned>(i)] ==
@@ -164,7 +164,7 @@ TEST_SUITE("emu.where") {
     with_every_agent([](agent& gpu) {
       int const size = static_cast<int>(gpu.core().shape().wavefront_size);
       auto out = gpu.allocate<int>(256, "out");
-      succeed(gpu.run({{.work_items = 250}}, mask_across_suspensions{}, out.global()));
+      succeed(gpu.run({.work_items = 250}, mask_across_suspensions{}, out.global()));
       for (int i = 0; i < 250; ++i) {
         CAPTURE(i);
         REQUIRE(out.host()[static_cast<unsigned>(i)] == (i % 4 == i / size % 4 ? 13 : 10));

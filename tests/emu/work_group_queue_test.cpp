@@ -88,7 +88,7 @@ void every_message_once(std::uint32_t slots, unsigned items, unsigned per_group,
     traffic jobs(gpu.core().scheduler());
     for (auto& g : got)
       jobs.start(consume(q, gpu.core().known(), left, g), "consumer");
-    succeed(gpu.run({{.work_items = items, .work_items_per_group = per_group}}, push_messages<D>{},
+    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group}, push_messages<D>{},
                     std::ref(q)));
     jobs.wait();
     for (auto const& g : got) {
@@ -119,7 +119,7 @@ TEST_SUITE("emu.work_group_queue") {
     with_every_agent([](agent& gpu) {
       package_queue q(gpu.core().known(), 2, 100);
       auto const report = fail_with(
-          gpu.run({{.work_groups = 1, .work_items_per_group = 128}}, too_many{}, std::ref(q)),
+          gpu.run({.work_groups = 1, .work_items_per_group = 128}, too_many{}, std::ref(q)),
           fault::kind::wrong_shape);
       CHECK_SAYS(report, "more messages than a package has columns");
       CHECK_SAYS(report, "work_group_queue_test.cpp:");

@@ -93,13 +93,13 @@ struct good {
 /// The launch diverges; then the same agent runs a good kernel. The first report.
 template<class Kernel, class... Args>
 std::string diverges(agent& gpu, launch_config config, Kernel kernel, Args... args) {
-  launch_site const site(config);
+  launch_config const& site = config;
   std::string const report =
       fail_with(gpu.run(site, kernel, args...), fault::kind::barrier_divergence);
   CHECK_SAYS(report, "barrier divergence");
   CHECK_SAYS(report, "work_group_test.cpp:" + std::to_string(site.where.line()));
   auto out = gpu.allocate<int>(1, "out");
-  succeed(gpu.run({{.work_groups = 20}}, good{}, out.global()));
+  succeed(gpu.run({.work_groups = 20}, good{}, out.global()));
   CHECK(out.host()[0] == 256);
   return report;
 }

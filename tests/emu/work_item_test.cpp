@@ -220,7 +220,7 @@ void reverses(Kernel kernel) {
     auto data = gpu.allocate<int>(1000, "data");
     for (int i = 0; i < 1000; ++i)
       data.host()[static_cast<unsigned>(i)] = i;
-    succeed(gpu.run({{.work_items = 1000, .work_items_per_group = 300, .lds_bytes = 4096}}, kernel,
+    succeed(gpu.run({.work_items = 1000, .work_items_per_group = 300, .lds_bytes = 4096}, kernel,
                     data.global()));
     for (int i = 0; i < 1000; ++i) {
       int const first = i / 300 * 300;
@@ -234,7 +234,7 @@ template<class Kernel>
 void reduces(Kernel kernel) {
   with_every_agent([&](agent& gpu) {
     auto out = gpu.allocate<int>(500, "out");
-    succeed(gpu.run({{.work_items = 500, .work_items_per_group = 300}}, kernel, out.global()));
+    succeed(gpu.run({.work_items = 500, .work_items_per_group = 300}, kernel, out.global()));
     for (int i = 0; i < 500; ++i) {
       int const size = i < 300 ? 300 : 200;
       REQUIRE(out.host()[static_cast<unsigned>(i)] ==
@@ -247,7 +247,7 @@ template<class Kernel>
 void chains(Kernel kernel) {
   with_every_agent([&](agent& gpu) {
     auto words = gpu.allocate<int>(300, "words");
-    succeed(gpu.run({{.work_items = 300, .work_items_per_group = 300}}, kernel, words.global()));
+    succeed(gpu.run({.work_items = 300, .work_items_per_group = 300}, kernel, words.global()));
     for (int i = 0; i < 300; ++i)
       REQUIRE(words.host()[static_cast<unsigned>(i)] == 300 - i);
   });
@@ -257,7 +257,7 @@ template<class Kernel>
 void names_who_threw(Kernel kernel) {
   with_every_agent([&](agent& gpu) {
     auto const report = fail_with(
-        gpu.run({{.work_groups = 6, .work_items_per_group = 128}}, kernel), fault::kind::exception);
+        gpu.run({.work_groups = 6, .work_items_per_group = 128}, kernel), fault::kind::exception);
     CHECK_SAYS(report, "seventy-seven");
     CHECK_SAYS(report, "work-item 77 of the group");
     CHECK_SAYS(report, "launch of throws_");
@@ -271,7 +271,7 @@ void unwinds(Kernel kernel) {
       int alive = 0;
       for (int i = 0; i < 3; ++i)
         static_cast<void>(fail_with(
-            gpu.run({{.work_groups = 1, .work_items_per_group = 128}}, kernel, std::ref(alive)),
+            gpu.run({.work_groups = 1, .work_items_per_group = 128}, kernel, std::ref(alive)),
             fault::kind::exception));
       CHECK(alive == 0);
     };
@@ -309,7 +309,7 @@ TEST_SUITE("emu.work_item") {
             "in it") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<int>(300, "out");
-      succeed(gpu.run({{.work_items = 300, .work_items_per_group = 300}}, diverged_item{},
+      succeed(gpu.run({.work_items = 300, .work_items_per_group = 300}, diverged_item{},
                       out.global()));
       for (int i = 0; i < 300; ++i) {
         int got = 0;
@@ -326,7 +326,7 @@ TEST_SUITE("emu.work_item") {
     with_every_agent([](agent& gpu) {
       auto word = gpu.allocate<int>(1, "word");
       auto out = gpu.allocate<int>(256, "out");
-      succeed(gpu.run({{.work_groups = 1}}, wait_then_reduce{}, word.global(), out.global()));
+      succeed(gpu.run({.work_groups = 1}, wait_then_reduce{}, word.global(), out.global()));
       for (int const n : out.host())
         REQUIRE(n == 256);
     });
@@ -336,7 +336,7 @@ TEST_SUITE("emu.work_item") {
     with_every_agent([](agent& gpu) {
       unsigned const size = gpu.core().shape().wavefront_size;
       auto out = gpu.allocate<std::uint64_t>(100, "out");
-      succeed(gpu.run({{.work_items = 100, .work_items_per_group = 100}}, ballots{}, out.global()));
+      succeed(gpu.run({.work_items = 100, .work_items_per_group = 100}, ballots{}, out.global()));
       for (unsigned i = 0; i < 100; ++i) {
         unsigned const first = i / size * size;
         unsigned const lanes = std::min(size, 100 - first);
@@ -351,7 +351,7 @@ TEST_SUITE("emu.work_item") {
   TEST_CASE("an item kernel awaits tasks of its own that use collectives") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<int>(200, "out");
-      succeed(gpu.run({{.work_items = 200, .work_items_per_group = 100}}, nested_tasks{},
+      succeed(gpu.run({.work_items = 200, .work_items_per_group = 100}, nested_tasks{},
                       out.global()));
       for (int const n : out.host())
         REQUIRE(n == 400);
@@ -362,7 +362,7 @@ TEST_SUITE("emu.work_item") {
     with_every_agent([](agent& gpu) {
       auto word = gpu.allocate<int>(1, "word");
       auto out = gpu.allocate<int>(256, "out");
-      succeed(gpu.run({{.work_groups = 1}}, yields{}, word.global(), out.global()));
+      succeed(gpu.run({.work_groups = 1}, yields{}, word.global(), out.global()));
       for (int const n : out.host())
         REQUIRE(n == 7);
     });
@@ -370,7 +370,7 @@ TEST_SUITE("emu.work_item") {
   TEST_CASE("wavefronts that yield let other wavefronts, and groups not yet placed, go on") {
     with_every_agent([](agent& gpu) {
       auto word = gpu.allocate<int>(41, "word");
-      succeed(gpu.run({{.work_groups = 40, .work_items_per_group = 128}}, wave_yields{},
+      succeed(gpu.run({.work_groups = 40, .work_items_per_group = 128}, wave_yields{},
                       word.global()));
       CHECK(word.host()[0] == 1);
     });

@@ -78,7 +78,7 @@ public:
 
   /// Starts a kernel and comes back.
   template<class Kernel, class... Args>
-  completion launch(launch_site config, Kernel kernel, Args... args) {
+  completion launch(launch_config const& config, Kernel kernel, Args... args) {
     auto bound =
         std::make_shared<bound_kernel<Kernel, Args...>>(std::move(kernel), std::move(args)...);
     auto l = prepared<Kernel, Args...>(config);
@@ -90,7 +90,7 @@ public:
 
   /// Runs a kernel to its end; the calling thread takes part.
   template<class Kernel, class... Args>
-  outcome run(launch_site config, Kernel kernel, Args... args) {
+  outcome run(launch_config const& config, Kernel kernel, Args... args) {
     bound_kernel<Kernel, Args...> const bound(std::move(kernel), std::move(args)...);
     auto const l = prepared<Kernel, Args...>(config);
     l->bound = &bound;
@@ -104,10 +104,9 @@ public:
 
 private:
   template<class Kernel, class... Args>
-  std::unique_ptr<launch_state> prepared(launch_site const& site) {
+  std::unique_ptr<launch_state> prepared(launch_config const& config) {
     auto l = std::make_unique<launch_state>();
-    l->config = site.config;
-    l->where = site.where;
+    l->config = config;
     l->kernel = kernel_name<Kernel>();
     core_.prepare(*l);
     l->start = Targets::template pick<Kernel, Args...>(core_);

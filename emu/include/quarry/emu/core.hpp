@@ -19,6 +19,4 @@ private:
   [[no_unique_address]] M port_;
 };
 
-using quarry::this_actor;
-
 } // namespace quarry::emu

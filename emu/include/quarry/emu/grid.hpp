@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -48,6 +49,8 @@ struct launch_config {
   std::uint32_t lds_bytes = 0;
   /// All groups must be resident at once (they wait for each other): refused if they cannot be.
   bool cooperative = false;
+  /// Where the launch is written: for reports.
+  std::source_location where = std::source_location::current();
 };
 
 /// The sizes of one emulated GPU (thesis Table 4-2: a compute unit runs 40 wavefronts on 4 SIMDs).

@@ -46,15 +46,6 @@ template<class K, class M, int Size, class... Args>
 concept kernel_for = wave_kernel<K, M, Size, Args...> || item_kernel<K, M, Args...> ||
                      plain_item_kernel<K, M, Args...>;
 
-/// A launch's configuration and the place it is written at.
-struct launch_site {
-  launch_config config;
-  std::source_location where;
-  launch_site(launch_config c, // NOLINT(*-explicit-*): launch({.work_groups = 4}, …)
-              std::source_location w = std::source_location::current())
-      : config(c), where(w) {}
-};
-
 /// A kernel and its arguments, while the launch runs.
 template<class Kernel, class... Args>
 struct bound_kernel {

@@ -11,7 +11,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,7 +42,6 @@ struct launch_state {
   void const* bound = nullptr;
   std::shared_ptr<void const> keeps_alive; ///< owns `bound` in asynchronous launches
   std::string kernel;
-  std::source_location where; ///< of the launch
   executor* scheduler = nullptr;
   allocations const* bounds = nullptr; ///< null: global accesses are not checked
 
