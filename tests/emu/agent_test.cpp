@@ -205,8 +205,8 @@ TEST_SUITE("emu.agent") {
       auto sum = gpu.allocate<std::uint64_t>(1, "sum");
       int const launches = is_native(gpu) ? 1000 : 20;
       for (int i = 0; i < launches; ++i)
-        succeed(gpu.run({.work_groups = static_cast<unsigned>(i % 12 + 1)}, slow_sum{},
-                        sum.global()));
+        succeed(
+            gpu.run({.work_groups = static_cast<unsigned>(i % 12 + 1)}, slow_sum{}, sum.global()));
       std::uint64_t expected = 0;
       for (int i = 0; i < launches; ++i)
         expected += static_cast<std::uint64_t>(i % 12 + 1) * 256;
@@ -261,7 +261,7 @@ TEST_SUITE("emu.agent") {
       auto sum = gpu.allocate<std::uint64_t>(1, "sum");
       auto const held = std::make_shared<std::vector<int>>(3, 1);
       auto running = gpu.launch(
-          {{.work_groups = 4, .work_items_per_group = 32}},
+          {.work_groups = 4, .work_items_per_group = 32},
           [](any_plain_work_item auto& wi, global<std::uint64_t> s, auto const& numbers) {
             wi.fetch_add(s, numbers->size(), order::relaxed, scope::agent);
           },

@@ -80,7 +80,7 @@ TEST_SUITE("emu.kernel") {
     with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<int>(128, "out");
       succeed(gpu.run(
-          {{.work_items = 128}},
+          {.work_items = 128},
           [](any_wavefront auto& wf, global<int> o) -> task<> {
             wf.store(o + wf.global_id(), 2);
             co_return;
@@ -120,8 +120,8 @@ TEST_SUITE("emu.kernel") {
     agent gpu(s);
     int left = 8;
     bad_argument const argument(left);
-    static_cast<void>(fail_with(gpu.run({.work_groups = 4}, takes_by_value{}, argument),
-                                fault::kind::exception));
+    static_cast<void>(
+        fail_with(gpu.run({.work_groups = 4}, takes_by_value{}, argument), fault::kind::exception));
   }
 
   TEST_CASE("arguments live as long as the launch") {
@@ -129,7 +129,7 @@ TEST_SUITE("emu.kernel") {
       auto out = gpu.allocate<int>(256, "out");
       std::string const text(100, 'x');
       auto running = gpu.launch(
-          {{.work_groups = 1}}, uses_function{},
+          {.work_groups = 1}, uses_function{},
           std::function<int(int)>([text](int n) { return n * static_cast<int>(text.size()); }),
           out.global());
       succeed(running.wait());
