@@ -237,7 +237,7 @@ TEST_SUITE("emu.allocations") {
 
   TEST_CASE("allocations know where an address lies") {
     allocations known;
-    alignas(64) char bytes[256];
+    alignas(64) char const bytes[256] = {};
     known.add(bytes + 64, 64, "middle");
     CHECK(known.contain(bytes + 64, 64));
     CHECK(known.contain(bytes + 127, 1));
