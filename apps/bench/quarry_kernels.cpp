@@ -16,13 +16,12 @@ using namespace quarry::emu;
 
 constexpr int group_size = work_group_size;
 
-/// y = a x + y.
+/// y = a x + y. It never waits, so it need not be a coroutine.
 struct saxpy {
-  task<> operator()(any_wavefront auto& wf, float a, global<float const> x, global<float> y) const {
+  void operator()(any_wavefront auto& wf, float a, global<float const> x, global<float> y) const {
     auto const i = wf.global_id();
     auto const product = a * wf.load(x + i);
     wf.store(y + i, product + wf.load(y + i));
-    co_return;
   }
 };
 
@@ -242,15 +241,15 @@ void run_matmul(gpu& g, matmul_problem const& p) {
   auto const tiles = static_cast<std::uint32_t>(p.n / tile);
   auto const columns = static_cast<std::int64_t>(p.n);
   g.run({.work_groups = {tiles, tiles},
-          .work_items_per_group = {tile, tile},
-          .lds_bytes = 2 * tile * tile * sizeof(float)},
+         .work_items_per_group = {tile, tile},
+         .lds_bytes = 2 * tile * tile * sizeof(float)},
         matmul{}, matmul::matrix{at(p.a), columns}, matmul::matrix{at(p.b), columns}, at(p.c));
 }
 
 void run_histogram(gpu& g, histogram_problem const& p) {
   std::ranges::fill(p.bins, 0);
   g.run({.work_groups = p.values.size() / histogram_problem::values_per_group,
-          .lds_bytes = histogram_problem::bin_count * sizeof(std::uint32_t)},
+         .lds_bytes = histogram_problem::bin_count * sizeof(std::uint32_t)},
         histogram{}, at(p.values), at(p.bins));
 }
 
@@ -271,7 +270,8 @@ peer quarry_peer() {
   auto const g = std::make_shared<gpu>();
   peer p{.who = "quarry", .absent = {}};
   p.saxpy = on<saxpy_problem>(g, [](gpu& on, saxpy_problem const& s) {
-    on.run({.work_items = s.y.size()}, saxpy{}, s.a, at(s.x), at(s.y));
+    on.run({.work_items = s.y.size(), .work_items_per_group = 1024}, saxpy{}, s.a, at(s.x),
+           at(s.y));
   });
   p.block_reduce = on<block_reduce_problem>(g, run_block_reduce<block_reduce>);
   p.block_reduce_naive = on<block_reduce_problem>(g, run_block_reduce<block_reduce_naive>);

@@ -60,7 +60,7 @@ compute_unit::~compute_unit() {
   retire(); // before anything that drain() and describe() look at goes away
 }
 
-void compute_unit::start(wave_slot& w) noexcept {
+[[gnu::always_inline]] inline void compute_unit::start(wave_slot& w) noexcept {
   launch_state const& l = *w.group->launch;
   w.lds_used = 0;
   w.fine_grain_barriers_used = 0;
@@ -71,15 +71,22 @@ void compute_unit::start(wave_slot& w) noexcept {
   } catch (...) { // copying an argument, say: the wavefront ends with it when it runs
     w.root = throw_at_once(std::current_exception());
   }
-  w.root.start_on(w);
+  if (w.root)
+    w.root.start_on(w);
+  else // a plain kernel, which has ended
+    w.leaf = nullptr;
 }
 
-void compute_unit::end_wave(work_group& g, wave_slot& w) {
+[[gnu::always_inline]] inline void compute_unit::end_wave(work_group& g, wave_slot& w) {
   std::destroy_at(&w.root);
   std::construct_at(&w.root);
   g.finished |= work_group::wave_bits{1} << w.index;
   if (w.error) [[unlikely]]
     deliver_fault(g, w);
+}
+
+void compute_unit::start_now(wave_slot& w) noexcept {
+  start(w);
 }
 
 [[gnu::noinline, gnu::cold]] void compute_unit::deliver_fault(work_group& g, wave_slot& w) {
@@ -98,8 +105,14 @@ void compute_unit::run_ready(work_group& g) {
     if ((g.fresh & bit) != 0) {
       g.fresh ^= bit;
       start(w);
+      if (!w.root) {
+        g.finished |= bit;
+        continue;
+      }
     }
     w.resume();
+    if (w.state == actor_state::waiting) // most often: at a barrier
+      continue;
     if (w.state == actor_state::done) {
       end_wave(g, w);
     } else if (w.state == actor_state::polling) {

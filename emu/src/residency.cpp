@@ -94,7 +94,7 @@ void compute_unit::enter(work_group& g, launch_state& l) {
   }
   for (std::uint32_t i = 0; i < g.wave_count; ++i) {
     g.waves[i].state = actor_state::ready;
-    start(g.waves[i]);
+    start_now(g.waves[i]);
   }
   g.wake(g.all);
 }

@@ -21,8 +21,8 @@
 namespace quarry {
 namespace {
 
-constexpr std::size_t line_bytes = 64;
-constexpr std::size_t class_count = 64;
+constexpr std::size_t line_bytes = frame_class_bytes;
+constexpr std::size_t class_count = frame_class_count;
 constexpr std::size_t slab_bytes = 64 * 1024;
 constexpr std::size_t batch_size = 512; // frames that go between a thread and the depot at a time
 
@@ -139,20 +139,16 @@ void make_room(std::size_t c) noexcept {
 
 // The rare cases, apart: the common ones then save no registers.
 
-[[gnu::noinline]] void* allocate_slowly(std::size_t bytes) {
-  std::size_t const c = (bytes - 1) / line_bytes;
-  if (QUARRY_FRAMES_FROM_HEAP || c >= class_count)
-    return from_heap(bytes);
+[[gnu::noinline]] void* allocate_slowly(std::size_t c) {
+  if (QUARRY_FRAMES_FROM_HEAP)
+    return from_heap((c + 1) * line_bytes);
   refill(c);
-  return allocate_frame(bytes);
+  return allocate_frame_of_class(c);
 }
 
-[[gnu::noinline]] void free_slowly(void* frame, std::size_t bytes) noexcept {
-  std::size_t const c = (bytes - 1) / line_bytes;
-  if (QUARRY_FRAMES_FROM_HEAP || c >= class_count) {
-    ::operator delete(frame, std::align_val_t{line_bytes});
-    return;
-  }
+[[gnu::noinline]] void free_slowly(void* frame, std::size_t c) noexcept {
+  if (QUARRY_FRAMES_FROM_HEAP)
+    return free_large_frame(frame);
   make_room(c);
   free_list& list = cache.lists[c];
   list.blocks = new (frame) free_block{list.blocks, nullptr, 0};
@@ -161,25 +157,28 @@ void make_room(std::size_t c) noexcept {
 
 } // namespace
 
-void* allocate_frame(std::size_t bytes) {
-  std::size_t const c = (bytes - 1) / line_bytes;
-  if (QUARRY_FRAMES_FROM_HEAP || c >= class_count) [[unlikely]]
-    return allocate_slowly(bytes);
+void* allocate_large_frame(std::size_t bytes) {
+  return from_heap(bytes);
+}
+
+void free_large_frame(void* frame) noexcept {
+  ::operator delete(frame, std::align_val_t{line_bytes});
+}
+
+void* allocate_frame_of_class(std::size_t c) {
   free_list& list = cache.lists[c];
   free_block* const block = list.blocks;
-  if (block == nullptr) [[unlikely]]
-    return allocate_slowly(bytes);
+  if (QUARRY_FRAMES_FROM_HEAP || block == nullptr) [[unlikely]]
+    return allocate_slowly(c);
   list.blocks = block->next;
   --list.count;
   return block;
 }
 
-void free_frame(void* frame, std::size_t bytes) noexcept {
-  std::size_t const c = (bytes - 1) / line_bytes;
-  if (QUARRY_FRAMES_FROM_HEAP || c >= class_count || cache.lists[c].count >= batch_size ||
-      cache.is_closed) [[unlikely]]
-    return free_slowly(frame, bytes);
+void free_frame_of_class(void* frame, std::size_t c) noexcept {
   free_list& list = cache.lists[c];
+  if (QUARRY_FRAMES_FROM_HEAP || list.count >= batch_size || cache.is_closed) [[unlikely]]
+    return free_slowly(frame, c);
   auto* const block = new (frame) free_block;
   block->next = list.blocks; // the rest of it is written when its batch is put away
   list.blocks = block;

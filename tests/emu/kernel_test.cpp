@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -32,6 +33,24 @@ struct counting {
       wi.store(out, ++by_reference);
   }
 };
+
+/// A wave kernel that never waits is a plain function.
+struct plain_wave {
+  void operator()(any_wavefront auto& wf, global<int> out) const {
+    auto const i = wf.global_id();
+    wf.store(out + i, wf.load(out + i) + 1);
+  }
+};
+struct plain_wave_that_throws {
+  void operator()(any_wavefront auto& wf, global<int> out) const {
+    wf.store(out + wf.global_id(), 9);
+    if (wf.linear_group_id() == 1)
+      throw std::runtime_error("plainly");
+  }
+};
+void plain_wave_function(basic_wavefront<dynamic_memory, 64>& wf, global<int> out) {
+  wf.store(out + wf.global_id(), 5);
+}
 
 /// An argument whose third copy throws: one into the launch, one into each wavefront's frame.
 struct bad_argument {
@@ -90,6 +109,24 @@ TEST_SUITE("emu.kernel") {
       succeed(gpu.run({.work_items = 128}, &plain_function, out.global()));
       CHECK(out.host()[127] == 3);
       CHECK(!gpu.run({.work_items = 128}, named_template<int>{}));
+    });
+  }
+
+  TEST_CASE("a wave kernel that never waits needs no coroutine") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(1000, "out");
+      succeed(gpu.run({.work_items = 1000}, plain_wave{}, out.global()));
+      succeed(gpu.run({.work_items = 1000}, plain_wave{}, out.global()));
+      CHECK(std::count(out.host().begin(), out.host().end(), 2) == 1000);
+      auto const report =
+          fail_with(gpu.run({.work_items = 1000}, plain_wave_that_throws{}, out.global()),
+                    fault::kind::exception);
+      CHECK_SAYS(report, "the kernel threw: plainly");
+      CHECK_SAYS(report, "of group 1 ");
+      if (gpu.core().shape().wavefront_size == 64) {
+        succeed(gpu.run({.work_items = 1000}, &plain_wave_function, out.global()));
+        CHECK(std::count(out.host().begin(), out.host().end(), 5) == 1000);
+      }
     });
   }
 

@@ -105,11 +105,12 @@ public:
   /// to, so that neither nesting nor completion grows the native stack on any compiler.
   void resume() {
     state = actor_state::running;
-    do
+    do {
       leaf.resume();
-    while (state == actor_state::running && leaf);
-    if (!leaf)
-      state = actor_state::done;
+      if (state != actor_state::running)
+        return;
+    } while (leaf);
+    state = actor_state::done;
   }
 };
 

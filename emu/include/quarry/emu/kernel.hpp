@@ -30,6 +30,13 @@ template<class K, class M, int Size, class... Args>
 concept wave_kernel = requires(K const& k, basic_wavefront<M, Size>& wf, Args const&... args) {
   { k(wf, args...) } -> std::same_as<task<>>;
 };
+/// `void kernel(any_wavefront auto& wf, …)`: the same without a coroutine, for a kernel that never
+/// waits; nothing is allocated for it, and its values stay in registers.
+template<class K, class M, int Size, class... Args>
+concept plain_wave_kernel =
+    requires(K const& k, basic_wavefront<M, Size>& wf, Args const&... args) {
+      { k(wf, args...) } -> std::same_as<void>;
+    };
 /// `task<> kernel(any_work_item auto& wi, …)`: one coroutine per work-item.
 template<class K, class M, class... Args>
 concept item_kernel = requires(K const& k, basic_work_item<M>& wi, Args const&... args) {
@@ -43,8 +50,8 @@ concept plain_item_kernel =
     };
 
 template<class K, class M, int Size, class... Args>
-concept kernel_for = wave_kernel<K, M, Size, Args...> || item_kernel<K, M, Args...> ||
-                     plain_item_kernel<K, M, Args...>;
+concept kernel_for = wave_kernel<K, M, Size, Args...> || plain_wave_kernel<K, M, Size, Args...> ||
+                     item_kernel<K, M, Args...> || plain_item_kernel<K, M, Args...>;
 
 /// A kernel and its arguments, while the launch runs.
 template<class Kernel, class... Args>
@@ -75,7 +82,14 @@ private:
 template<class Kernel>
 [[nodiscard]] std::string kernel_name();
 
-/// Runs one wavefront of a kernel: what launch_state::start points to.
+/// Runs one wavefront of a kernel: what launch_state::start points to. An empty task: it has ended.
+/// Where memory operations are decision points, a plain kernel runs as the actor that they need.
+template<class Call, class Wavefront>
+task<> as_coroutine(Call const& call, Wavefront& wf) {
+  call(wf);
+  co_return;
+}
+
 template<class M, int Size, class Kernel, class... Args>
 task<> start_wave(void const* bound, wave_slot& slot);
 
@@ -187,6 +201,11 @@ task<> start_wave(void const* bound, wave_slot& slot) {
   auto& wf = *new (slot.storage.data()) wavefront_type(slot);
   if constexpr (wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...>)
     return call(wf);
+  else if constexpr (plain_wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...> &&
+                     std::same_as<M, native_memory>)
+    return call(wf), task<>();
+  else if constexpr (plain_wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...>)
+    return as_coroutine(call, wf);
   else
     return start_items<M, Size>(call, slot);
 }

@@ -47,10 +47,10 @@ public:
 /// first: an operation made of a prefix sum, a broadcast and a barrier (work_group_queue::push) is
 /// over before wavefronts that come to it later begin it.
 enum class meeting : std::uint8_t { barrier, broadcast, reduce, prefix_sum };
+inline constexpr std::array<char const*, 4> meeting_names{
+    "barrier", "work-group broadcast", "work-group reduce", "work-group prefix sum"};
 [[nodiscard]] constexpr char const* to_string(meeting m) noexcept {
-  constexpr char const* names[] = {"barrier", "work-group broadcast", "work-group reduce",
-                                   "work-group prefix sum"};
-  return names[static_cast<unsigned>(m)];
+  return meeting_names[static_cast<std::size_t>(m)];
 }
 
 /// Where a wavefront waits in diverged control flow.
