@@ -2,15 +2,24 @@
 // The time of a small message one way over 127.0.0.1: `one_way/who/<bytes>`, half a round trip.
 #include "bench.hpp"
 
+#include <quarry/net/job.hpp>
+#include <quarry/net/loopback.hpp>
+
 #include <benchmark/benchmark.h>
 
 #include <arpa/inet.h>
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
+#include <memory>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <span>
 #include <sys/socket.h>
 #include <system_error>
 #include <thread>
@@ -109,10 +118,66 @@ void raw_tcp(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(2 * round_trips));
 }
 
+// The same over Quarry's loopback transport, polled at both ends.
+
+using quarry::net::loopback;
+using quarry::net::pe;
+
+/// The two ends of a job of two processing elements, both in this process.
+std::array<std::unique_ptr<loopback>, 2> connected_ends() {
+  auto const jobs = quarry::net::make_local_jobs(2, std::chrono::seconds{10}).value();
+  std::array<std::unique_ptr<loopback>, 2> ends;
+  std::thread other{[&] { ends[1] = loopback::open(jobs[1]).value(); }}; // terminates if it cannot
+  ends[0] = loopback::open(jobs[0]).value();
+  other.join();
+  return ends;
+}
+
+void send_word(loopback& end, pe target, std::uint64_t word) {
+  while (!end.try_send(target, std::as_bytes(std::span{&word, 1}), {}).value())
+    std::this_thread::yield();
+}
+
+/// Polls until a word is there.
+std::uint64_t receive_word(loopback& end) {
+  std::uint64_t word = 0;
+  bool came = false;
+  quarry::net::transport_port::sink const take = [&](pe, std::span<std::byte const> bytes) {
+    std::memcpy(&word, bytes.data(), sizeof word);
+    came = true;
+  };
+  while (!came)
+    static_cast<void>(end.poll(take).value());
+  return word;
+}
+
+constexpr std::uint64_t no_more = ~std::uint64_t{0};
+
+void over_loopback(benchmark::State& state) {
+  auto const ends = connected_ends();
+  std::thread other{[&end = *ends[1]] {
+    for (std::uint64_t word = 0; (word = receive_word(end)) != no_more;)
+      send_word(end, pe{0}, word + 1);
+    end.finish().value();
+  }};
+  std::uint64_t word = 0, round_trips = 0;
+  while (state.KeepRunningBatch(2)) {
+    send_word(*ends[0], pe{1}, word);
+    word = receive_word(*ends[0]);
+    ++round_trips;
+  }
+  send_word(*ends[0], pe{1}, no_more);
+  ends[0]->finish().value();
+  other.join();
+  check(state, word == round_trips, "a message was lost or changed");
+  state.SetItemsProcessed(static_cast<std::int64_t>(2 * round_trips));
+}
+
 } // namespace
 } // namespace quarry::bench
 
 int main(int argc, char** argv) {
+  benchmark::RegisterBenchmark("one_way/loopback/8", quarry::bench::over_loopback)->UseRealTime();
   benchmark::RegisterBenchmark("one_way/raw_tcp/8", quarry::bench::raw_tcp)->UseRealTime();
   return quarry::bench::run(argc, argv);
 }
