@@ -3,6 +3,7 @@
 
 // The SIMT vocabulary
 #include <quarry/emu/affine.hpp>
+#include <quarry/emu/affine_arithmetic.hpp>
 #include <quarry/emu/affine_comparison.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/lane_algorithms.hpp>
@@ -10,6 +11,7 @@
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lane_memory.hpp>
 #include <quarry/emu/lane_predicate.hpp>
+#include <quarry/emu/lane_select.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/reductions.hpp>
 
