@@ -84,9 +84,11 @@ private:
 
 inline constexpr std::uint32_t package_columns = 256; // messages: a work-group's
 
-/// Every work-item of the grid sends message `first` + its number.
+/// Every work-item of the grid sends messages `first` + its number, and so on in strides of the
+/// grid.
 template<std::size_t Bytes>
 struct send_messages {
+  static constexpr std::uint64_t per_work_item = 16;
   static constexpr int words = message<Bytes>::word_count;
   using queue = emu::work_group_queue<std::uint64_t, words>;
 
@@ -94,8 +96,10 @@ struct send_messages {
   task<> operator()(Wavefront& wf, std::uint64_t first, queue& to) const {
     using lanes = emu::lanes<std::uint64_t, Wavefront::size>;
     lanes message[words];
-    fill(wf, first, message);
-    co_await to.push(wf, 0, message);
+    for (std::uint64_t sent = 0; sent < per_work_item; ++sent) {
+      fill(wf, first + sent * wf.group_count().x * package_columns, message);
+      co_await to.push(wf, 0, message);
+    }
   }
 
 private:
@@ -116,9 +120,9 @@ class quarry_work_group_queue {
 
 public:
   void send(std::uint64_t first, std::uint64_t count) {
-    emu::outcome const end =
-        agent_.run({.work_items = count, .work_items_per_group = package_columns},
-                   send_messages<Bytes>{}, first, std::ref(queue_));
+    emu::outcome const end = agent_.run({.work_items = count / send_messages<Bytes>::per_work_item,
+                                         .work_items_per_group = package_columns},
+                                        send_messages<Bytes>{}, first, std::ref(queue_));
     if (auto const& fault = end.get_fault())
       throw std::runtime_error(fault->report);
   }

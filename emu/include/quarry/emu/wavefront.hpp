@@ -158,10 +158,12 @@ public:
   void store_packed(global<T> first, std::type_identity_t<lanes<T>> const& value,
                     std::source_location where = std::source_location::current()) const {
     auto const count = active_.count();
-    auto const packed = compact(value, active_);
     if constexpr (M::checks)
       port_.before(first.get(), static_cast<std::size_t>(count) * sizeof(T), 0, where);
-    store_lanes(first.get(), index(0), packed, lane_mask::first_n(count));
+    if (active_.is_full(Size)) [[likely]]
+      store_lanes(first.get(), index(0), value, active_);
+    else
+      store_lanes(first.get(), index(0), compact(value, active_), lane_mask::first_n(count));
   }
 
   /// A view of the group's LDS: the same for all its wavefronts, which must name their views in the
