@@ -211,9 +211,8 @@ TEST_SUITE("emu.allocations") {
 
   TEST_CASE("naming more LDS than the launch reserved is a fault in every scheduler") {
     with_every_agent([](agent& gpu) {
-      auto const report =
-          fail_with(gpu.run({.work_groups = 1, .lds_bytes = 511}, lds_two_views{}),
-                    fault::kind::lds_out_of_bounds);
+      auto const report = fail_with(gpu.run({.work_groups = 1, .lds_bytes = 511}, lds_two_views{}),
+                                    fault::kind::lds_out_of_bounds);
       CHECK_SAYS(report, "256 bytes of LDS at offset 256; the launch reserved 511");
       static_cast<void>(fail_with(gpu.run({.work_groups = 1, .lds_bytes = 256}, item_lds{}),
                                   fault::kind::lds_out_of_bounds));

@@ -67,8 +67,8 @@ void reduces(unsigned items, unsigned per_group) {
     auto out = gpu.allocate<T>(groups * rounds, "out");
     for (unsigned i = 0; i < items; ++i)
       in.host()[i] = static_cast<T>((i + 1) * 61 % 97);
-    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group},
-                    reduce_often<T, Op>{}, global<T const>(in.global()), out.global(), rounds));
+    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group}, reduce_often<T, Op>{},
+                    global<T const>(in.global()), out.global(), rounds));
     for (unsigned g = 0; g < groups; ++g)
       for (int round = 0; round < rounds; ++round) {
         T expected = Op::template identity<T>();

@@ -197,10 +197,9 @@ TEST_SUITE("emu.compute_unit") {
     with_every_agent(
         [](agent& gpu) {
           auto words = gpu.allocate<int>(2, "words");
-          auto const report =
-              fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 32}, cross_wait{},
-                                words.global()),
-                        is_native(gpu) ? fault::kind::stall : fault::kind::deadlock);
+          auto const report = fail_with(
+              gpu.run({.work_groups = 2, .work_items_per_group = 32}, cross_wait{}, words.global()),
+              is_native(gpu) ? fault::kind::stall : fault::kind::deadlock);
           CHECK_SAYS(report, "wavefront 0 of group 0");
           CHECK_SAYS(report, "wavefront 0 of group 1");
           CHECK_SAYS(report, "compute_unit_test.cpp:");

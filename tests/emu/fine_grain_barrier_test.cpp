@@ -247,8 +247,8 @@ TEST_SUITE("emu.fine_grain_barrier") {
     with_every_agent([](agent& gpu) {
       int const size = static_cast<int>(gpu.core().shape().wavefront_size);
       auto out = gpu.allocate<int>(8, "out");
-      succeed(gpu.run({.work_groups = 1, .work_items_per_group = 8 * size}, two_sites{},
-                      out.global()));
+      succeed(
+          gpu.run({.work_groups = 1, .work_items_per_group = 8 * size}, two_sites{}, out.global()));
       CHECK(out.host()[0] == 0);
       CHECK(out.host()[7] == size * 10'000);
       for (unsigned w : {2U, 4U, 6U})

@@ -3,8 +3,8 @@
 
 #include <quarry/scheduler.hpp>
 
-#include <vector>
 #include <memory>
+#include <vector>
 
 namespace quarry {
 

@@ -1,6 +1,7 @@
-#include <cstdio>
 #include <quarry/emu.hpp>
 #include <quarry/quarry.hpp>
+
+#include <cstdio>
 using namespace quarry::emu;
 
 struct squares { // one coroutine a wavefront; 64 lanes go together
