@@ -39,6 +39,8 @@ template<emu::any_wavefront W, class V>
 /// Operations do not block but for room in the package queue; they are complete after
 /// gravel_node::quiet(). Two messages from one work-item to one node are applied in their order.
 ///
+/// A wave kernel's operations start when they are awaited: what they are given, they keep by value.
+///
 /// Source   thesis §5.1, §5.2; Table 3-1b, Table 5-1
 class endpoint {
 public:
@@ -51,7 +53,7 @@ public:
   /// Adds 1 to each lane's word on each lane's node.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
-  task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes const& nodes,
+  task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes,
                    D how = {}, std::source_location where = std::source_location::current()) {
     lanes64<W> const message[1] = {address<W>(at, nodes)};
     task<> sent = packages_.push(wf, package_tag::encode(command::increment), message, how, where);
@@ -61,7 +63,7 @@ public:
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> add(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value,
-             Nodes const& nodes, D how = {},
+             Nodes nodes, D how = {},
              std::source_location where = std::source_location::current()) {
     lanes64<W> const message[2] = {address<W>(at, nodes), value};
     task<> sent = packages_.push(wf, package_tag::encode(command::add), message, how, where);
@@ -71,7 +73,7 @@ public:
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> put(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value,
-             Nodes const& nodes, D how = {},
+             Nodes nodes, D how = {},
              std::source_location where = std::source_location::current()) {
     lanes64<W> const message[2] = {address<W>(at, nodes), value};
     task<> sent = packages_.push(wf, package_tag::encode(command::put), message, how, where);
@@ -81,7 +83,7 @@ public:
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> active_message(W& wf, std::uint32_t handler, emu::lane_address<std::uint64_t, Index> at,
-                        lanes64<W> value, Nodes const& nodes, D how = {},
+                        lanes64<W> value, Nodes nodes, D how = {},
                         std::source_location where = std::source_location::current()) {
     lanes64<W> const message[2] = {address<W>(at, nodes), value};
     task<> sent = packages_.push(wf, package_tag::encode(command::active_message, handler), message,
