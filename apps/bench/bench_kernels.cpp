@@ -72,7 +72,10 @@ void add_all(std::vector<peer> const& peers) {
   each([](peer const& p) { add<barrier_work>(p, "barrier", p.barrier); });
   each([](peer const& p) { add<barrier_lds_work>(p, "barrier_work", p.barrier_work); });
   for (std::size_t const groups : {1, 1024})
-    each([groups](peer const& p) { add<launch_work>(p, "launch", p.launch, groups); });
+    each([groups](peer const& p) {
+      add<launch_work>(p, "launch", p.launch, groups);
+      add<launch_work>(p, "launch_coroutine", p.launch_coroutine, groups);
+    });
   each([](peer const& p) { add<item_work>(p, "item_plain", p.item_plain); });
   each([](peer const& p) { add<item_work>(p, "item_coroutine", p.item_coroutine); });
 }

@@ -32,6 +32,7 @@ struct peer {
   prepare<barrier_problem> barrier = {};
   prepare<barrier_problem> barrier_work = {};
   prepare<launch_problem> launch = {};
+  prepare<launch_problem> launch_coroutine = {};
   prepare<item_problem> item_plain = {};
   prepare<item_problem> item_coroutine = {};
 };

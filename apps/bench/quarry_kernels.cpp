@@ -184,6 +184,11 @@ private:
 };
 
 struct nothing {
+  void operator()(any_wavefront auto&) const {}
+};
+
+/// The same in the form of a kernel that may wait.
+struct nothing_coroutine {
   task<> operator()(any_wavefront auto&) const { co_return; }
 };
 
@@ -260,6 +265,11 @@ void run_barrier(gpu& g, barrier_problem const& p) {
 }
 
 template<class Kernel>
+void run_launch(gpu& g, launch_problem const& p) {
+  g.run({.work_groups = p.group_count}, Kernel{});
+}
+
+template<class Kernel>
 void run_items(gpu& g, item_problem const& p) {
   g.run({.work_items = p.results.size()}, Kernel{}, at(p.results));
 }
@@ -279,9 +289,8 @@ peer quarry_peer() {
   p.histogram = on<histogram_problem>(g, run_histogram);
   p.barrier = on<barrier_problem>(g, run_barrier<barrier>);
   p.barrier_work = on<barrier_problem>(g, run_barrier<barrier_work>);
-  p.launch = on<launch_problem>(g, [](gpu& on, launch_problem const& l) {
-    on.run({.work_groups = l.group_count}, nothing{});
-  });
+  p.launch = on<launch_problem>(g, run_launch<nothing>);
+  p.launch_coroutine = on<launch_problem>(g, run_launch<nothing_coroutine>);
   p.item_plain = on<item_problem>(g, run_items<item_plain>);
   p.item_coroutine = on<item_problem>(g, run_items<item_coroutine>);
   return p;
