@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace quarry::bench {
+
+/// A job of GUPS. Shape `nodes` a power of two that divides `updates`, which are those of all nodes
+struct gups_size {
+  std::uint32_t nodes;
+  std::uint32_t log2_entries_per_node;
+  std::uint64_t updates;
+  std::uint64_t seed;
+};
+
+/// What a job has measured of itself, from barrier to barrier.
+struct gups_answer {
+  std::string failure =
+      {}; ///< why there is no answer, or no right one; then the rest means nothing
+  double seconds = 0;
+  double updates = 0;
+  double messages = 0;   ///< of nodes
+  double bytes = 0;      ///< in them
+  double node_bytes = 0; ///< of memory: table, queues and buffers of a node; 0 if it does not say
+};
+
+/// A command that starts all processes of a job and ends with them.
+struct gups_program {
+  std::vector<std::string> command;
+  std::string json_file; ///< where it writes its answer; empty: to standard output
+  std::function<gups_answer(std::string const& json)> read;
+};
+
+/// Open MPI over TCP on the loopback interface; `who` is mpi_aggregator or mpi_alltoallv.
+[[nodiscard]] gups_program mpi_gups(std::string const& who, gups_size const& size);
+
+/// `quarry run gups` in a style of Gravel: a process a node over loopback, one node in process.
+[[nodiscard]] gups_program quarry_gups(std::string const& style, gups_size const& size);
+/// Is there a `quarry` beside the benchmarks?
+[[nodiscard]] bool quarry_is_built();
+
+/// Runs one job. Its standard error passes through.
+///
+/// Errors throws std::system_error if the command cannot be started
+[[nodiscard]] gups_answer run_gups(gups_program const& program);
+
+} // namespace quarry::bench
