@@ -4,7 +4,9 @@
 
 #include <fmt/core.h>
 
+#include <iterator>
 #include <mutex>
+#include <stdexcept>
 #include <utility>
 
 namespace quarry::emu {
@@ -14,11 +16,26 @@ std::uintptr_t number(void const* at) {
   return reinterpret_cast<std::uintptr_t>(at);
 }
 
+[[noreturn]] void overlaps(std::string const& name, std::size_t bytes, std::string const& known,
+                           std::size_t known_bytes) {
+  throw std::invalid_argument(
+      fmt::format("allocations: '{}' ({} bytes) overlaps '{}' ({} bytes), which is known already",
+                  name, bytes, known, known_bytes));
+}
+
 } // namespace
 
 void allocations::add(void const* begin, std::size_t bytes, std::string name) {
+  std::uintptr_t const first = number(begin);
   std::unique_lock const lock(mutex_);
-  by_begin_[number(begin)] = {number(begin) + bytes, std::move(name)};
+  // Known ranges are apart, so that only a neighbour can be in the way.
+  auto const next = by_begin_.lower_bound(first);
+  if (next != by_begin_.end() && (next->first - first < bytes || next->first == first))
+    overlaps(name, bytes, next->second.name, next->second.end - next->first);
+  if (next != by_begin_.begin())
+    if (auto const& [at, e] = *std::prev(next); e.end > first)
+      overlaps(name, bytes, e.name, e.end - at);
+  by_begin_.emplace_hint(next, first, extent{first + bytes, std::move(name)});
 }
 
 void allocations::remove(void const* begin) noexcept {

@@ -71,6 +71,8 @@ public:
     return buffer<T>(core_.known(), count, std::move(name));
   }
   /// Lets kernels touch `count` elements that somebody else owns, while the result lives.
+  ///
+  /// Errors   std::invalid_argument – they overlap a buffer or what is exposed already
   template<class T>
   [[nodiscard]] registration expose(T* first, std::size_t count, std::string name) {
     return registration(core_.known(), first, count * sizeof(T), std::move(name));

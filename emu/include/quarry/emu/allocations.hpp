@@ -19,6 +19,7 @@ public:
   allocations(allocations const&) = delete;
   allocations& operator=(allocations const&) = delete;
 
+  /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are
   void add(void const* begin, std::size_t bytes, std::string name);
   void remove(void const* begin) noexcept;
 

@@ -15,12 +15,16 @@
 
 namespace quarry::emu {
 
-/// While it lives, kernels may touch a range of host memory.
+/// While it lives, kernels may touch a range of host memory. It must not outlive that memory: the
+/// next one there would overlap it. An empty range may be anywhere, since nobody can touch it.
+///
+/// Errors   std::invalid_argument – the range overlaps one that kernels may touch already
 class registration {
 public:
   registration(allocations& known, void const* begin, std::size_t bytes, std::string name)
-      : known_(&known), begin_(begin) {
-    known.add(begin, bytes, std::move(name));
+      : known_(bytes == 0 ? nullptr : &known), begin_(begin) {
+    if (bytes != 0)
+      known.add(begin, bytes, std::move(name));
   }
   registration(registration&& other) noexcept
       : known_(std::exchange(other.known_, nullptr)), begin_(other.begin_) {}

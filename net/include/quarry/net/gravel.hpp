@@ -74,9 +74,11 @@ public:
   };
 
   /// `heap`: this node's symmetric heap, whose words the operations of all nodes may touch; at
-  /// least as large as what any node addresses. It and `agent` outlive the node.
+  /// least as large as what any node addresses. It and `agent` outlive the node. Kernels may touch
+  /// it: the node exposes it to them.
   ///
-  /// Errors   std::invalid_argument – an unknown style, sizes that hold no message
+  /// Errors   std::invalid_argument – an unknown style, sizes that hold no message, a heap of which
+  ///          something is exposed already
   gravel_node(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
               std::span<std::uint64_t> heap, options const& o);
   gravel_node(gravel_node const&) = delete;
