@@ -66,10 +66,4 @@ private:
   quarry::nursery jobs_;
 };
 
-/// How often each entry of an order table was used by an actor's accesses: wraps a core.
-template<class Table>
-constexpr bool lists_every_entry() {
-  return std::size(Table::entries) * sizeof(quarry::emu::access) == sizeof(Table);
-}
-
 } // namespace quarry_test

@@ -128,9 +128,4 @@ TEST_SUITE("emu.spsc_queue") {
           std::invalid_argument);
     CHECK_NOTHROW(tiny(known, 4));
   }
-
-  TEST_CASE("the table of orders lists every entry") {
-    static_assert(lists_every_entry<spsc_orders>());
-    static_assert(lists_every_entry<slot_orders>());
-  }
 }

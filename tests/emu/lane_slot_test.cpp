@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plain item functions: what they need of fibers.
+#include "agents.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <mutex>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+/// The fibers that each compute unit has made, as seen by the work-items that ran on it.
+class fiber_counts {
+public:
+  void look(compute_unit& unit) {
+    std::lock_guard const lock(mutex_);
+    std::size_t& n = most_[&unit];
+    n = std::max(n, unit.fibers().created_count());
+  }
+  [[nodiscard]] std::size_t unit_count() const { return most_.size(); }
+  [[nodiscard]] std::size_t most() const {
+    std::size_t n = 0;
+    for (auto const& [unit, count] : most_)
+      n = std::max(n, count);
+    return n;
+  }
+
+private:
+  std::mutex mutex_;
+  std::map<compute_unit*, std::size_t> most_;
+};
+
+compute_unit& unit_of(auto& wi) {
+  return *static_cast<compute_unit*>(wi.slot().home);
+}
+
+struct never_blocks {
+  void operator()(any_plain_work_item auto& wi, global<int> out, fiber_counts& seen) const {
+    auto const i = wi.global_id();
+    wi.store(out + i, wi.load(out + i) + 1);
+    wi.fetch_add(out + i, 1, order::acq_rel, scope::agent);
+    static_cast<void>(wi.wait_until(
+        out + i, [](int v) { return v != 0; }, order::acquire, scope::agent)); // holds at once
+    seen.look(unit_of(wi));
+  }
+};
+
+/// The first `count` work-items of the wavefront wait for the last one.
+struct some_block {
+  void operator()(any_plain_work_item auto& wi, global<int> word, std::uint32_t count,
+                  fiber_counts& seen) const {
+    auto const i = wi.local_linear_id();
+    if (i < count)
+      wi.wait_until(word, [](int v) { return v == 1; }, order::acquire, scope::agent);
+    if (i == 31)
+      wi.store(word, 1, order::release, scope::agent);
+    seen.look(unit_of(wi));
+  }
+};
+
+struct all_meet {
+  void operator()(any_plain_work_item auto& wi, fiber_counts& seen) const {
+    wi.barrier();
+    wi.barrier();
+    seen.look(unit_of(wi));
+  }
+};
+
+struct item_coroutine {
+  task<> operator()(any_work_item auto& wi, fiber_counts& seen) const {
+    co_await wi.barrier();
+    seen.look(unit_of(wi));
+  }
+};
+
+} // namespace
+
+TEST_SUITE("emu.lane_slot") {
+  TEST_CASE("a plain function that never blocks uses one fiber a compute unit, for ever") {
+    with_native_agents({.compute_units = 2}, [](agent& gpu) {
+      auto out = gpu.allocate<int>(10'000, "out");
+      fiber_counts seen;
+      for (int launch = 1; launch <= 3; ++launch) {
+        succeed(gpu.run({.work_items = 10'000}, never_blocks{}, out.global(), std::ref(seen)));
+        for (int const n : out.host())
+          REQUIRE(n == 2 * launch);
+      }
+      CHECK(seen.unit_count() >= 1);
+      CHECK(seen.most() == 1);
+    });
+  }
+
+  TEST_CASE("the same where every access may switch, one wavefront at a time") {
+    with_sequential_agents({.compute_units = 2, .wavefront_slots = 1}, [](agent& gpu) {
+      auto out = gpu.allocate<int>(500, "out");
+      fiber_counts seen;
+      succeed(gpu.run({.work_items = 500, .work_items_per_group = 64}, never_blocks{}, out.global(),
+                      std::ref(seen)));
+      CHECK(seen.unit_count() == 2);
+      CHECK(seen.most() == 1);
+    });
+  }
+
+  TEST_CASE("each work-item that blocks keeps a fiber, the others share one") {
+    for (std::uint32_t const count : {1U, 2U, 30U}) {
+      CAPTURE(count);
+      with_native_agents({.compute_units = 1}, [&](agent& gpu) {
+        auto word = gpu.allocate<int>(1, "word");
+        fiber_counts seen;
+        for (int launch = 0; launch < 3; ++launch) { // the fibers are used again
+          word.host()[0] = 0;
+          succeed(gpu.run({.work_groups = 1, .work_items_per_group = 32}, some_block{},
+                          word.global(), count, std::ref(seen)));
+        }
+        CHECK(seen.most() == count + 1);
+      });
+    }
+  }
+
+  TEST_CASE("work-items that meet at a barrier need a fiber each; those of later groups the same") {
+    with_native_agents({.compute_units = 1, .wavefront_slots = 1}, [](agent& gpu) {
+      fiber_counts seen;
+      succeed(gpu.run({.work_groups = 20, .work_items_per_group = 50}, all_meet{}, std::ref(seen)));
+      CHECK(seen.most() == 50);
+    });
+  }
+
+  TEST_CASE("item coroutines need no fiber") {
+    with_native_agents({}, [](agent& gpu) {
+      fiber_counts seen;
+      succeed(gpu.run({.work_groups = 20}, item_coroutine{}, std::ref(seen)));
+      CHECK(seen.unit_count() >= 1);
+      CHECK(seen.most() == 0);
+    });
+  }
+}
