@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/choices.hpp>
+#include <quarry/emu/scope.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace quarry::emu {
+
+/// Scoped memory for `explore`: caches that are as incoherent as the model allows.
+///
+/// An L0 per wavefront, an L1 per compute unit and per command-processor core, an L2 per agent,
+/// memory; a host thread has a cache of its own over memory. Write-back everywhere. A release
+/// writes the actor's caches back down to its scope's level, an acquire invalidates those above it;
+/// read-modify-writes, and accesses with acquire or release, are performed at that level. Plain and
+/// relaxed accesses are performed in the actor's own cache.
+///
+/// What a cache may do at any time (fetch early, write a word back) is decided where it can be
+/// observed: a load chooses among the writes that its cache may have fetched since its last
+/// acquire, none older than what it has seen; a word that is written back chooses whether it had
+/// been there before the newest write. A store weaker than seq_cst that is performed below is
+/// delayed until somebody sees it, a seq_cst operation or fence, or the actor's next use of it.
+///
+/// Words are naturally aligned, 1 to 8 bytes, as small as anybody accesses them: a plain access of
+/// more is one of several words.
+///
+/// Shape    reset() costs what the last execution touched; memory is outside, see initialise()
+/// Source   Hower et al., HRF, ASPLOS'14; ComP-Net §2, §4.2; design §4; differs: no capacity
+class cache_machine {
+public:
+  using actor_id = std::uint32_t;
+  using node_id = std::uint32_t;
+  /// What the caller wants to know of a write when somebody reads it; 0 is memory's first value.
+  using write_tag = std::uint32_t;
+
+  struct reading {
+    std::uint64_t value;
+    write_tag by;
+    /// A newer write was there to be seen.
+    bool is_stale = false;
+  };
+  /// A predicate on a value.
+  using predicate = bool (*)(std::uint64_t value, void* argument);
+  /// Memory's value before anybody wrote it.
+  using first_value = std::uint64_t (*)(std::uintptr_t at, unsigned bytes, void* argument);
+
+  explicit cache_machine(chooser& choices);
+
+  // The shape of the machine, kept by reset()
+
+  node_id add_agent();
+  node_id add_compute_unit(node_id agent);
+  actor_id add_wavefront(node_id compute_unit);
+  actor_id add_core(node_id agent);
+  actor_id add_host();
+  [[nodiscard]] std::size_t actor_count() const noexcept { return actors_.size(); }
+
+  /// A new execution: caches are cold, all writes forgotten.
+  void reset();
+  void choose_by(chooser& c) noexcept { choices_ = &c; }
+  /// Asked once for every word that is reached without an initialise().
+  void set_first_value(first_value f, void* argument) noexcept;
+  /// Memory's value of a word that nobody has reached yet.
+  void initialise(std::uintptr_t at, unsigned bytes, std::uint64_t value);
+
+  // Accesses: 1, 2, 4 or 8 bytes, naturally aligned; without an order they are plain
+
+  reading load(actor_id a, std::uintptr_t at, unsigned bytes);
+  reading load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
+  void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, write_tag by = 0);
+  void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o, scope s,
+             write_tag by = 0);
+  /// Read-modify-write: `f(old)` gives the new value, or none. Gives what it read.
+  template<class F>
+  reading update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s, F f,
+                 write_tag by = 0) {
+    reading const old = begin_update(a, at, bytes, o, s);
+    if (std::optional<std::uint64_t> const desired = f(old.value))
+      finish_update(a, at, bytes, s, *desired, by);
+    end_update(a, o, s);
+    return old;
+  }
+  void fence(actor_id a, order o, scope s);
+
+  /// Could such a load see a value that satisfies the predicate now?
+  [[nodiscard]] bool could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
+                                predicate is_met, void* argument);
+  /// The load that sees one of those values; some value if there is none.
+  reading load_if(actor_id a, std::uintptr_t at, unsigned bytes, std::optional<order> o, scope s,
+                  predicate is_met, void* argument);
+
+  /// Nobody can go on: what must become visible by itself does (delayed stores; relaxed stores, to
+  /// their scope's level). True if anything did.
+  bool settle();
+  /// The end: everything reaches memory.
+  void finish();
+  /// Memory's newest value.
+  [[nodiscard]] reading final_value(std::uintptr_t at, unsigned bytes);
+  /// Calls f(at, bytes, value) for every word that was written, with memory's newest value.
+  template<class F>
+  void for_each_written(F&& f) const {
+    for (cell const& c : cells_)
+      if (c.bytes != 0 && has(memory, c.id) && nodes_[memory].places[c.id].count > 1)
+        f(c.at, c.bytes, newest(memory, c.id).value);
+  }
+
+  /// Of everything in the machine that can still be observed.
+  [[nodiscard]] std::uint64_t hash() const;
+
+private:
+  using cell_id = std::uint32_t;
+  using index = std::uint32_t; ///< of a version at its node, from the first one on
+  using time = std::uint32_t;
+  static constexpr node_id memory = 0;
+  static constexpr node_id nobody = ~0U;
+  static constexpr int most_levels = 4; ///< L0, L1, L2, memory
+  static constexpr index kept = 8;      ///< versions that a node remembers of a cell
+  static constexpr time always = ~0U;
+  static constexpr std::size_t most_delayed = 4;
+
+  /// A value that a node held, in coherence order.
+  struct version {
+    std::uint64_t value;
+    write_tag by;
+    time written; ///< when it was written, here or where it came from
+    time from;    ///< when the node came to hold it
+    time until;   ///< when the node held it no longer
+    index above;  ///< the parent's version that it is a copy of, or comes after
+  };
+  /// A cell in a node's cache.
+  struct place {
+    std::array<version, kept> ring;
+    index count = 0; ///< versions so far; a leaf has one at a time, while it is dirty
+    index least = 0; ///< the next fetch takes this version of the parent, or a later one
+    time dirty_since = 0;
+    bool is_dirty = false;                 ///< the newest version is not at the parent yet
+    std::uint8_t due = 0;                  ///< the node level that it comes to by itself
+    std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
+    std::uint8_t has_seen = 0;             ///< a leaf: a bit for each level in `seen` that counts
+    node_id next_holder = nobody;          ///< in the list of those in which it is dirty
+    bool is_touched = false;               ///< in this execution
+  };
+  struct node {
+    node_id parent = memory;
+    /// By level of an ancestor: it may hold what was live there since then.
+    std::array<time, most_levels> since{};
+    std::vector<place> places;    ///< by cell
+    std::vector<cell_id> touched; ///< whose places are in use
+    std::vector<cell_id> dirty;
+    std::uint8_t level = 0; ///< 0 a leaf … 3 memory; a host's and a core's leaf are 0, too
+    bool is_leaf = false;
+  };
+  struct delayed_store {
+    cell_id at;
+    std::uint64_t value;
+    write_tag by;
+    std::uint8_t level;
+  };
+  struct actor {
+    std::array<node_id, most_levels> path{}; ///< from its own cache to memory
+    std::uint8_t levels = 0;                 ///< of the path
+    std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
+    std::vector<delayed_store> delayed;      ///< oldest first
+  };
+  struct cell {
+    std::uintptr_t at;
+    cell_id id;
+    std::uint8_t bytes;
+    node_id first_holder = nobody;
+  };
+  /// What a load may see.
+  struct candidate {
+    enum class kind : std::uint8_t { version, write_back, delayed } how;
+    std::uint8_t level; ///< of the path, where it is found
+    bool is_private;    ///< only this leaf may have fetched it: the caches between know nothing
+    index which;        ///< the version, the holder or the actor
+    std::uint64_t value;
+  };
+
+  [[nodiscard]] bool has(node_id n, cell_id c) const {
+    return nodes_[n].places.size() > c && nodes_[n].places[c].is_touched;
+  }
+  [[nodiscard]] version const& newest(node_id n, cell_id c) const {
+    place const& p = nodes_[n].places[c];
+    return p.ring[(p.count - 1) % kept];
+  }
+  place& touch(node_id n, cell_id c);
+  node_id add_node(node_id parent, std::uint8_t level, bool is_leaf);
+  actor_id add_actor(node_id leaf, std::array<std::uint8_t, 5> level_of);
+  cell_id new_cell(std::uintptr_t at, unsigned bytes);
+  cell_id find(std::uintptr_t at, unsigned bytes, unsigned& step);
+  void split(std::uintptr_t word, unsigned bytes);
+  [[nodiscard]] bool is_under(node_id n, node_id ancestor) const noexcept;
+  [[nodiscard]] unsigned level_in(actor const& a, scope s) const noexcept {
+    return a.level_of[static_cast<std::size_t>(s)];
+  }
+
+  void append(node_id n, cell_id c, version v);
+  void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
+  void clear_dirty(node_id n, cell_id c);
+  void write_back(node_id n, cell_id c, bool may_be_late);
+  void write_back_to(node_id n, cell_id c, node_id ancestor);
+  void flush(actor const& a, unsigned level);
+  void invalidate(actor const& a, unsigned level);
+  void drain(actor& a, std::size_t count);
+  void drain_cell(actor& a, cell_id c);
+  void perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value, write_tag by);
+  void clean_below(actor const& a, cell_id c, unsigned level);
+  void drop_below(actor const& a, cell_id c, unsigned level);
+  void see(actor const& a, cell_id c, unsigned level, index which);
+
+  /// Versions from `first` on that were there after `since`, and before `before`.
+  struct window {
+    index first;
+    time since;
+    time before;
+  };
+  void collect(actor_id a, cell_id c, unsigned lowest);
+  void collect_above(actor_id a, cell_id c, unsigned lowest);
+  void collect_versions(cell_id c, node_id n, unsigned level, window const* shared,
+                        window const* own);
+  void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest);
+  reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
+  reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
+  reading load_cell(actor_id a, cell_id c, std::optional<order> o, scope s, predicate is_met,
+                    void* argument);
+  void store_cell(actor_id a, cell_id c, std::uint64_t value, std::optional<order> o, scope s,
+                  write_tag by);
+  void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
+             std::optional<order> o, scope s, write_tag by);
+  reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
+  void finish_update(actor_id a, std::uintptr_t at, unsigned bytes, scope s, std::uint64_t value,
+                     write_tag by);
+  void end_update(actor_id a, order o, scope s);
+
+  chooser* choices_;
+  first_value first_value_ = nullptr;
+  void* first_value_argument_ = nullptr;
+  std::vector<node> nodes_;
+  std::vector<actor> actors_;
+  std::vector<cell> cells_;
+  /// By address / 8: the first of a word's cells, which follow each other, and their size.
+  std::unordered_map<std::uintptr_t, std::pair<cell_id, std::uint8_t>> words_;
+  std::vector<candidate> candidates_;
+  time now_ = 1;
+  std::size_t delayed_count_ = 0;
+};
+
+} // namespace quarry::emu

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a load of the cache machine may see, and how words reach the next cache.
+#include <quarry/emu/cache_machine.hpp>
+
+#include <algorithm>
+
+namespace quarry::emu {
+
+bool cache_machine::is_under(node_id n, node_id ancestor) const noexcept {
+  for (; n != memory; n = nodes_[n].parent)
+    if (n == ancestor)
+      return true;
+  return ancestor == memory;
+}
+
+// What a load may see
+
+/// Versions at the path's `level`, oldest first: those that the cache below may have fetched, and
+/// those that only the actor's own may, when it fetched early.
+void cache_machine::collect_versions(cell_id c, node_id n, unsigned level, window const* shared,
+                                     window const* own) {
+  place const& p = nodes_[n].places[c];
+  auto const holds = [](window const* w, index i, version const& v) {
+    return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before;
+  };
+  for (index i = p.count > kept ? p.count - kept : 0; i < p.count; ++i) {
+    version const& v = p.ring[i % kept];
+    bool const is_shared = holds(shared, i, v);
+    if (is_shared || holds(own, i, v))
+      candidates_.push_back(
+          {candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared, i, v.value});
+  }
+}
+
+/// Words on their way to the path's `level` from elsewhere.
+void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest) {
+  actor const& self = actors_[a];
+  node_id const n = self.path[level];
+  node_id const below = is_lowest ? nobody : self.path[level - 1];
+  for (node_id h = cells_[c].first_holder; h != nobody; h = nodes_[h].places[c].next_holder) {
+    bool const is_own = std::find(self.path.begin(), self.path.begin() + self.levels, h) !=
+                        self.path.begin() + self.levels;
+    if (is_own || !is_under(h, n) || (below != nobody && is_under(h, below)))
+      continue;
+    candidates_.push_back({candidate::kind::write_back, static_cast<std::uint8_t>(level), false, h,
+                           newest(h, c).value});
+  }
+  if (delayed_count_ == 0)
+    return;
+  for (index other = 0; other < actors_.size(); ++other) {
+    actor const& b = actors_[other];
+    if (other == a)
+      continue;
+    for (std::size_t i = b.delayed.size(); i-- != 0;) {
+      if (b.delayed[i].at != c)
+        continue;
+      node_id const target = b.path[b.delayed[i].level];
+      bool const reaches =
+          target == n || (is_under(target, n) && !(below != nobody && is_under(target, below)));
+      if (reaches)
+        candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false,
+                               other, b.delayed[i].value});
+      break;
+    }
+  }
+}
+
+/// Everything that a load of the actor may see, the newest first. `lowest` 0: in its own cache,
+/// where the word is not dirty; else at that level, exactly.
+void cache_machine::collect(actor_id a, cell_id c, unsigned lowest) {
+  actor const& self = actors_[a];
+  candidates_.clear();
+  node_id const leaf = self.path[0];
+  if (place const& p = touch(leaf, c); lowest == 0 && p.is_dirty) {
+    candidates_.push_back({candidate::kind::version, 0, false, p.count - 1, newest(leaf, c).value});
+    return;
+  }
+  for (unsigned l = 0; l < self.levels; ++l)
+    touch(self.path[l], c);
+  if (lowest != 0) {
+    node_id const n = self.path[lowest];
+    place const& p = nodes_[n].places[c];
+    if (p.count != 0 && newest(n, c).until == always)
+      candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(lowest), false,
+                             p.count - 1, newest(n, c).value});
+    collect_holders(a, c, lowest, true);
+    if (n == memory || p.is_dirty) {
+      std::reverse(candidates_.begin(), candidates_.end());
+      return;
+    }
+  }
+  collect_above(a, c, lowest);
+  std::reverse(candidates_.begin(), candidates_.end());
+}
+
+/// What lies above the path's level `lowest`, which the caches there may hold a copy of.
+void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest) {
+  actor const& self = actors_[a];
+  node_id const leaf = self.path[0];
+  place const& own = nodes_[leaf].places[c];
+  bool is_reached = true;       // by a fetch now: no cache on the way holds a newer word
+  bool was_early = lowest == 0; // or by one before the caches on the way held anything
+  time early_before = always;
+  for (unsigned l = lowest + 1; l < self.levels && (is_reached || was_early); ++l) {
+    node_id const lower = self.path[l - 1];
+    node_id const upper = self.path[l];
+    auto const level = nodes_[upper].level;
+    window shared{0, nodes_[lower].since[level], always};
+    if (l == 1) {
+      shared.first = own.seen[level];
+    } else {
+      place const& p = nodes_[lower].places[c];
+      shared.first = p.count == 0                       ? p.least
+                     : newest(lower, c).until == always ? newest(lower, c).above + 1
+                                                        : std::max(p.least, newest(lower, c).above);
+      if (lowest == 0)
+        shared.first = std::max(shared.first, own.seen[level]);
+    }
+    window const early{own.seen[level], nodes_[leaf].since[level], early_before};
+    collect_versions(c, upper, l, is_reached ? &shared : nullptr, was_early ? &early : nullptr);
+    if (is_reached)
+      collect_holders(a, c, l, false);
+    place const& p = nodes_[upper].places[c];
+    is_reached = is_reached && !p.is_dirty;
+    if (p.count != 0 && was_early) {
+      was_early = p.count <= kept && p.ring[0].from > nodes_[leaf].since[level] &&
+                  (own.has_seen >> level & 1) == 0;
+      early_before = std::min(early_before, p.ring[0].from);
+    }
+  }
+}
+
+cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
+                                             predicate is_met, void* argument) {
+  collect(a, c, lowest);
+  bool const has_newer = candidates_.size() > 1;
+  std::uint64_t const freshest = candidates_.front().value;
+  if (is_met != nullptr)
+    if (std::any_of(candidates_.begin(), candidates_.end(),
+                    [&](candidate const& x) { return is_met(x.value, argument); }))
+      std::erase_if(candidates_, [&](candidate const& x) { return !is_met(x.value, argument); });
+  auto const n = static_cast<unsigned>(candidates_.size());
+  candidate const chosen = candidates_[n == 1 ? 0 : choices_->pick(n, choice_kind::value)];
+  reading r = take(a, c, lowest, chosen);
+  r.is_stale = has_newer && r.value != freshest;
+  return r;
+}
+
+/// The actor has seen the version at the path's `level`, and with it what that one comes after.
+void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) {
+  place& leaf = touch(a.path[0], c);
+  for (unsigned l = level; l < a.levels; ++l) {
+    node const& n = nodes_[a.path[l]];
+    place const& p = n.places[c];
+    leaf.seen[n.level] = std::max(leaf.seen[n.level], which);
+    leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << n.level);
+    if (which >= p.count || which + kept < p.count)
+      return;
+    which = p.ring[which % kept].above;
+  }
+}
+
+cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowest,
+                                           candidate const& chosen) {
+  actor const& self = actors_[a];
+  unsigned const level = chosen.level;
+  if (level == 0) {
+    version const& v = newest(self.path[0], c);
+    return {v.value, v.by};
+  }
+  node_id const at = self.path[level];
+  index which = chosen.which;
+  if (chosen.how == candidate::kind::write_back) {
+    write_back_to(chosen.which, c, at);
+  } else if (chosen.how == candidate::kind::delayed) {
+    actor& other = actors_[chosen.which];
+    std::size_t count = other.delayed.size();
+    while (other.delayed[count - 1].at != c)
+      --count;
+    node_id const target = other.path[other.delayed[count - 1].level];
+    drain(other, count);
+    write_back_to(target, c, at);
+  }
+  if (chosen.how != candidate::kind::version)
+    which = nodes_[at].places[c].count - 1;
+  version const v = nodes_[at].places[c].ring[which % kept];
+  see(self, c, level, which);
+  if (!chosen.is_private)
+    for (unsigned l = level; l-- > std::max(lowest, 1U);) { // the caches on the way keep a copy
+      append(self.path[l], c, {v.value, v.by, v.written, now_, always, which});
+      which = nodes_[self.path[l]].places[c].count - 1;
+      see(self, c, l, which);
+    }
+  if (lowest != 0)
+    drop_below(self, c, lowest);
+  ++now_;
+  return {v.value, v.by};
+}
+
+// Words on their way
+
+void cache_machine::append(node_id n, cell_id c, version v) {
+  place& p = touch(n, c);
+  if (p.count != 0) {
+    version& last = p.ring[(p.count - 1) % kept];
+    last.until = std::min(last.until, now_);
+  }
+  p.ring[p.count % kept] = v;
+  ++p.count;
+  ++now_;
+}
+
+/// The newest version is not at the parent yet, but could have been since then.
+void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since) {
+  place& p = nodes_[n].places[c];
+  p.due = std::max(p.due, due);
+  p.dirty_since = since;
+  if (p.is_dirty)
+    return;
+  p.is_dirty = true;
+  nodes_[n].dirty.push_back(c);
+  node_id* link = &cells_[c].first_holder;
+  while (*link != nobody)
+    link = &nodes_[*link].places[c].next_holder;
+  *link = n;
+  p.next_holder = nobody;
+}
+
+void cache_machine::clear_dirty(node_id n, cell_id c) {
+  place& p = nodes_[n].places[c];
+  p.is_dirty = false;
+  p.due = 0;
+  auto& dirty = nodes_[n].dirty;
+  dirty.erase(std::find(dirty.begin(), dirty.end(), c));
+  node_id* link = &cells_[c].first_holder;
+  while (*link != n)
+    link = &nodes_[*link].places[c].next_holder;
+  *link = p.next_holder;
+}
+
+/// The word goes to the parent: as its newest version or, if it may have been there before that
+/// one was written, as one that has been overwritten since.
+void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
+  node_id const parent = nodes_[n].parent;
+  place& to = touch(parent, c);
+  place& from = nodes_[n].places[c];
+  std::uint8_t const due = from.due;
+  version const v = newest(n, c);
+  bool const is_behind = may_be_late && to.count != 0 &&
+                         newest(parent, c).written > from.dirty_since &&
+                         choices_->pick(2, choice_kind::write_back) == 1;
+  clear_dirty(n, c);
+  if (!is_behind) {
+    index const above = to.count == 0 ? to.least : newest(parent, c).above;
+    time const after = to.count == 0 ? 0 : newest(parent, c).written;
+    append(parent, c, {v.value, v.by, now_, now_, always, above});
+    if (parent != memory)
+      set_dirty(parent, c, due, std::max(from.dirty_since, after));
+  }
+  index const which = to.count - 1;
+  if (nodes_[n].is_leaf) {
+    auto& seen = from.seen[nodes_[parent].level];
+    seen = std::max(seen, which);
+    from.has_seen = static_cast<std::uint8_t>(from.has_seen | 1U << nodes_[parent].level);
+    return;
+  }
+  version& mine = from.ring[(from.count - 1) % kept];
+  mine.above = is_behind && which != 0 ? which - 1 : which;
+  from.least = std::max(from.least, which);
+}
+
+void cache_machine::write_back_to(node_id n, cell_id c, node_id ancestor) {
+  for (; n != ancestor; n = nodes_[n].parent)
+    if (nodes_[n].places[c].is_dirty)
+      write_back(n, c, false);
+}
+
+} // namespace quarry::emu

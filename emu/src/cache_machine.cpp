@@ -1,0 +1,388 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the operations of an actor do to the caches; cache_choices.cpp has what a load may see.
+#include <quarry/emu/cache_machine.hpp>
+
+#include <algorithm>
+
+namespace quarry::emu {
+namespace {
+
+bool releases(order o) noexcept {
+  return o == order::release || o == order::acq_rel || o == order::seq_cst;
+}
+bool acquires(order o) noexcept {
+  return o == order::acquire || o == order::acq_rel || o == order::seq_cst;
+}
+
+constexpr std::uint8_t memory_level = 3;
+
+} // namespace
+
+cache_machine::cache_machine(chooser& choices) : choices_(&choices) {
+  nodes_.emplace_back().level = memory_level;
+}
+
+cache_machine::node_id cache_machine::add_node(node_id parent, std::uint8_t level, bool is_leaf) {
+  node& n = nodes_.emplace_back();
+  n.parent = parent;
+  n.level = level;
+  n.is_leaf = is_leaf;
+  return static_cast<node_id>(nodes_.size() - 1);
+}
+
+cache_machine::node_id cache_machine::add_agent() {
+  return add_node(memory, 2, false);
+}
+
+cache_machine::node_id cache_machine::add_compute_unit(node_id agent) {
+  return add_node(agent, 1, false);
+}
+
+cache_machine::actor_id cache_machine::add_actor(node_id leaf,
+                                                 std::array<std::uint8_t, 5> level_of) {
+  actor& a = actors_.emplace_back();
+  a.level_of = level_of;
+  for (node_id n = leaf;; n = nodes_[n].parent) {
+    a.path[a.levels++] = n;
+    if (n == memory)
+      break;
+  }
+  return static_cast<actor_id>(actors_.size() - 1);
+}
+
+cache_machine::actor_id cache_machine::add_wavefront(node_id compute_unit) {
+  return add_actor(add_node(compute_unit, 0, true), {0, 0, 1, 2, 3});
+}
+
+cache_machine::actor_id cache_machine::add_core(node_id agent) {
+  return add_actor(add_node(agent, 0, true), {0, 0, 0, 1, 2});
+}
+
+cache_machine::actor_id cache_machine::add_host() {
+  return add_actor(add_node(memory, 0, true), {0, 0, 0, 1, 1});
+}
+
+void cache_machine::set_first_value(first_value f, void* argument) noexcept {
+  first_value_ = f;
+  first_value_argument_ = argument;
+}
+
+void cache_machine::reset() {
+  for (node& n : nodes_) {
+    for (cell_id const c : n.touched)
+      n.places[c].is_touched = false;
+    n.touched.clear();
+    n.dirty.clear();
+    n.since = {};
+  }
+  for (actor& a : actors_)
+    a.delayed.clear();
+  cells_.clear();
+  words_.clear();
+  now_ = 1;
+  delayed_count_ = 0;
+}
+
+void cache_machine::initialise(std::uintptr_t at, unsigned bytes, std::uint64_t value) {
+  unsigned step = 0;
+  cell_id const c = find(at, bytes, step);
+  place& p = touch(memory, c);
+  p.ring[0].value = value;
+}
+
+// Loads
+
+cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c, std::optional<order> o,
+                                                scope s, predicate is_met, void* argument) {
+  actor& self = actors_[a];
+  unsigned const level = o && acquires(*o) ? level_in(self, s) : 0;
+  if (o == order::seq_cst) {
+    drain(self, self.delayed.size());
+    flush(self, level);
+    invalidate(self, level);
+  }
+  drain_cell(self, c);
+  clean_below(self, c, level);
+  reading const r = choose(a, c, level, is_met, argument);
+  if (level != 0)
+    invalidate(self, level);
+  return r;
+}
+
+cache_machine::reading cache_machine::load(actor_id a, std::uintptr_t at, unsigned bytes) {
+  return load_if(a, at, bytes, std::nullopt, scope::work_item, nullptr, nullptr);
+}
+
+cache_machine::reading cache_machine::load(actor_id a, std::uintptr_t at, unsigned bytes, order o,
+                                           scope s) {
+  return load_if(a, at, bytes, o, s, nullptr, nullptr);
+}
+
+cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, unsigned bytes,
+                                              std::optional<order> o, scope s, predicate is_met,
+                                              void* argument) {
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  if (step == bytes)
+    return load_cell(a, first, o, s, is_met, argument);
+  reading all{0, 0};
+  for (unsigned done = 0; done < bytes; done += step) { // words of it, one after the other
+    reading const part = load_cell(a, first + done / step, o, s, nullptr, nullptr);
+    all.value |= part.value << (8 * done);
+    all.by = std::max(all.by, part.by);
+    all.is_stale |= part.is_stale;
+  }
+  return all;
+}
+
+bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
+                               predicate is_met, void* argument) {
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  if (step != bytes)
+    return is_met(load_if(a, at, bytes, o, s, nullptr, nullptr).value, argument);
+  actor& self = actors_[a];
+  unsigned const level = acquires(o) ? level_in(self, s) : 0;
+  drain_cell(self, first);
+  clean_below(self, first, level);
+  collect(a, first, level);
+  return std::any_of(candidates_.begin(), candidates_.end(),
+                     [&](candidate const& x) { return is_met(x.value, argument); });
+}
+
+// Stores
+
+void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value, std::optional<order> o,
+                               scope s, write_tag by) {
+  actor& self = actors_[a];
+  unsigned const level = o ? level_in(self, s) : 0;
+  if (o && releases(*o) && level != 0) {
+    if (o == order::seq_cst) {
+      drain(self, self.delayed.size());
+      flush(self, level);
+      invalidate(self, level);
+      clean_below(self, c, level);
+      perform_store(self, c, level, value, by);
+    } else {
+      if (self.delayed.size() == most_delayed)
+        drain(self, 1);
+      self.delayed.push_back({c, value, by, static_cast<std::uint8_t>(level)});
+      ++delayed_count_;
+    }
+    return;
+  }
+  drain_cell(self, c);
+  node_id const leaf = self.path[0];
+  place& p = touch(leaf, c);
+  if (p.is_dirty) // the value before this one may have been written back in time
+    if (unsigned const up_to = choices_->pick(self.levels, choice_kind::write_back); up_to != 0)
+      write_back_to(leaf, c, self.path[up_to]);
+  append(leaf, c, {value, by, now_, now_, always, 0});
+  set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, now_);
+}
+
+void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
+                          std::optional<order> o, scope s, write_tag by) {
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  for (unsigned done = 0; done < bytes; done += step) {
+    std::uint64_t const part = value >> (8 * done);
+    store_cell(a, first + done / step,
+               step == 8 ? part : part & ((std::uint64_t{1} << (8 * step)) - 1), o, s, by);
+  }
+}
+
+void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
+                          write_tag by) {
+  store(a, at, bytes, value, std::nullopt, scope::work_item, by);
+}
+
+void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
+                          order o, scope s, write_tag by) {
+  store(a, at, bytes, value, std::optional(o), s, by);
+}
+
+/// The actor's copies below the level are written back; they are used no longer.
+void cache_machine::clean_below(actor const& a, cell_id c, unsigned level) {
+  for (unsigned l = 0; l < level; ++l)
+    if (touch(a.path[l], c).is_dirty)
+      write_back(a.path[l], c, true);
+}
+
+void cache_machine::perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value,
+                                  write_tag by) {
+  node_id const at = a.path[level];
+  place& p = touch(at, c);
+  index const above = p.count == 0 ? p.least : newest(at, c).above;
+  append(at, c, {value, by, now_, now_, always, above});
+  if (at != memory)
+    set_dirty(at, c, nodes_[at].level, now_);
+  ++now_;
+  drop_below(a, c, level);
+}
+
+/// What the caches of the actor's path below the level hold of the cell is older than what the
+/// actor has just seen there.
+void cache_machine::drop_below(actor const& a, cell_id c, unsigned level) {
+  place& leaf = touch(a.path[0], c);
+  for (unsigned l = 1; l < level; ++l) {
+    node& n = nodes_[a.path[l]];
+    place& p = touch(a.path[l], c);
+    if (p.count != 0 && !p.is_dirty)
+      p.ring[(p.count - 1) % kept].until = std::min(p.ring[(p.count - 1) % kept].until, now_);
+    place const& above = touch(a.path[l + 1], c);
+    p.least = std::max(p.least, l + 1 == level ? above.count - 1 : above.count);
+    leaf.seen[n.level] = p.count;
+    leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << n.level);
+  }
+  see(a, c, level, touch(a.path[level], c).count - 1);
+  ++now_;
+}
+
+// Read-modify-writes
+
+cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at, unsigned bytes,
+                                                   order o, scope s) {
+  actor& self = actors_[a];
+  unsigned const level = level_in(self, s);
+  drain(self, self.delayed.size());
+  if (releases(o))
+    flush(self, level);
+  if (o == order::seq_cst)
+    invalidate(self, level);
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  reading all{0, 0};
+  for (unsigned done = 0; done < bytes; done += step) {
+    cell_id const c = first + done / step;
+    clean_below(self, c, level);
+    reading const part = choose(a, c, level, nullptr, nullptr);
+    all = {all.value | part.value << (8 * done), std::max(all.by, part.by),
+           all.is_stale || part.is_stale};
+  }
+  return all;
+}
+
+void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes, scope s,
+                                  std::uint64_t value, write_tag by) {
+  actor& self = actors_[a];
+  unsigned const level = level_in(self, s);
+  if (level == 0) {
+    store(a, at, bytes, value, by);
+    return;
+  }
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  for (unsigned done = 0; done < bytes; done += step) {
+    std::uint64_t const part = value >> (8 * done);
+    perform_store(self, first + done / step, level,
+                  step == 8 ? part : part & ((std::uint64_t{1} << (8 * step)) - 1), by);
+  }
+}
+
+void cache_machine::end_update(actor_id a, order o, scope s) {
+  if (acquires(o))
+    invalidate(actors_[a], level_in(actors_[a], s));
+}
+
+void cache_machine::fence(actor_id a, order o, scope s) {
+  actor& self = actors_[a];
+  unsigned const level = level_in(self, s);
+  drain(self, self.delayed.size());
+  if (releases(o))
+    flush(self, level);
+  if (acquires(o))
+    invalidate(self, level);
+}
+
+// Release and acquire
+
+void cache_machine::flush(actor const& a, unsigned level) {
+  for (unsigned l = 0; l < level; ++l)
+    while (!nodes_[a.path[l]].dirty.empty())
+      write_back(a.path[l], nodes_[a.path[l]].dirty.back(), true);
+}
+
+void cache_machine::invalidate(actor const& a, unsigned level) {
+  for (unsigned l = level; l-- != 0;) {
+    node& n = nodes_[a.path[l]];
+    node const& parent = nodes_[n.parent];
+    n.since = parent.since; // what it holds from now on, its parent may have held for long
+    n.since[parent.level] = now_;
+    if (n.is_leaf)
+      continue;
+    for (cell_id const c : n.touched) {
+      place& p = n.places[c];
+      if (p.count != 0 && !p.is_dirty)
+        p.ring[(p.count - 1) % kept].until = std::min(p.ring[(p.count - 1) % kept].until, now_);
+    }
+  }
+  ++now_;
+}
+
+/// Performs the oldest `count` of the actor's delayed stores.
+void cache_machine::drain(actor& a, std::size_t count) {
+  for (; count != 0; --count) {
+    delayed_store const d = a.delayed.front();
+    a.delayed.erase(a.delayed.begin());
+    --delayed_count_;
+    flush(a, d.level);
+    clean_below(a, d.at, d.level);
+    perform_store(a, d.at, d.level, d.value, d.by);
+  }
+}
+
+/// Performs the actor's delayed stores up to the last one to the cell.
+void cache_machine::drain_cell(actor& a, cell_id c) {
+  for (std::size_t i = a.delayed.size(); i-- != 0;)
+    if (a.delayed[i].at == c)
+      return drain(a, i + 1);
+}
+
+bool cache_machine::settle() {
+  bool any = delayed_count_ != 0;
+  for (actor& a : actors_)
+    drain(a, a.delayed.size());
+  for (std::uint8_t level = 0; level < memory_level; ++level)
+    for (node_id n = 0; n < nodes_.size(); ++n) {
+      if (nodes_[n].level != level)
+        continue;
+      std::vector<cell_id> const dirty = nodes_[n].dirty;
+      for (cell_id const c : dirty)
+        if (nodes_[n].places[c].due > level) {
+          write_back(n, c, true);
+          any = true;
+        }
+    }
+  return any;
+}
+
+void cache_machine::finish() {
+  while (delayed_count_ != 0) {
+    std::vector<actor*> those;
+    for (actor& a : actors_)
+      if (!a.delayed.empty())
+        those.push_back(&a);
+    auto const n = static_cast<unsigned>(those.size());
+    drain(*those[n == 1 ? 0 : choices_->pick(n, choice_kind::write_back)], 1);
+  }
+  for (std::uint8_t level = 0; level < memory_level; ++level)
+    for (node_id n = 0; n < nodes_.size(); ++n)
+      while (nodes_[n].level == level && !nodes_[n].dirty.empty())
+        write_back(n, nodes_[n].dirty.back(), true);
+}
+
+cache_machine::reading cache_machine::final_value(std::uintptr_t at, unsigned bytes) {
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  reading all{0, 0};
+  for (unsigned done = 0; done < bytes; done += step) {
+    touch(memory, first + done / step);
+    version const& v = newest(memory, first + done / step);
+    all.value |= v.value << (8 * done);
+    all.by = std::max(all.by, v.by);
+  }
+  return all;
+}
+
+} // namespace quarry::emu

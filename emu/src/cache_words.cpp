@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of the cache machine, and what its state is.
+#include <quarry/emu/cache_machine.hpp>
+
+#include <algorithm>
+
+namespace quarry::emu {
+
+cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
+  node& at = nodes_[n];
+  if (at.places.size() <= c)
+    at.places.resize(std::max<std::size_t>(cells_.size(), c + 1));
+  place& p = at.places[c];
+  if (!p.is_touched) {
+    p.is_touched = true;
+    p.count = p.least = p.dirty_since = 0;
+    p.is_dirty = false;
+    p.due = p.has_seen = 0;
+    p.seen = {};
+    at.touched.push_back(c);
+    if (n == memory) {
+      std::uint64_t const value =
+          first_value_ == nullptr
+              ? 0
+              : first_value_(cells_[c].at, cells_[c].bytes, first_value_argument_);
+      p.ring[0] = {value, 0, 0, 0, always, 0};
+      p.count = 1;
+    }
+  }
+  return p;
+}
+
+cache_machine::cell_id cache_machine::new_cell(std::uintptr_t at, unsigned bytes) {
+  auto const id = static_cast<cell_id>(cells_.size());
+  cells_.push_back({at, id, static_cast<std::uint8_t>(bytes)});
+  return id;
+}
+
+/// The first cell of those that make up the bytes; they follow each other, of `step` bytes each.
+cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned bytes, unsigned& step) {
+  std::uintptr_t const word = at / 8;
+  auto const [it, is_new] = words_.try_emplace(word);
+  if (is_new) {
+    step = bytes;
+    cell_id first = 0;
+    for (std::uintptr_t byte = word * 8; byte < word * 8 + 8; byte += bytes) {
+      cell_id const c = new_cell(byte, bytes);
+      if (byte == word * 8)
+        first = c;
+    }
+    it->second = {first, static_cast<std::uint8_t>(bytes)};
+  }
+  if (bytes < it->second.second) {
+    split(word, bytes);
+    return find(at, bytes, step);
+  }
+  step = it->second.second;
+  return it->second.first + static_cast<cell_id>((at - word * 8) / step);
+}
+
+/// Cells of a word become smaller, with what is known of the larger ones.
+void cache_machine::split(std::uintptr_t word, unsigned bytes) {
+  auto const [old_first, old_bytes] = words_.at(word);
+  auto const first = static_cast<cell_id>(cells_.size());
+  std::uint64_t const mask = (std::uint64_t{1} << (8 * bytes)) - 1;
+  for (unsigned offset = 0; offset < 8; offset += bytes) {
+    cell_id const from = old_first + offset / old_bytes;
+    unsigned const shift = 8 * (offset % old_bytes);
+    cell_id const to = new_cell(word * 8 + offset, bytes);
+    for (node_id n = 0; n < nodes_.size(); ++n) {
+      if (nodes_[n].places.size() <= from || !nodes_[n].places[from].is_touched)
+        continue;
+      touch(n, to);
+      place& copy = nodes_[n].places[to];
+      copy = nodes_[n].places[from];
+      for (version& v : copy.ring)
+        v.value = v.value >> shift & mask;
+      if (copy.is_dirty)
+        nodes_[n].dirty.push_back(to);
+    }
+    cells_[to].first_holder = cells_[from].first_holder; // the links are in the places
+  }
+  for (unsigned offset = 0; offset < 8; offset += old_bytes) {
+    cell& gone = cells_[old_first + offset / old_bytes];
+    for (node& n : nodes_)
+      std::erase(n.dirty, gone.id);
+    for (actor& a : actors_) // a delayed store of the whole: of its parts, one after the other
+      for (std::size_t i = 0; i < a.delayed.size(); ++i) {
+        if (a.delayed[i].at != gone.id)
+          continue;
+        delayed_store const whole = a.delayed[i];
+        a.delayed.erase(a.delayed.begin() + static_cast<std::ptrdiff_t>(i));
+        --delayed_count_;
+        for (unsigned part = 0; part < old_bytes; part += bytes, ++i, ++delayed_count_)
+          a.delayed.insert(a.delayed.begin() + static_cast<std::ptrdiff_t>(i),
+                           {first + (offset + part) / bytes, whole.value >> (8 * part) & mask,
+                            whole.by, whole.level});
+        --i;
+      }
+    gone.bytes = 0;
+    gone.first_holder = nobody;
+  }
+  words_[word] = {first, static_cast<std::uint8_t>(bytes)};
+}
+
+// State
+
+namespace {
+
+void mix(std::uint64_t& h, std::uint64_t v) {
+  h = (h ^ v) * 0x9e3779b97f4a7c15;
+  h ^= h >> 29;
+}
+
+} // namespace
+
+std::uint64_t cache_machine::hash() const {
+  // Times count only as far as they decide which versions somebody may still fetch.
+  std::uint64_t all = 0; // whatever the order in which the cells were first reached
+  std::vector<index> oldest(nodes_.size());
+  for (cell const& c : cells_) {
+    if (c.bytes == 0)
+      continue;
+    std::uint64_t h = 0;
+    mix(h, c.at);
+    for (node_id n = 0; n < nodes_.size(); ++n)
+      oldest[n] = has(n, c.id) ? nodes_[n].places[c.id].count : 0;
+    for (node_id n = 1; n < nodes_.size(); ++n)
+      for (node_id up = nodes_[n].parent;; up = nodes_[up].parent) {
+        index const count = has(up, c.id) ? nodes_[up].places[c.id].count : 0;
+        index first = 0;
+        if (nodes_[n].is_leaf && has(n, c.id)) {
+          first = nodes_[n].places[c.id].seen[nodes_[up].level];
+          mix(h, nodes_[n].places[c.id].has_seen);
+        }
+        if (count != 0)
+          mix(h, nodes_[up].places[c.id].ring[0].from > nodes_[n].since[nodes_[up].level] ? 1 : 0);
+        first = std::max(first, count > kept ? count - kept : 0);
+        while (first < count && nodes_[up].places[c.id].ring[first % kept].until <=
+                                    nodes_[n].since[nodes_[up].level])
+          ++first;
+        oldest[up] = std::min(oldest[up], first);
+        mix(h, std::uint64_t{count} - first + (std::uint64_t{n} << 32 | up));
+        if (up == memory)
+          break;
+      }
+    for (node_id n = 0; n < nodes_.size(); ++n) {
+      if (!has(n, c.id))
+        continue;
+      place const& p = nodes_[n].places[c.id];
+      bool const is_leaf = nodes_[n].is_leaf;
+      mix(h, (std::uint64_t{n} << 8) | (p.is_dirty ? 1U : 0U));
+      if (is_leaf && !p.is_dirty)
+        continue;
+      node_id const up = nodes_[n].parent;
+      index const above = n != memory && has(up, c.id) ? nodes_[up].places[c.id].count : 0;
+      if (p.is_dirty)
+        mix(h, above != 0 && newest(up, c.id).written > p.dirty_since ? 3 : 2);
+      index const first =
+          is_leaf ? p.count - 1 : std::min(oldest[n], p.count == 0 ? 0 : p.count - 1);
+      if (!is_leaf && n != memory)
+        mix(h, std::uint64_t{above} - std::min(p.least, above));
+      for (index i = std::max(first, p.count > kept ? p.count - kept : 0); i < p.count; ++i) {
+        version const& v = p.ring[i % kept];
+        mix(h, v.value);
+        mix(h, v.by);
+        mix(h, v.until == always ? 1 : 0);
+        if (!is_leaf && n != memory)
+          mix(h, std::uint64_t{above} - v.above);
+      }
+    }
+    all += h;
+  }
+  std::uint64_t h = all;
+  for (actor const& a : actors_) {
+    mix(h, a.delayed.size());
+    for (delayed_store const& d : a.delayed) {
+      mix(h, cells_[d.at].at);
+      mix(h, d.value);
+      mix(h, d.level);
+    }
+  }
+  return h;
+}
+
+} // namespace quarry::emu

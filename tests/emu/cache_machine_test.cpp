@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/cache_machine.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+/// Every stream of choices, depth first.
+class every_choice final : public chooser {
+public:
+  unsigned pick(unsigned n, choice_kind) override {
+    if (next_ == path_.size())
+      path_.push_back({0, n});
+    REQUIRE(path_[next_].second == n); // the same prefix, the same question
+    return path_[next_++].first;
+  }
+  bool advance() {
+    next_ = 0;
+    while (!path_.empty() && ++path_.back().first == path_.back().second)
+      path_.pop_back();
+    return !path_.empty();
+  }
+
+private:
+  std::vector<std::pair<unsigned, unsigned>> path_;
+  std::size_t next_ = 0;
+};
+
+constexpr std::uintptr_t x = 0x1000, y = 0x1040, z = 0x1080;
+
+/// Two wavefronts in one work-group, one in another, one on another agent, and a host thread.
+struct five {
+  explicit five(chooser& c) : machine(c) {
+    auto const agent = machine.add_agent();
+    auto const unit = machine.add_compute_unit(agent);
+    a = machine.add_wavefront(unit);
+    b = machine.add_wavefront(unit);
+    other_group = machine.add_wavefront(machine.add_compute_unit(agent));
+    other_agent = machine.add_wavefront(machine.add_compute_unit(machine.add_agent()));
+    host = machine.add_host();
+  }
+  cache_machine machine;
+  cache_machine::actor_id a, b, other_group, other_agent, host;
+};
+
+using outcomes = std::set<std::uint64_t>;
+
+outcomes explore_all(std::function<std::uint64_t(five&)> const& program) {
+  every_choice choices;
+  five f(choices);
+  outcomes seen;
+  do {
+    f.machine.reset();
+    seen.insert(program(f));
+  } while (choices.advance());
+  return seen;
+}
+
+void add_one(cache_machine& m, cache_machine::actor_id who, scope s, order o = order::acq_rel) {
+  m.update(who, x, 4, o, s, [](std::uint64_t v) { return std::optional(v + 1); });
+}
+
+} // namespace
+
+TEST_SUITE("emu.cache_machine") {
+  TEST_CASE("an actor sees its own stores, whatever else happens to them") {
+    CHECK(explore_all([](five& f) {
+            f.machine.store(f.a, x, 4, 1);
+            f.machine.store(f.a, x, 4, 2);
+            auto const v = f.machine.load(f.a, x, 4).value;
+            f.machine.fence(f.a, order::acq_rel, scope::system);
+            return v * 10 + f.machine.load(f.a, x, 4).value;
+          }) == outcomes{22});
+  }
+
+  TEST_CASE("what a release has written back, an acquire at the same level cannot miss") {
+    for (auto const s : {scope::agent, scope::system})
+      CHECK(explore_all([s](five& f) {
+              f.machine.load(f.other_group, x, 4); // a stale copy to be
+              f.machine.store(f.a, x, 4, 1);
+              f.machine.store(f.a, y, 4, 1, order::release, s);
+              if (f.machine.load(f.other_group, y, 4, order::acquire, s).value == 0)
+                return std::uint64_t{1};
+              return f.machine.load(f.other_group, x, 4).value;
+            }) == outcomes{1});
+  }
+
+  TEST_CASE("a missing or narrow release, or acquire, shows an old value") {
+    auto const reaches_stale = [](cache_machine::actor_id five::* reader, auto write, auto read) {
+      return explore_all([&](five& f) {
+               f.machine.store(f.a, x, 4, 1);
+               write(f.machine, f.a);
+               if (read(f.machine, f.*reader) == 0)
+                 return std::uint64_t{1};
+               return f.machine.load(f.*reader, x, 4).value;
+             })
+          .contains(0);
+    };
+    auto const store = [](order o, scope s) {
+      return [=](cache_machine& m, auto who) { m.store(who, y, 4, 1, o, s); };
+    };
+    auto const load = [](order o, scope s) {
+      return [=](cache_machine& m, auto who) { return m.load(who, y, 4, o, s).value; };
+    };
+    auto const release = order::release, acquire = order::acquire, relaxed = order::relaxed;
+    auto const group = scope::work_group, agent = scope::agent, system = scope::system;
+    CHECK(reaches_stale(&five::b, store(relaxed, group), load(acquire, group)));
+    CHECK(reaches_stale(&five::b, store(release, group), load(relaxed, group)));
+    CHECK(!reaches_stale(&five::b, store(release, group), load(acquire, group)));
+    CHECK(reaches_stale(&five::other_group, store(relaxed, agent), load(acquire, agent)));
+    CHECK(reaches_stale(&five::other_group, store(release, agent), load(relaxed, agent)));
+    CHECK(reaches_stale(&five::other_group, store(release, group), load(acquire, agent)));
+    CHECK(reaches_stale(&five::other_group, store(release, agent), load(acquire, group)));
+    CHECK(!reaches_stale(&five::other_group, store(release, agent), load(acquire, agent)));
+    for (auto const reader : {&five::other_agent, &five::host}) {
+      CHECK(reaches_stale(reader, store(relaxed, system), load(acquire, system)));
+      CHECK(reaches_stale(reader, store(release, system), load(relaxed, system)));
+      CHECK(reaches_stale(reader, store(release, agent), load(acquire, system)));
+      CHECK(!reaches_stale(reader, store(release, system), load(acquire, system)));
+    }
+    CHECK(reaches_stale(&five::other_agent, store(release, system), load(acquire, agent)));
+  }
+
+  TEST_CASE("read-modify-writes are indivisible for those whom their scope includes") {
+    CHECK(explore_all([](five& f) {
+            for (auto const who : {f.a, f.b, f.other_group})
+              add_one(f.machine, who, scope::agent, order::relaxed);
+            f.machine.finish();
+            return f.machine.final_value(x, 4).value;
+          }) == outcomes{3});
+    CHECK(explore_all([](five& f) {
+            add_one(f.machine, f.a, scope::agent);
+            add_one(f.machine, f.other_agent, scope::agent); // neither includes the other
+            f.machine.finish();
+            return f.machine.final_value(x, 4).value;
+          }) == outcomes{1, 2});
+  }
+
+  TEST_CASE("two plain stores end in either order, one after a release in its own") {
+    CHECK(explore_all([](five& f) {
+            f.machine.store(f.a, x, 4, 1);
+            f.machine.store(f.other_group, x, 4, 2);
+            f.machine.fence(f.other_group, order::release, scope::system);
+            f.machine.finish();
+            return f.machine.final_value(x, 4).value;
+          }) == outcomes{1, 2});
+  }
+
+  TEST_CASE("stores may pass later loads, but not those of seq_cst") {
+    auto const both_miss = [](order store, order load) {
+      return explore_all([=](five& f) {
+               f.machine.store(f.a, x, 4, 1, store, scope::system);
+               f.machine.store(f.host, y, 4, 1, store, scope::system);
+               auto const r = f.machine.load(f.a, y, 4, load, scope::system).value;
+               return r * 2 + f.machine.load(f.host, x, 4, load, scope::system).value;
+             })
+          .contains(0);
+    };
+    CHECK(both_miss(order::release, order::acquire));
+    CHECK(both_miss(order::relaxed, order::relaxed));
+    CHECK(!both_miss(order::seq_cst, order::seq_cst));
+  }
+
+  TEST_CASE("loads of one location never go back") {
+    CHECK(explore_all([](five& f) {
+            f.machine.store(f.a, x, 4, 1, order::relaxed, scope::agent);
+            f.machine.fence(f.a, order::release, scope::agent);
+            f.machine.store(f.a, x, 4, 2, order::relaxed, scope::agent);
+            auto const first = f.machine.load(f.other_group, x, 4).value;
+            return first * 10 + f.machine.load(f.other_group, x, 4).value;
+          }) == outcomes{0, 1, 2, 11, 12, 22});
+  }
+
+  TEST_CASE("a word is as small as its smallest access, and larger ones may tear there") {
+    auto const seen = explore_all([](five& f) {
+      f.machine.store(f.a, z, 8, 0x0000'0001'0000'0001);
+      f.machine.store(f.a, y, 4, 1, order::relaxed, scope::agent);
+      static_cast<void>(f.machine.load(f.other_group, z + 4, 4));
+      return f.machine.load(f.other_group, z, 8).value;
+    });
+    CHECK(seen == outcomes{0, 1, 0x1'0000'0000, 0x1'0000'0001});
+    CHECK(explore_all([](five& f) {
+            f.machine.store(f.a, z, 8, 0x0000'0001'0000'0001);
+            return f.machine.load(f.other_group, z, 8).value;
+          }) == outcomes{0, 0x1'0000'0001});
+  }
+
+  TEST_CASE("nobody can go on: relaxed stores come to their scope's level, plain ones need not") {
+    CHECK(explore_all([](five& f) {
+            f.machine.store(f.a, x, 4, 1, order::relaxed, scope::agent);
+            f.machine.store(f.a, y, 4, 1);
+            f.machine.settle();
+            auto const r = f.machine.load(f.other_group, x, 4, order::acquire, scope::agent).value;
+            return r * 2 + f.machine.load(f.other_group, y, 4, order::acquire, scope::agent).value;
+          }) == outcomes{2, 3});
+  }
+}
