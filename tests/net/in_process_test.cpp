@@ -44,6 +44,21 @@ TEST_SUITE("net.in_process") {
     CHECK(all[0]->try_send(pe{1}, {}, {}).value());
   }
 
+  TEST_CASE("a pe that does not exist has no room to wait for, whoever else has none") {
+    auto const all = make_in_process(2, 1);
+    for (auto const& end : all)
+      for (std::uint32_t const target : {0U, 1U})
+        CHECK(end->try_send(pe{target}, {}, {}).value());
+    for (auto const& end : all) {
+      CHECK_FALSE(end->has_room(pe{0}));
+      CHECK_FALSE(end->has_room(pe{1}));
+      for (std::uint32_t const nobody : {2U, 3U, 4U, ~0U}) {
+        CHECK(end->has_room(pe{nobody}));
+        CHECK(end->try_send(pe{nobody}, {}, {}).error().code == net_errc::no_such_pe);
+      }
+    }
+  }
+
   TEST_CASE("a network of no pe, or without room, is refused") {
     CHECK_THROWS_AS((void)make_in_process(0), std::invalid_argument);
     CHECK_THROWS_AS((void)make_in_process(2, 0), std::invalid_argument);

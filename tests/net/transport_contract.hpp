@@ -237,6 +237,8 @@ inline void limits(maker const& make) {
     REQUIRE(nobody.has_error());
     CHECK(nobody.error().code == net_errc::no_such_pe);
     CHECK(nobody.error().what.find("pe 2") != std::string::npos);
+    for (std::uint32_t const id : {2u, 3u, ~0u})
+      CHECK(all[0]->has_room(pe{id})); // who waited for it would wait for ever
     all_well(in_threads(all, [](transport_port& end) { return exchange(end, 10); }));
     all_well(in_threads(all, finish));
   }

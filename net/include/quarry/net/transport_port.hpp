@@ -33,7 +33,8 @@ public:
   [[nodiscard]] virtual result<std::size_t> poll(sink const& deliver) = 0;
   /// True if poll() would deliver something; may be false too often where only poll() can tell.
   [[nodiscard]] virtual bool has_input() = 0;
-  /// True if try_send() would take a message; may be true too often where only try_send() can tell.
+  /// False if try_send() would find no room now. True too often where only try_send() can tell,
+  /// and for a pe that does not exist: nobody should wait for its room.
   [[nodiscard]] virtual bool has_room(pe target) = 0;
   /// Blocks until something may have come, at most so long.
   virtual void wait(std::chrono::nanoseconds at_most) = 0;
