@@ -53,8 +53,8 @@ public:
   /// Adds 1 to each lane's word on each lane's node.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
-  task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes,
-                   D how = {}, std::source_location where = std::source_location::current()) {
+  task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes, D how = {},
+                   std::source_location where = std::source_location::current()) {
     lanes64<W> const message[1] = {address<W>(at, nodes)};
     task<> sent = packages_.push(wf, package_tag::encode(command::increment), message, how, where);
     co_await std::move(sent);
@@ -62,9 +62,8 @@ public:
   /// Adds each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
-  task<> add(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value,
-             Nodes nodes, D how = {},
-             std::source_location where = std::source_location::current()) {
+  task<> add(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value, Nodes nodes,
+             D how = {}, std::source_location where = std::source_location::current()) {
     lanes64<W> const message[2] = {address<W>(at, nodes), value};
     task<> sent = packages_.push(wf, package_tag::encode(command::add), message, how, where);
     co_await std::move(sent);
@@ -72,9 +71,8 @@ public:
   /// Stores each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
-  task<> put(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value,
-             Nodes nodes, D how = {},
-             std::source_location where = std::source_location::current()) {
+  task<> put(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value, Nodes nodes,
+             D how = {}, std::source_location where = std::source_location::current()) {
     lanes64<W> const message[2] = {address<W>(at, nodes), value};
     task<> sent = packages_.push(wf, package_tag::encode(command::put), message, how, where);
     co_await std::move(sent);
