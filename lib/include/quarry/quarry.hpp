@@ -21,6 +21,8 @@
 #include <quarry/strand.hpp>
 
 // What decides what happens next
+#include <quarry/choices.hpp>
+#include <quarry/exhaustive.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/scheduler.hpp>
 #include <quarry/sequential_scheduler.hpp>

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/exhaustive.hpp>
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace quarry {
+
+exhaustive_search::exhaustive_search(limits most) : most_(most) {}
+
+void exhaustive_search::begin() {
+  position_ = 0;
+  ++execution_count_;
+}
+
+unsigned exhaustive_search::pick(unsigned n, choice_kind) {
+  if (position_ == choices_.size())
+    choices_.push_back({.taken = 0, .count = n});
+  choice const& now = choices_[position_];
+  if (now.count != n)
+    throw std::logic_error(
+        fmt::format("choice {} of execution {} is one of {}, it was one of {} before: the program "
+                    "depends on more than its choices",
+                    position_, execution_count_, n, now.count));
+  ++position_;
+  return now.taken;
+}
+
+bool exhaustive_search::is_new(std::uint64_t state_hash) {
+  if (position_ < replayed_)
+    return true;
+  if (states_.contains(state_hash)) {
+    ++pruned_count_;
+    return false;
+  }
+  is_bounded_ = is_bounded_ || states_.size() == most_.states;
+  if (is_bounded_)
+    return false;
+  states_.insert(state_hash);
+  return true;
+}
+
+bool exhaustive_search::next() {
+  if (position_ < replayed_)
+    throw std::logic_error(fmt::format(
+        "execution {} ended after {} choices, of which it was to replay {}: the program "
+        "depends on more than its choices",
+        execution_count_, position_, replayed_));
+  while (!choices_.empty() && choices_.back().taken + 1 == choices_.back().count)
+    choices_.pop_back();
+  if (choices_.empty() || is_bounded_)
+    return false;
+  ++choices_.back().taken;
+  replayed_ = choices_.size();
+  return true;
+}
+
+bool exhaustive_search::hash_set::contains(std::uint64_t hash) const {
+  return hash == 0 ? has_zero_ : !slots_.empty() && slots_[slot_of(hash)] != 0;
+}
+
+void exhaustive_search::hash_set::insert(std::uint64_t hash) {
+  ++size_;
+  if (2 * size_ > slots_.size())
+    grow();
+  if (hash == 0)
+    has_zero_ = true;
+  else
+    slots_[slot_of(hash)] = hash;
+}
+
+std::size_t exhaustive_search::hash_set::slot_of(std::uint64_t hash) const {
+  std::size_t const mask = slots_.size() - 1;
+  // A hash that is none, such as a counter, must not fill one end of the table.
+  std::size_t at = (hash * 0x9e3779b97f4a7c15U >> 20) & mask;
+  while (slots_[at] != 0 && slots_[at] != hash)
+    at = (at + 1) & mask;
+  return at;
+}
+
+void exhaustive_search::hash_set::grow() {
+  std::vector<std::uint64_t> const old = std::move(slots_);
+  slots_ = std::vector<std::uint64_t>(old.empty() ? 1024 : 2 * old.size());
+  for (std::uint64_t const hash : old)
+    if (hash != 0)
+      slots_[slot_of(hash)] = hash;
+}
+
+} // namespace quarry
