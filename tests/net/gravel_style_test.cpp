@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "style_contract.hpp"
+
+#include <string_view>
+
+using namespace gravel_test;
+using gravel::aggregated;
+using gravel::not_aggregated;
+
+namespace {
+
+struct without_a_name {
+  static constexpr bool sends_each = true;
+};
+
+} // namespace
+
+TEST_SUITE("net.gravel_style") {
+  TEST_CASE_TEMPLATE("style: application", S, aggregated, not_aggregated) {
+    contract::applies_each_once<S>();
+  }
+  TEST_CASE_TEMPLATE("style: order", S, aggregated, not_aggregated) {
+    contract::keeps_order<S>();
+  }
+  TEST_CASE_TEMPLATE("style: completion", S, aggregated, not_aggregated) {
+    contract::completes<S>();
+  }
+  TEST_CASE_TEMPLATE("style: counts", S, aggregated, not_aggregated) {
+    contract::counts<S>();
+  }
+  TEST_CASE_TEMPLATE("style: errors", S, aggregated, not_aggregated) {
+    contract::ends_in_typed_errors<S>();
+  }
+
+  TEST_CASE("a style has a name by which a job asks for it, and no other has it") {
+    CHECK(aggregated::name == std::string_view("gravel"));
+    CHECK(not_aggregated::name == std::string_view("no_aggregation"));
+    CHECK(gravel_node::options{}.style == aggregated::name);
+    CHECK_FALSE(gravel::style<without_a_name>);
+    CHECK_FALSE(gravel::style<int>);
+  }
+}
