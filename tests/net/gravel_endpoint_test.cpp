@@ -25,7 +25,7 @@ struct message {
   std::uint32_t node;
   std::uint32_t word;
   std::uint64_t value;
-  friend auto operator<=>(message const&, message const&) = default;
+  friend bool operator==(message const&, message const&) = default;
 };
 struct package {
   command what;

@@ -10,7 +10,7 @@ using gravel::not_aggregated;
 namespace {
 
 struct without_a_name {
-  static constexpr bool sends_each = true;
+  [[maybe_unused]] static constexpr bool sends_each = true;
 };
 
 } // namespace
