@@ -3,6 +3,7 @@
 #include "graph_command.hpp"
 #include "info_command.hpp"
 #include "launch_command.hpp"
+#include "litmus_command.hpp"
 #include "run_command.hpp"
 
 #include <algorithm>
@@ -23,6 +24,7 @@ constexpr char const* examples =
     "  quarry run pagerank --nodes 4 --transport loopback --graph debian.mtx\n"
     "  quarry run gups --nodes 4 --transport loopback --json gups.json\n"
     "  quarry launch -n 4 -- ./program\n"
+    "  quarry litmus MP.litmus --outcomes\n"
     "`quarry COMMAND --help` says more about each command.\n";
 
 /// A word that is no command is an error that names the commands there are.
@@ -56,6 +58,7 @@ int run(std::vector<std::string> arguments) {
   quarry::command::add_run_command(app, quarry::command::programs(), arguments, exit_status);
   quarry::command::add_launch_command(app, launched, exit_status);
   quarry::command::add_graph_command(app, exit_status);
+  quarry::command::add_litmus_command(app, exit_status);
   quarry::command::add_info_command(app, exit_status);
   app.failure_message([](CLI::App const*, CLI::Error const& e) {
     return fmt::format("quarry: {}\nRun with --help for more information.\n", e.what());

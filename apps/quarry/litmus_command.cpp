@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "litmus_command.hpp"
+
+#include "checked_option.hpp"
+#include "litmus_report.hpp"
+#include "text_file.hpp"
+
+#include <quarry/litmus/parse.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+namespace quarry::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int not_met = 1;
+constexpr int bad_input = 2;
+constexpr int world_fault = 3;
+
+constexpr char const* examples =
+    "Examples:\n"
+    "  quarry litmus MP.litmus --outcomes\n"
+    "  quarry litmus ptx --expected ptx/expected.csv --json ptx.json\n"
+    "The tests are in herd's style, for PTX or for Vulkan. A verdict is `allowed` if the end that\n"
+    "the test asks about (for ~exists and forall: the counterexample) was reached, `forbidden` if\n"
+    "all executions were seen and it was not, else `inconclusive`. A list of expectations has the\n"
+    "columns test,verdict,class; the class is exact-allowed, exact-forbidden, forbidden (never\n"
+    "reached, as far as was seen) or model-stronger (allowed, but need not be reached).\n"
+    "Exit status: 0 all expectations are met, 1 one is not, 2 bad usage or a file that is no\n"
+    "litmus test, 3 a fault of the world.\n";
+
+struct litmus_request {
+  std::vector<std::string> paths;
+  std::vector<std::string> lists;
+  std::string json_file;
+  std::uint64_t most_states = 1'000'000;
+  bool with_outcomes = false;
+};
+
+void say(std::string const& line) {
+  std::fputs(fmt::format("quarry litmus: {}\n", line).c_str(), stderr);
+}
+
+void print(std::string const& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout); // a row may take its time
+}
+
+/// The file itself, or all in the folder that end in .litmus, in the order of their names.
+result<std::vector<fs::path>> find_tests(fs::path const& path) {
+  std::error_code code;
+  if (!fs::is_directory(path, code))
+    return std::vector{path};
+  std::vector<fs::path> found;
+  for (fs::recursive_directory_iterator it(path, code), end; !code && it != end; it.increment(code))
+    if (it->path().extension() == ".litmus")
+      found.push_back(it->path());
+  if (code)
+    return error{code, fmt::format("cannot read {}: {}", path.string(), code.message())};
+  if (found.empty())
+    return error{std::make_error_code(std::errc::no_such_file_or_directory),
+                 fmt::format("no file in {} ends in .litmus", path.string())};
+  std::ranges::sort(found);
+  return found;
+}
+
+/// All tests that were asked for. Says everything that is wrong, not only the first.
+bool read_tests(litmus_request const& asked, std::vector<litmus_row>& rows) {
+  bool is_good = true;
+  auto const refuse = [&](error const& e) {
+    say(e.what);
+    is_good = false;
+  };
+  for (auto const& path : asked.paths) {
+    auto const files = find_tests(path);
+    if (!files) {
+      refuse(files.error());
+      continue;
+    }
+    for (auto const& file : *files)
+      if (auto read = litmus::read_test(file))
+        rows.push_back({std::move(*read)});
+      else
+        refuse(read.error());
+  }
+  return is_good;
+}
+
+bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
+  bool is_good = true;
+  for (auto const& list : asked.lists) {
+    auto const read = litmus::read_expectations(list);
+    if (!read) {
+      say(read.error().what);
+      is_good = false;
+      continue;
+    }
+    std::size_t used = 0;
+    for (auto& row : rows)
+      if (auto const* found = litmus::find_expectation(*read, row.what.file)) {
+        row.expected = found->what;
+        ++used;
+      }
+    if (used < read->size())
+      say(fmt::format("{}: {} of {} rows are for tests that were not asked for", list,
+                      read->size() - used, read->size()));
+  }
+  return is_good;
+}
+
+int run(litmus_request const& asked) {
+  std::vector<litmus_row> rows;
+  bool const are_tests = read_tests(asked, rows);
+  if (!read_lists(asked, rows) || !are_tests)
+    return bad_input;
+  print(litmus_heading(asked.most_states));
+  for (auto& row : rows) {
+    if (row.what.unsupported.empty())
+      row.found = litmus::explore(row.what, {.states = asked.most_states});
+    print(to_text(row, asked.with_outcomes));
+  }
+  print(litmus_summary(rows));
+  if (!asked.json_file.empty())
+    if (auto const written = write_text(asked.json_file, to_json(rows, asked.most_states));
+        !written) {
+      say(written.error().what);
+      return world_fault;
+    }
+  if (std::ferror(stdout) != 0) {
+    say("standard output: cannot write");
+    return world_fault;
+  }
+  return std::ranges::all_of(rows, &litmus_row::is_met) ? 0 : not_met;
+}
+
+} // namespace
+
+void add_litmus_command(CLI::App& quarry, int& exit_status) {
+  auto* command = quarry.add_subcommand("litmus", "run litmus tests on the emulator's caches");
+  command->footer(examples);
+  auto asked = std::make_shared<litmus_request>();
+  command->add_option("PATH", asked->paths, "tests, or folders of files that end in .litmus")
+      ->required()
+      ->check(CLI::ExistingPath);
+  command->add_option("--expected", asked->lists, "list of expected verdicts; may be given again")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_number(*command, "--max-states", asked->most_states, std::uint64_t{1}, std::uint64_t{1} << 32,
+             "states of a test, beyond which it is inconclusive");
+  command->add_flag("--outcomes", asked->with_outcomes,
+                    "print how often each end was reached; * is what the test asks about");
+  command->add_option("--json", asked->json_file, "write it to this file as well")
+      ->type_name("FILE");
+  command->callback([asked, &exit_status] { exit_status = run(*asked); });
+}
+
+} // namespace quarry::command
