@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "graph_files.hpp"
+#include "running_command.hpp"
+
+#include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
+
+namespace {
+
+/// Message passing within a work-group; P1 looks in the same way in all of them.
+std::string message_passing(std::string const& publish) {
+  return "PTX MP\n{x=0; y=0;}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
+         " st.weak x, 1 | ld.acquire.cta r0, y ;\n " +
+         publish + " y, 1 | ld.weak r1, x ;\n~exists (P1:r0 == 1 /\\ P1:r1 == 0)\n";
+}
+
+/// A folder with one test of each verdict, and a list that is right about them.
+struct corpus : temporary_folder {
+  corpus() {
+    add("right.litmus", message_passing("st.release.cta"));
+    add("wrong.litmus", message_passing("st.weak"));
+    list = write("expected.csv", "test,verdict,class\nright.litmus,forbidden,exact-forbidden\n"
+                                 "wrong.litmus,allowed,exact-allowed\n");
+  }
+  void add(std::string const& name, std::string const& text) const {
+    static_cast<void>(write(name, text));
+  }
+  std::string list;
+};
+
+command_outcome litmus(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "litmus");
+  return run_command("QUARRY_COMMAND", arguments);
+}
+
+} // namespace
+
+TEST_SUITE("apps.litmus_command") {
+  TEST_CASE("a folder's tests give a row each, and status 0 when all expectations are met") {
+    corpus const here;
+    auto const done = litmus({here.path(), "--expected", here.list});
+    CAPTURE(done.out);
+    CAPTURE(done.err);
+    CHECK(done.status == 0);
+    CHECK(done.says("   forbidden "));
+    CHECK(done.says("exact-forbidden  yes   " + (here.path() / "right.litmus").string()));
+    CHECK(done.says("exact-allowed    yes   " + (here.path() / "wrong.litmus").string()));
+    CHECK(done.says("# 2 tests: 1 allowed, 1 forbidden, 0 inconclusive, 0 unsupported\n"
+                    "# expected: 1 of 1 exact-allowed, 1 of 1 exact-forbidden: OK\n"));
+  }
+
+  TEST_CASE("an expectation that is not met is status 1, and so is one that cannot be looked at") {
+    corpus const here;
+    auto const wrong = here.write("e.csv", "test,verdict,class\n"
+                                           "wrong.litmus,forbidden,forbidden\n");
+    auto const done = litmus({here.path() / "wrong.litmus", "--expected", wrong});
+    CHECK(done.status == 1);
+    CHECK(done.says("forbidden        NO "));
+    CHECK(done.says("# expected: 0 of 1 forbidden: FAILED\n"));
+    here.add("new.litmus", "PTX new\n{x=0;}\n P0@cta 0,gpu 0 ;\n tld.weak r0, x ;\n"
+                           "exists (x == 0)\n");
+    auto const list = here.write("n.csv", "test,verdict,class\n"
+                                          "new.litmus,forbidden,exact-forbidden\n");
+    auto const unsupported = litmus({here.path() / "new.litmus", "--expected", list});
+    CHECK(unsupported.status == 1);
+    CHECK(unsupported.says("unsupported "));
+    CHECK(unsupported.says("line 4: tld.weak\n"));
+    CHECK(litmus({here.path() / "new.litmus"}).status == 0);
+  }
+
+  TEST_CASE("too few states make a test inconclusive, and an exact expectation unmet") {
+    corpus const here;
+    auto const done =
+        litmus({here.path() / "right.litmus", "--max-states", "3", "--expected", here.list});
+    CHECK(done.status == 1);
+    CHECK(done.says("   inconclusive          3 "));
+    CHECK(done.says("1 of 2 rows are for tests that were not asked for"));
+  }
+
+  TEST_CASE("outcomes are counted, and the one that is asked about is marked") {
+    corpus const here;
+    auto const done = litmus({here.path() / "wrong.litmus", "--outcomes"});
+    CHECK(done.status == 0);
+    CHECK(done.says(" *  P1:r0=1  P1:r1=0\n"));
+    CHECK(done.says("    P1:r0=1  P1:r1=1\n"));
+    CHECK_FALSE(litmus({here.path() / "right.litmus", "--outcomes"}).says(" *  "));
+  }
+
+  TEST_CASE("the JSON has all that is printed") {
+    corpus const here;
+    auto const file = here.path() / "out.json";
+    CHECK(litmus({here.path(), "--expected", here.list, "--json", file}).status == 0);
+    auto const json = nlohmann::json::parse(temporary_folder::read(file));
+    REQUIRE(json.at("tests").size() == 2);
+    auto const& wrong = json["tests"][1];
+    CHECK(json.at("met") == true);
+    CHECK(wrong.at("file") == (here.path() / "wrong.litmus").string());
+    CHECK(wrong.at("name") == "MP");
+    CHECK(wrong.at("verdict") == "allowed");
+    CHECK(wrong.at("expected") == "exact-allowed");
+    CHECK(wrong.at("bounded") == false);
+    CHECK(wrong.at("states") > 3);
+    int targets = 0;
+    for (auto const& outcome : wrong.at("outcomes"))
+      if (outcome.at("target")) {
+        ++targets;
+        CHECK(outcome.at("values").at("P1:r0") == 1);
+        CHECK(outcome.at("values").at("P1:r1") == 0);
+        CHECK(outcome.at("count") > 0);
+      }
+    CHECK(targets == 1);
+    auto const full = litmus({here.path(), "--json", "/dev/full"});
+    CHECK(full.status == 3);
+    CHECK(full.says("/dev/full: cannot write"));
+  }
+
+  TEST_CASE("bad usage and files that are no tests are status 2, and all of them are named") {
+    corpus const here;
+    CHECK(litmus({}).status == 2);
+    CHECK(litmus({here.path() / "none"}).status == 2);
+    CHECK(litmus({here.path(), "--max-states", "0"}).status == 2);
+    auto const bad_list = litmus({here.path(), "--expected", here.path() / "right.litmus"});
+    CHECK(bad_list.status == 2);
+    CHECK(bad_list.says("right.litmus:1: read 'PTX MP', expected test,verdict,class"));
+    temporary_folder const empty;
+    CHECK(litmus({empty.path()}).says("no file in " + empty.path().string() + " ends in .litmus"));
+    here.add("bad1.litmus", "PTX t\n{x=0\n");
+    here.add("bad2.litmus", "AArch64 t\n");
+    auto const done = litmus({here.path()});
+    CHECK(done.status == 2);
+    CHECK(done.says("bad1.litmus:3: the file ends, expected ';' or '}' after a declaration"));
+    CHECK(done.says("bad2.litmus:1: read 'AArch64', expected PTX or VULKAN"));
+    CHECK(done.out.empty());
+  }
+}
