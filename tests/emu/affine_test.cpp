@@ -75,6 +75,30 @@ TEST_SUITE("emu.affine") {
     check_each(affine<std::int32_t, 1, 0, 64>(1, 5), [](int l) { return 1 + 5 * l; });
   }
 
+  TEST_CASE("with arbitrary lanes an index gives lanes, and converts when asked") {
+    auto const v = lanes<std::int32_t, 64>::iota(100, 3);
+    auto const sum = linear(2) + v;
+    auto const difference = v - linear(2);
+    auto const product = linear(2) * v;
+    auto const as_float = linear(2).to_lanes<float>();
+    static_assert(std::is_same_v<decltype(as_float), lanes<float, 64> const>);
+    for (int l = 0; l < 64; ++l) {
+      CHECK(sum[l] == 102 + 4 * l);
+      CHECK(difference[l] == 98 + 2 * l);
+      CHECK(product[l] == (2 + l) * (100 + 3 * l));
+      CHECK(as_float[l] == static_cast<float>(2 + l));
+      CHECK(as_lanes(linear(2))[l] == 2 + l);
+    }
+  }
+
+  TEST_CASE("indices are constants") {
+    constexpr auto at = row_broadcast<std::int32_t, 16, 64>(0, 1) * constant<16>{} + 3;
+    static_assert(at[40] == 35);
+    static_assert((linear(0) < 3).count() == 3);
+  }
+}
+
+TEST_SUITE("emu.affine_arithmetic") {
   TEST_CASE("an index moves by numbers, and widens for a wide one") {
     tile_row<std::int32_t, 16, 64> const a(3, 100);
     check_each(a + 5, [&](int l) { return value(a, l) + 5; });
@@ -119,7 +143,9 @@ TEST_SUITE("emu.affine") {
     static_assert(!scalable_at_run_time<linear>); // would be a gather: to_lanes() first
     static_assert(scalable_at_run_time<row_broadcast<std::int32_t, 8, 64>>);
   }
+}
 
+TEST_SUITE("emu.affine_comparison") {
   TEST_CASE("a linear index compares to a prefix of the lanes") {
     CHECK((linear(0) < 10) == lane_mask::first_n(10));
     CHECK((linear(128) < 130U) == lane_mask::first_n(2));
@@ -143,27 +169,5 @@ TEST_SUITE("emu.affine") {
     check_comparisons(linear(3), std::numeric_limits<std::int64_t>::min());
     check_comparisons(linear(3), std::numeric_limits<std::uint64_t>::max());
     check_comparisons(linear(3), std::numeric_limits<std::int32_t>::max());
-  }
-
-  TEST_CASE("with arbitrary lanes an index gives lanes, and converts when asked") {
-    auto const v = lanes<std::int32_t, 64>::iota(100, 3);
-    auto const sum = linear(2) + v;
-    auto const difference = v - linear(2);
-    auto const product = linear(2) * v;
-    auto const as_float = linear(2).to_lanes<float>();
-    static_assert(std::is_same_v<decltype(as_float), lanes<float, 64> const>);
-    for (int l = 0; l < 64; ++l) {
-      CHECK(sum[l] == 102 + 4 * l);
-      CHECK(difference[l] == 98 + 2 * l);
-      CHECK(product[l] == (2 + l) * (100 + 3 * l));
-      CHECK(as_float[l] == static_cast<float>(2 + l));
-      CHECK(as_lanes(linear(2))[l] == 2 + l);
-    }
-  }
-
-  TEST_CASE("indices are constants") {
-    constexpr auto at = row_broadcast<std::int32_t, 16, 64>(0, 1) * constant<16>{} + 3;
-    static_assert(at[40] == 35);
-    static_assert((linear(0) < 3).count() == 3);
   }
 }

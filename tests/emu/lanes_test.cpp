@@ -162,6 +162,46 @@ TEST_SUITE("emu.lanes") {
     }
   }
 
+  TEST_CASE_TEMPLATE("min, max and abs act lane by lane", S, EVERY_SHAPE) {
+    using T = typename S::value;
+    for (unsigned seed = 0; seed < 20; ++seed) {
+      auto const a = arbitrary<T, S::size>(seed);
+      auto const b = arbitrary<T, S::size>(seed + 100);
+      check_each(min(a, b), [&](int i) { return b[i] < a[i] ? b[i] : a[i]; });
+      check_each(max(a, b), [&](int i) { return a[i] < b[i] ? b[i] : a[i]; });
+      check_each(max(a, T{1}), [&](int i) { return a[i] < T{1} ? T{1} : a[i]; });
+      check_each(abs(a),
+                 [&](int i) { return a[i] < T{0} ? wrapped(T{0}, a[i], std::minus<>{}) : a[i]; });
+    }
+  }
+
+  TEST_CASE("abs and broadcast treat negative zero as a float should") {
+    auto const minus = lanes<float, 64>(-0.0F);
+    CHECK(std::signbit(minus[0]));
+    CHECK_FALSE(std::signbit(abs(minus)[0]));
+    CHECK(std::signbit((-lanes<float, 64>(0.0F))[63]));
+  }
+
+  TEST_CASE_TEMPLATE("fma rounds once, sqrt as the library", S, shape<float, 64>, shape<double, 64>,
+                     shape<float, 32>, shape<double, 32>) {
+    using T = typename S::value;
+    std::mt19937_64 random(11);
+    std::uniform_real_distribution<T> number(T{0.5}, T{2});
+    auto const draw = [&](int) { return number(random); };
+    bool differs = false;
+    for (int round = 0; round < 20; ++round) {
+      auto const a = lanes<T, S::size>::generate(draw);
+      auto const b = lanes<T, S::size>::generate(draw);
+      auto const c = -(a * b);
+      check_each(fma(a, b, c), [&](int i) { return std::fma(a[i], b[i], c[i]); });
+      check_each(sqrt(a), [&](int i) { return std::sqrt(a[i]); });
+      differs = differs || (fma(a, b, c) != T{0}).bits().any();
+    }
+    CHECK(differs); // an unfused one would give 0 in every lane
+  }
+}
+
+TEST_SUITE("emu.lane_predicate") {
   TEST_CASE_TEMPLATE("comparisons give the lanes where they hold", S, EVERY_SHAPE) {
     using T = typename S::value;
     constexpr int n = S::size;
@@ -207,6 +247,21 @@ TEST_SUITE("emu.lanes") {
     }
   }
 
+  TEST_CASE("predicates of different widths meet as a lane mask") {
+    auto const small = lanes<std::int8_t, 64>::iota();
+    auto const large = lanes<double, 64>::iota();
+    auto const both = (small >= 10) & (large < 20);
+    static_assert(std::same_as<decltype(both), lane_mask const>);
+    CHECK(both == (lane_mask::first_n(20).without(lane_mask::first_n(10))));
+    CHECK(((small < 3) | (large >= 62)).count() == 5);
+    auto const same = (lanes<float, 64>::iota() < 9) & (lanes<int, 64>::iota() >= 3);
+    static_assert(std::same_as<decltype(same), lane_predicate<float, 64> const>);
+    CHECK(same.bits().count() == 6);
+    CHECK((lane_mask::first_n(5) & (small > 2)).count() == 2);
+  }
+}
+
+TEST_SUITE("emu.lane_select") {
   TEST_CASE_TEMPLATE("select takes the first where the condition holds", S, EVERY_SHAPE) {
     using T = typename S::value;
     constexpr int n = S::size;
@@ -227,58 +282,9 @@ TEST_SUITE("emu.lanes") {
       check_each(c, [&](int i) { return i == n - 1 ? T{4} : a[i]; });
     }
   }
+}
 
-  TEST_CASE("predicates of different widths meet as a lane mask") {
-    auto const small = lanes<std::int8_t, 64>::iota();
-    auto const large = lanes<double, 64>::iota();
-    auto const both = (small >= 10) & (large < 20);
-    static_assert(std::same_as<decltype(both), lane_mask const>);
-    CHECK(both == (lane_mask::first_n(20).without(lane_mask::first_n(10))));
-    CHECK(((small < 3) | (large >= 62)).count() == 5);
-    auto const same = (lanes<float, 64>::iota() < 9) & (lanes<int, 64>::iota() >= 3);
-    static_assert(std::same_as<decltype(same), lane_predicate<float, 64> const>);
-    CHECK(same.bits().count() == 6);
-    CHECK((lane_mask::first_n(5) & (small > 2)).count() == 2);
-  }
-
-  TEST_CASE_TEMPLATE("min, max and abs act lane by lane", S, EVERY_SHAPE) {
-    using T = typename S::value;
-    for (unsigned seed = 0; seed < 20; ++seed) {
-      auto const a = arbitrary<T, S::size>(seed);
-      auto const b = arbitrary<T, S::size>(seed + 100);
-      check_each(min(a, b), [&](int i) { return b[i] < a[i] ? b[i] : a[i]; });
-      check_each(max(a, b), [&](int i) { return a[i] < b[i] ? b[i] : a[i]; });
-      check_each(max(a, T{1}), [&](int i) { return a[i] < T{1} ? T{1} : a[i]; });
-      check_each(abs(a),
-                 [&](int i) { return a[i] < T{0} ? wrapped(T{0}, a[i], std::minus<>{}) : a[i]; });
-    }
-  }
-
-  TEST_CASE("abs and broadcast treat negative zero as a float should") {
-    auto const minus = lanes<float, 64>(-0.0F);
-    CHECK(std::signbit(minus[0]));
-    CHECK_FALSE(std::signbit(abs(minus)[0]));
-    CHECK(std::signbit((-lanes<float, 64>(0.0F))[63]));
-  }
-
-  TEST_CASE_TEMPLATE("fma rounds once, sqrt as the library", S, shape<float, 64>, shape<double, 64>,
-                     shape<float, 32>, shape<double, 32>) {
-    using T = typename S::value;
-    std::mt19937_64 random(11);
-    std::uniform_real_distribution<T> number(T{0.5}, T{2});
-    auto const draw = [&](int) { return number(random); };
-    bool differs = false;
-    for (int round = 0; round < 20; ++round) {
-      auto const a = lanes<T, S::size>::generate(draw);
-      auto const b = lanes<T, S::size>::generate(draw);
-      auto const c = -(a * b);
-      check_each(fma(a, b, c), [&](int i) { return std::fma(a[i], b[i], c[i]); });
-      check_each(sqrt(a), [&](int i) { return std::sqrt(a[i]); });
-      differs = differs || (fma(a, b, c) != T{0}).bits().any();
-    }
-    CHECK(differs); // an unfused one would give 0 in every lane
-  }
-
+TEST_SUITE("emu.lane_conversion") {
   TEST_CASE_TEMPLATE("convert is a static_cast of every lane", S, EVERY_SHAPE) {
     using T = typename S::value;
     constexpr int n = S::size;
