@@ -10,6 +10,7 @@
 #include <coroutine>
 #include <source_location>
 #include <stdexcept>
+#include <string>
 
 using namespace quarry;
 using namespace quarry_test;
@@ -100,10 +101,14 @@ TEST_SUITE("lib.actor") {
     };
     int step = 0;
     lone_actor a;
+    std::atomic<actor const*> const owner{&a};
+    a.wait_for("an earlier wait", {}, nullptr, &owner);
     task<> root = suspend_once(polls, step);
     root.start_on(a);
     a.resume();
     CHECK(a.state == actor_state::polling);
+    CHECK(std::string(a.reason.what) == "count");
+    CHECK(a.reason.on == &answer);
     CHECK_FALSE(a.poll(a.poll_argument));
     answer = 3;
     CHECK(a.poll(a.poll_argument));

@@ -4,7 +4,9 @@
 
 #include <doctest/doctest.h>
 
+#include <atomic>
 #include <cstddef>
+#include <iterator>
 #include <memory>
 #include <span>
 #include <thread>
@@ -34,23 +36,26 @@ TEST_SUITE("net.transport_port") {
 
   TEST_CASE("threads that take turns see what those before them did") {
     std::unique_ptr<transport_port> const port = std::move(make_in_process(1)[0]);
-    constexpr int threads = 3, rounds = 5000;
+    constexpr int threads = 3, rounds = 2000;
     int count = 0; // plain: entering and leaving must order it
+    std::atomic<int> inside{0}, overlaps{0};
     {
       std::vector<std::jthread> all;
       for (int t = 0; t < threads; ++t)
         all.emplace_back([&] {
-          for (int done = 0; done < rounds;) {
-            if (!port->try_enter()) {
-              std::this_thread::yield();
+          for (int done = 0; done < rounds; std::this_thread::yield()) {
+            if (!port->try_enter())
               continue;
-            }
+            overlaps += inside++ == 0 ? 0 : 1;
+            std::this_thread::yield(); // the others come to the door
             ++count;
             ++done;
+            --inside;
             port->leave();
           }
         });
     }
+    CHECK(overlaps == 0);
     CHECK(count == threads * rounds);
   }
 
