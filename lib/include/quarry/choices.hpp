@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <span>
+#include <string_view>
 
 namespace quarry {
 
@@ -12,6 +16,12 @@ enum class choice_kind : std::uint8_t {
   write_back, ///< whether a write reached the next cache before another one did
 };
 inline constexpr int choice_kind_count = 3;
+
+[[nodiscard]] constexpr std::string_view to_string(choice_kind kind) noexcept {
+  constexpr std::string_view names[] = {"actor", "value", "write_back"};
+  static_assert(std::size(names) == choice_kind_count);
+  return names[static_cast<std::size_t>(kind)];
+}
 
 /// Where an execution's choices come from: one stream drives everything (design §8).
 class chooser {
@@ -24,6 +34,18 @@ public:
   /// One of 0 … n - 1, for n >= 2. 0 is the boring one: the same actor goes on, the newest value is
   /// seen; so that any prefix of a stream, with zeros after it, is an execution.
   virtual unsigned pick(unsigned n, choice_kind kind) = 0;
+
+  /// Who goes on: an index into `ready`, actors by their number in order of creation, the first of
+  /// them the one that ran last if it still may.
+  ///
+  /// Shape    two actors or more; numbers are dense: some strategies keep a few bytes for each
+  virtual unsigned pick_actor(std::span<std::uint32_t const> ready) {
+    return pick(static_cast<unsigned>(ready.size()), choice_kind::actor);
+  }
+
+  /// `actor` can do nothing but wait for others: it yields, or has read the same value again. To be
+  /// called before it is offered again, last.
+  virtual void on_yield(std::uint32_t actor) { static_cast<void>(actor); }
 };
 
 } // namespace quarry
