@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/assert.hpp>
+#include <quarry/choices.hpp>
+#include <quarry/result.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quarry {
+
+/// One choice that was made: `value` of 0 … n - 1.
+struct choice {
+  choice_kind kind;
+  std::uint32_t n;
+  std::uint32_t value;
+
+  friend bool operator==(choice const&, choice const&) = default;
+};
+
+/// Equal for equal choices, trailing zeros included; one choice that differs changes it for sure.
+[[nodiscard]] std::uint64_t trace_hash(std::span<choice const> all) noexcept;
+
+/// The choices of one execution, to be repeated.
+class choice_record {
+public:
+  /// More than these no text may list.
+  static constexpr std::uint64_t most_listed = 100'000'000;
+
+  choice_record() = default;
+  /// `all` that the execution made; those after the last one that is not 0 are not kept.
+  explicit choice_record(std::span<choice const> all);
+
+  [[nodiscard]] std::span<choice const> choices() const noexcept { return choices_; }
+  /// How many the execution made: choices(), and zeros after them.
+  [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
+  /// Of all that the execution made.
+  [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
+  /// Those that are not 0.
+  [[nodiscard]] std::size_t nonzero_count() const noexcept;
+  /// Choices of an actor that are not 0.
+  [[nodiscard]] std::size_t preemption_count() const noexcept;
+
+  /// Lines of at most 100 columns, for files that people read and compare:
+  ///
+  ///     choices 240 trace 0x00c5a1de4ab92f10
+  ///     a2*17 a2:1 (v3 w2)*40 v3:2
+  ///
+  /// A kind's first letter, n, ":value" if it is not 0, "*times"; in brackets what is repeated.
+  [[nodiscard]] std::string to_text() const;
+  /// What to_text() returned, or somebody has edited; any white space separates.
+  ///
+  /// Errors   std::errc::invalid_argument – line, column, what was expected there, what is there
+  [[nodiscard]] static result<choice_record> from_text(std::string_view text);
+
+  friend bool operator==(choice_record const&, choice_record const&) = default;
+
+private:
+  std::vector<choice> choices_; ///< empty, or the last one is not 0
+  std::uint64_t count_ = 0;
+  std::uint64_t trace_hash_ = quarry::trace_hash({});
+};
+
+/// Passes choices on to another chooser and keeps what it answered.
+///
+/// Shape    12 bytes a choice, kept from execution to execution: no allocation once the longest
+///          has been seen
+class recorder final : public chooser {
+public:
+  /// `by` is borrowed.
+  explicit recorder(chooser& by) noexcept : by_(&by) {}
+
+  /// A new execution: nothing is recorded.
+  void begin() noexcept { choices_.clear(); }
+  void choose_by(chooser& by) noexcept { by_ = &by; }
+
+  /// So far, trailing zeros included.
+  [[nodiscard]] std::span<choice const> choices() const noexcept { return choices_; }
+  [[nodiscard]] choice_record record() const { return choice_record(choices_); }
+  [[nodiscard]] std::uint64_t trace_hash() const noexcept { return quarry::trace_hash(choices_); }
+
+  unsigned pick(unsigned n, choice_kind kind) override { return keep(kind, n, by_->pick(n, kind)); }
+  unsigned pick_actor(std::span<std::uint32_t const> ready) override {
+    return keep(choice_kind::actor, static_cast<unsigned>(ready.size()), by_->pick_actor(ready));
+  }
+  void on_yield(std::uint32_t actor) override { by_->on_yield(actor); }
+
+private:
+  unsigned keep(choice_kind kind, unsigned n, unsigned value) {
+    QUARRY_ASSERT(value < n);
+    choices_.push_back({.kind = kind, .n = n, .value = value});
+    return value;
+  }
+
+  chooser* by_;
+  std::vector<choice> choices_;
+};
+
+} // namespace quarry
