@@ -27,6 +27,17 @@
 #include <quarry/scheduler.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
+// Choices of explored executions: where they come from, records of them, failures made small
+#include <quarry/boring.hpp>
+#include <quarry/bytes.hpp>
+#include <quarry/choice_record.hpp>
+#include <quarry/pct.hpp>
+#include <quarry/random_walk.hpp>
+#include <quarry/replay.hpp>
+#include <quarry/shrink.hpp>
+#include <quarry/strategy.hpp>
+#include <quarry/swarm.hpp>
+
 // What went wrong
 #include <quarry/assert.hpp>
 #include <quarry/report.hpp>
@@ -37,5 +48,6 @@
 #include <quarry/actor_list.hpp>
 #include <quarry/fiber.hpp>
 #include <quarry/frame_pool.hpp>
+#include <quarry/random_bits.hpp>
 #include <quarry/spin_lock.hpp>
 #include <quarry/wait_queue.hpp>
