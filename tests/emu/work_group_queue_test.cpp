@@ -4,8 +4,10 @@
 #include <quarry/emu/work_group_queue.hpp>
 #include <quarry/yield.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <stdexcept>
+#include <vector>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -36,6 +38,29 @@ struct push_messages {
       task<> push = q.push(wf, 7, message, D{});
       co_await std::move(push);
     }
+  }
+};
+
+constexpr bool sends_in_place(unsigned item) {
+  return item % 192 >= 96;
+}
+/// A push in its three parts: of three wavefronts one has no message, one half of its lanes.
+struct write_in_place {
+  task<> operator()(any_wavefront auto& wf, package_queue& q) const {
+    auto const active = wf.where(wf.global_id(0) % 192 >= 96);
+    package_place const at = co_await q.reserve(wf, 7);
+    auto const number = convert<std::uint32_t>(wf.global_id(0));
+    q.write(wf, at, 0, number);
+    q.write(wf, at, 1, ~number * 2654435761U);
+    q.publish(wf, at);
+  }
+};
+
+struct write_nothing {
+  task<> operator()(any_wavefront auto& wf, package_queue& q) const {
+    auto const active = wf.where(lane_mask{});
+    for (int i = 0; i < 3; ++i)
+      q.publish(wf, co_await q.reserve(wf, 7));
   }
 };
 
@@ -114,6 +139,36 @@ TEST_SUITE("emu.work_group_queue") {
   TEST_CASE("the same from wavefronts that go their own ways") {
     every_message_once<reconverging_t>(2, 600, 256, 1);
     every_message_once<reconverging_t>(4, 333, 100, 2);
+  }
+  TEST_CASE("words that are written in place, after the reservation, come once and whole") {
+    with_every_agent([](agent& gpu) {
+      constexpr unsigned items = 192 * 5;
+      package_queue q(gpu.core().known(), 2, 192);
+      std::atomic<int> left{items / 2};
+      received got;
+      traffic jobs(gpu.core().scheduler());
+      jobs.start(consume(q, gpu.core().known(), left, got), "consumer");
+      succeed(gpu.run({.work_items = items, .work_items_per_group = 192}, write_in_place{},
+                      std::ref(q)));
+      jobs.wait();
+      CHECK(got.wrong == 0);
+      std::ranges::sort(got.numbers);
+      std::vector<std::uint32_t> expected;
+      for (unsigned i = 0; i < items; ++i)
+        if (sends_in_place(i))
+          expected.push_back(i);
+      CHECK(got.numbers == expected);
+    });
+  }
+  TEST_CASE("nothing is reserved for a group without messages") {
+    with_every_agent([](agent& gpu) {
+      package_queue q(gpu.core().known(), 1, 64);
+      // More groups than slots, and no consumer: a package of any of them would stay for ever.
+      succeed(
+          gpu.run({.work_groups = 3, .work_items_per_group = 64}, write_nothing{}, std::ref(q)));
+      core self({});
+      CHECK_FALSE(q.is_ready(self, q.claim(self)));
+    });
   }
   TEST_CASE("more messages than a package has columns are a fault, and nothing is overwritten") {
     with_every_agent([](agent& gpu) {

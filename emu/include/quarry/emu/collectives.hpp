@@ -62,6 +62,20 @@ protected:
     else
       group().put(wave_.index, value);
   }
+  /// Converged: everybody else has come to this meeting. (Who comes to another is told by
+  /// arrive().)
+  [[nodiscard]] bool is_last_to_come() const noexcept {
+    work_group::wave_bits const mine = work_group::wave_bits{1} << wave_.index;
+    return (group().arrived | mine) == group().all &&
+           (group().arrived == 0 || group().expected == what_);
+  }
+  /// Converged: what wavefront `i`, which has come, has put for the meeting.
+  template<class T>
+  [[nodiscard]] T offered(std::uint32_t i) const noexcept {
+    T value;
+    __builtin_memcpy(&value, group().values[group().bank][i].data(), sizeof(T));
+    return value;
+  }
   /// Calls f(wavefront index, its value) for each wavefront of the meeting, ascending.
   template<class T, class F>
   void for_each_value(F&& f) const {
@@ -149,6 +163,7 @@ private:
 struct group_place {
   std::uint32_t before; ///< active work-items of lower wavefronts
   std::uint32_t total;  ///< of the group
+  std::uint32_t parts;  ///< wavefronts that have one
   bool is_last;         ///< no higher wavefront has one: the leader is here (thesis Figure 5-2b)
 };
 
@@ -161,13 +176,14 @@ public:
     this->put(count);
   }
   group_place await_resume() const {
-    group_place place{0, 0, true};
+    group_place place{0, 0, 0, true};
     this->template for_each_value<std::uint32_t>([&](std::uint32_t i, std::uint32_t n) {
       if (i < this->wave_.index)
         place.before += n;
       if (i > this->wave_.index && n != 0)
         place.is_last = false;
       place.total += n;
+      place.parts += n != 0 ? 1 : 0;
     });
     return place;
   }

@@ -124,10 +124,11 @@ public:
   }
 
 private:
-  struct alignas(64) slot {
-    std::uint32_t write_ticket;
-    std::uint32_t read_ticket;
-    std::uint32_t served;
+  /// A line for the producers, one for the consumers and one for both.
+  struct slot {
+    alignas(64) std::uint32_t write_ticket;
+    alignas(64) std::uint32_t read_ticket;
+    alignas(64) std::uint32_t served;
     std::uint32_t full;
   };
   struct alignas(64) index_line {

@@ -9,8 +9,11 @@
 #include <quarry/emu/wavefront.hpp>
 #include <quarry/task.hpp>
 
+#include <concepts>
+#include <coroutine>
 #include <cstdint>
 #include <source_location>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -18,6 +21,13 @@ namespace quarry::emu {
 struct package_header {
   std::uint32_t tag;   ///< the command; one for the package, as its messages come from one call
   std::uint32_t count; ///< messages
+};
+
+/// One wavefront's part of a package that its group has reserved.
+struct package_place {
+  std::uint32_t slot;
+  std::uint32_t column; ///< of its first message
+  std::uint32_t count;  ///< its messages; none: there is nothing to write or to publish
 };
 
 /// What a consumer finds in a package: row r of message c is word c of row(r).
@@ -29,15 +39,20 @@ struct package_view {
   [[nodiscard]] global<Word> row(std::uint32_t r) const { return first + r * columns; }
 };
 
+template<class Queue, any_wavefront W>
+class package_reservation;
+
 /// Gravel's producer/consumer queue: work-groups on the GPU hand packages of messages to consumers.
+/// reserve → write → publish, or push for all three; claim → view → release.
 ///
-/// One reservation a work-group: its leader takes the tickets, and all its active work-items write
-/// their messages into the slot, column by column, so that adjacent work-items write adjacent words
-/// and nothing is padded. Consumers take a package as from an mpmc_queue.
+/// One reservation a work-group: one wavefront takes the tickets, and all its active work-items
+/// write their messages into the slot, column by column, so that adjacent work-items write adjacent
+/// words and nothing is padded. Consumers take a package as from an mpmc_queue.
 ///
 /// Shape    `Rows` words a message; up to `columns` messages a package (the work-group's size); a
 ///          power of two of slots
-/// Source   thesis §5.2.2, Figure 5-4; A.2.3, Table A-1 column Gravel
+/// Source   thesis §5.2.2, Figure 5-4; A.2.3, Table A-1 column Gravel; differs: the command is in
+///          the package's header, not in each message's first row
 template<class Word, int Rows, int IndexBits = 32>
 class work_group_queue {
 public:
@@ -48,40 +63,70 @@ public:
         words_(known, std::size_t{slot_count} * Rows * columns, "work_group_queue packages"),
         headers_(known, slot_count, "work_group_queue headers") {}
 
-  /// Writes a message for each active work-item of the group: message[r] is row r, at most Rows of
-  /// them. A collective: the wavefronts find each other by `how`; one with no active work-items
-  /// comes along (or stays away, as `how` allows). Nothing is reserved if no work-item is active.
+  /// A slot with a column for each active work-item of the group. A collective: all wavefronts
+  /// come, one with no active work-items too. Nothing is reserved if no work-item is active.
   ///
-  /// `message` must live until the push is over.
+  /// Awaited at once. Then every wavefront that has messages writes and publishes them, with the
+  /// same active work-items as here.
+  ///
+  /// Suspends until all have come, and while the group's slot is not free yet
   /// Errors   fault wrong_shape – more active work-items than columns
-  /// Suspends while the group's slot is not free yet
-  /// Source   differs: the command is in the package's header, not in each message's first row
-  template<any_wavefront W, int Used, divergence_mechanism D = converged>
-  task<> push(W& wf, std::uint32_t tag, lanes<Word, W::size> const (&message)[Used], D how = {},
-              std::source_location where = std::source_location::current()) {
-    static_assert(Used <= Rows);
+  /// Source   differs from Figure 5-2b: the wavefront that comes last leads; it reserves before it
+  ///          arrives, so that prefix sum and broadcast are one meeting
+  template<any_wavefront W>
+  [[nodiscard]] auto reserve(W& wf, std::uint32_t tag, converged = {},
+                             std::source_location where = std::source_location::current()) {
+    return package_reservation<work_group_queue, W>(*this, wf, tag, where);
+  }
+  /// The same for the wavefronts that find each other by `how`; one with no active work-items comes
+  /// along, or stays away, as `how` allows.
+  template<any_wavefront W, divergence_mechanism D>
+    requires(!std::same_as<D, converged>)
+  task<package_place> reserve(W& wf, std::uint32_t tag, D how,
+                              std::source_location where = std::source_location::current()) {
     // Lines 1–6, Figure 5-2b: offsets by a prefix sum, one leader, its slot for everybody.
-    std::uint32_t const mine = static_cast<std::uint32_t>(wf.active().count());
+    auto const mine = static_cast<std::uint32_t>(wf.active().count());
     auto const place = co_await wf.group_offset(mine, how, where);
     if (place.total == 0)
-      co_return;
-    if (place.total > columns_) [[unlikely]]
-      wrong_shape(wf.slot(), "push() of more messages than a package has columns", where);
+      co_return package_place{};
+    check(wf, place.total, where);
     slot_claim claim{};
     bool const leads = place.is_last && mine != 0;
     if (leads) {
       claim = turns_.claim_write(wf);
       co_await turns_.write_turn(wf, claim);
       co_await turns_.empty(wf, claim);
-      wf.store(headers_.global() + claim.slot, package_header{tag, place.total});
+      open(wf, claim, {tag, place.total}, place.parts);
     }
     claim.slot = co_await wf.group_broadcast(claim.slot, leads, how, where);
-    global<Word> const first = package(claim.slot) + place.before;
+    co_return package_place{claim.slot, place.before, mine};
+  }
+
+  /// Writes word `row` of each active work-item's message.
+  template<any_wavefront W>
+  [[gnu::always_inline]] void write(W& wf, package_place at, int row,
+                                    lanes<Word, W::size> const& words) {
+    wf.store_packed(package(at.slot) + row * columns_ + at.column, words);
+  }
+  /// This wavefront has written all its messages. The package leaves with the last one's.
+  template<any_wavefront W>
+  void publish(W& wf, package_place at) {
+    // Acquire and release: the words of the group's other wavefronts are written before set_full.
+    if (at.count != 0 &&
+        wf.fetch_sub(unwritten(at.slot), 1, order::acq_rel, scope::work_group) == 1)
+      turns_.set_full(wf, {at.slot, 0});
+  }
+
+  /// All three: message[r] is row r, at most Rows of them. `message` must live until the push is
+  /// over; then it has been written, though other wavefronts may still be writing theirs.
+  template<any_wavefront W, int Used, divergence_mechanism D = converged>
+  task<> push(W& wf, std::uint32_t tag, lanes<Word, W::size> const (&message)[Used], D how = {},
+              std::source_location where = std::source_location::current()) {
+    static_assert(Used <= Rows);
+    package_place const at = co_await reserve(wf, tag, how, where);
     for (int r = 0; r < Used; ++r)
-      wf.store_packed(first + r * columns_, message[r]);
-    co_await wf.barrier_of(how, where); // every message is written: lines 9–12
-    if (leads)
-      turns_.set_full(wf, claim);
+      write(wf, at, r, message[r]);
+    publish(wf, at);
   }
 
   /// Consumers: as in mpmc_queue.
@@ -101,7 +146,7 @@ public:
   }
   template<class A>
   [[nodiscard]] package_view<Word> view(A& self, slot_claim c) {
-    return {self.load(headers_.global() + c.slot), package(c.slot), columns_};
+    return {self.load(header(c.slot)), package(c.slot), columns_};
   }
   template<class A>
   void release(A& self, slot_claim c) {
@@ -111,6 +156,37 @@ public:
   [[nodiscard]] std::size_t bytes() const noexcept { return words_.size() * sizeof(Word); }
 
 private:
+  template<class Queue, any_wavefront W>
+  friend class package_reservation;
+
+  /// A line of its own: a consumer reads one while a work-group counts in the next.
+  struct alignas(64) header_line {
+    package_header header;
+    std::uint32_t unwritten; ///< wavefronts that have not written their messages yet
+  };
+
+  template<any_wavefront W>
+  task<> wait_for_room(W& wf, slot_claim c) {
+    co_await turns_.write_turn(wf, c);
+    co_await turns_.empty(wf, c);
+  }
+  template<any_wavefront W>
+  void open(W& wf, slot_claim c, package_header header_of_it, std::uint32_t writers) {
+    wf.store(header(c.slot), header_of_it);
+    wf.store(unwritten(c.slot), writers);
+  }
+  template<any_wavefront W>
+  void check(W& wf, std::uint32_t messages, std::source_location where) const {
+    if (messages > columns_) [[unlikely]]
+      wrong_shape(wf.slot(), "push() of more messages than a package has columns", where);
+  }
+
+  global<package_header> header(std::uint32_t slot) {
+    return global<package_header>(&headers_.global().get()[slot].header);
+  }
+  global<std::uint32_t> unwritten(std::uint32_t slot) {
+    return global<std::uint32_t>(&headers_.global().get()[slot].unwritten);
+  }
   global<Word> package(std::uint32_t slot) {
     return words_.global() + std::size_t{slot} * Rows * columns_;
   }
@@ -118,7 +194,87 @@ private:
   std::uint32_t columns_;
   slot_turns<IndexBits> turns_;
   buffer<Word> words_;
-  buffer<package_header> headers_;
+  buffer<header_line> headers_;
+};
+
+// Implementation
+
+/// Made by work_group_queue::reserve() in converged control flow: one meeting, no coroutine.
+template<class Queue, any_wavefront W>
+class [[nodiscard]] package_reservation : group_meeting<converged> {
+public:
+  package_reservation(Queue& queue, W& wf, std::uint32_t tag, std::source_location where)
+      : group_meeting(wf.slot(), meeting::prefix_sum, {}, where), queue_(queue), wf_(wf),
+        tag_(tag) {
+    put(package_place{0, 0, static_cast<std::uint32_t>(wf.active().count())});
+  }
+  package_reservation(package_reservation const&) = delete;
+
+  bool await_ready() {
+    if (!is_last_to_come())
+      return group_meeting::await_ready();
+    std::uint32_t const messages = count();
+    if (messages == 0)
+      return group_meeting::await_ready();
+    queue_.check(wf_, messages, where_);
+    claim_ = queue_.turns_.claim_write(wf_);
+    if (has_room())
+      return let_all_go();
+    room_ = queue_.wait_for_room(wf_, claim_);
+    return false;
+  }
+  template<task_promise P>
+  void await_suspend(std::coroutine_handle<P> h) {
+    if (room_) // the others wait for us, so this one wait may be a coroutine
+      std::move(room_).operator co_await().await_suspend(h);
+    else
+      group_meeting::await_suspend(h);
+  }
+  package_place await_resume() {
+    if (room_) {
+      std::move(room_).operator co_await().await_resume();
+      let_all_go();
+    }
+    return group().template get<package_place>(wave_.index);
+  }
+
+private:
+  /// The messages of all wavefronts.
+  std::uint32_t count() const {
+    std::uint32_t messages = 0;
+    for (std::uint32_t i = 0; i < group().wave_count; ++i)
+      messages += offered<package_place>(i).count;
+    return messages;
+  }
+  bool has_room() {
+    auto turn = queue_.turns_.write_turn(wf_, claim_);
+    if (!turn.await_ready())
+      return false;
+    turn.await_resume();
+    auto empty = queue_.turns_.empty(wf_, claim_);
+    if (!empty.await_ready())
+      return false;
+    empty.await_resume();
+    return true;
+  }
+  bool let_all_go() {
+    std::uint32_t column = 0;
+    std::uint32_t writers = 0;
+    for (std::uint32_t i = 0; i < group().wave_count; ++i) {
+      std::uint32_t const messages = offered<package_place>(i).count;
+      group().put(i, package_place{claim_.slot, column, messages});
+      column += messages;
+      writers += messages != 0 ? 1 : 0;
+    }
+    queue_.open(wf_, claim_, {tag_, column}, writers);
+    return group_meeting::await_ready();
+  }
+
+  Queue& queue_;
+  W& wf_;
+  std::uint32_t tag_;
+  slot_claim claim_{};
+  task<> room_;
 };
 
 } // namespace quarry::emu
