@@ -155,15 +155,18 @@ public:
 
   /// The active lanes' values in consecutive elements from `first` on, without gaps.
   template<storable T>
-  void store_packed(global<T> first, std::type_identity_t<lanes<T>> const& value,
-                    std::source_location where = std::source_location::current()) const {
+  [[gnu::always_inline]] void
+  store_packed(global<T> first, std::type_identity_t<lanes<T>> const& value,
+               std::source_location where = std::source_location::current()) const {
     auto const count = active_.count();
     if constexpr (M::checks)
       port_.before(first.get(), static_cast<std::size_t>(count) * sizeof(T), 0, where);
-    if (active_.is_full(Size)) [[likely]]
+    if (active_.is_full(Size)) [[likely]] {
       store_lanes(first.get(), index(0), value, active_);
-    else
-      store_lanes(first.get(), index(0), compact(value, active_), lane_mask::first_n(count));
+    } else {
+      lanes<T> const some = value; // a copy: otherwise the lanes never lie in registers alone
+      store_lanes(first.get(), index(0), compact(some, active_), lane_mask::first_n(count));
+    }
   }
 
   /// A view of the group's LDS: the same for all its wavefronts, which must name their views in the
