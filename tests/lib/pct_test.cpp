@@ -225,6 +225,26 @@ TEST_SUITE("lib.pct") {
     CHECK(most == 2);
   }
 
+  TEST_CASE("among the same many, a change of priorities is seen at once") {
+    std::vector<std::uint32_t> ready;
+    for (std::uint32_t a = 0; a < 30; ++a)
+      ready.push_back(a);
+    pct strategy({.depth = 1, .patience = 5});
+    strategy.begin(0);
+    std::set<unsigned> seen;
+    for (int i = 0; i < 30; ++i) { // each of them for its patience
+      unsigned const best = strategy.pick_actor(ready);
+      CHECK(seen.insert(best).second);
+      for (int again = 0; again < 4; ++again)
+        CHECK(strategy.pick_actor(ready) == best);
+    }
+    for (int i = 0; i < 30; ++i) {
+      unsigned const best = strategy.pick_actor(ready);
+      strategy.on_yield(ready[best]);
+      CHECK(strategy.pick_actor(ready) != best);
+    }
+  }
+
   TEST_CASE("values and write-backs are a random walk's, at given rates or drawn ones") {
     pct strategy(
         {.depth = 1, .rates = choice_rates{.stale_percent = 0, .write_back_percent = 100}});

@@ -84,6 +84,7 @@ TEST_SUITE("lib.replay") {
     replay r(three());
     r.begin(0);
     CHECK(r.pick(2, an_actor) == 0);
+    CHECK(r.pick(3, a_value) == 0); // 4 was recorded
     CHECK(r.diverged());
   }
 

@@ -108,6 +108,17 @@ TEST_SUITE("lib.shrink") {
     }
   }
 
+  TEST_CASE("what a smaller value makes possible is tried, too") {
+    // The first one matters only while the fourth is more than 1.
+    auto const fails = [](choice_record const& r) {
+      return value(r, 3) == 1 || (value(r, 3) > 1 && value(r, 0) != 0);
+    };
+    choices all(4, {choice_kind::value, 10, 0});
+    all[0].value = all[3].value = 5;
+    auto const s = shrink(choice_record(all), fails);
+    CHECK(values(s.record) == std::vector<std::uint32_t>{0, 0, 0, 1});
+  }
+
   TEST_CASE("no single step makes the result smaller, where many together matter") {
     auto const fails = [](choice_record const& r) {
       std::uint32_t sum = 0;
