@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build_info.hpp"
+#include "explore_command.hpp"
 #include "graph_command.hpp"
 #include "info_command.hpp"
 #include "launch_command.hpp"
@@ -57,6 +58,8 @@ int run(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   quarry::command::add_run_command(app, quarry::command::programs(), arguments, exit_status);
   quarry::command::add_launch_command(app, launched, exit_status);
+  quarry::command::add_explore_command(app, exit_status);
+  quarry::command::add_replay_command(app, exit_status);
   quarry::command::add_graph_command(app, exit_status);
   quarry::command::add_litmus_command(app, exit_status);
   quarry::command::add_info_command(app, exit_status);

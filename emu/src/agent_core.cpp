@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/explored_memory.hpp>
 
 #include <fmt/core.h>
 
@@ -46,6 +47,7 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
     : scheduler_(scheduler), native_(dynamic_cast<native_scheduler*>(&scheduler)),
       sequential_(dynamic_cast<sequential_scheduler*>(&scheduler)), machine_(m),
       checks_bounds_(checks_bounds || scheduler.decides()) {
+  known_.tell(explored_memory::of(scheduler)); // null if nobody explores
   check(m);
   for (std::uint32_t i = 0; i < m.compute_units; ++i)
     units_.push_back(std::make_unique<compute_unit>(*this, scheduler, machine_, i));
@@ -109,6 +111,8 @@ void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
     launches_.push_back(&l);
   }
   if (native_ == nullptr) {
+    if (auto* const memory = explored_memory::of(scheduler_))
+      memory->launching(l);
     place_everywhere();
     return;
   }
@@ -127,6 +131,8 @@ outcome agent_core::wait(launch_state& l) {
       continue;
     give_up(l);
   }
+  if (auto* const memory = explored_memory::of(scheduler_))
+    memory->completed(l);
   std::lock_guard const lock(mutex_);
   std::erase(launches_, &l);
   return outcome(l.first_fault);

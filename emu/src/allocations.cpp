@@ -39,6 +39,15 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name) {
 }
 
 void allocations::remove(void const* begin) noexcept {
+  if (listener_ != nullptr) {
+    std::size_t bytes = 0;
+    {
+      std::shared_lock const lock(mutex_);
+      if (auto const known = by_begin_.find(number(begin)); known != by_begin_.end())
+        bytes = known->second.end - known->first;
+    }
+    listener_->removed(begin, bytes);
+  }
   std::unique_lock const lock(mutex_);
   by_begin_.erase(number(begin));
 }

@@ -21,29 +21,34 @@ void cache_machine::collect_versions(cell_id c, node_id n, unsigned level, windo
                                      window const* own) {
   place const& p = nodes_[n].places[c];
   auto const holds = [](window const* w, index i, version const& v) {
-    return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before;
+    return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before &&
+           v.written >= w->written_since;
   };
   for (index i = p.count > kept ? p.count - kept : 0; i < p.count; ++i) {
     version const& v = p.ring[i % kept];
     bool const is_shared = holds(shared, i, v);
     if (is_shared || holds(own, i, v))
-      candidates_.push_back(
-          {candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared, i, v.value});
+      candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared,
+                             i, v.value, is_shared && shared->written_since != 0});
   }
 }
 
 /// Words on their way to the path's `level` from elsewhere.
-void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest) {
+void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest,
+                                    bool is_wait) {
   actor const& self = actors_[a];
   node_id const n = self.path[level];
   node_id const below = is_lowest ? nobody : self.path[level - 1];
   for (node_id h = cells_[c].first_holder; h != nobody; h = nodes_[h].places[c].next_holder) {
     bool const is_own = std::find(self.path.begin(), self.path.begin() + self.levels, h) !=
                         self.path.begin() + self.levels;
+    // Who waits must not be let go by a word that is only written back by chance.
+    if (is_wait && nodes_[h].places[c].due < nodes_[n].level)
+      continue;
     if (is_own || !is_under(h, n) || (below != nobody && is_under(h, below)))
       continue;
     candidates_.push_back({candidate::kind::write_back, static_cast<std::uint8_t>(level), false, h,
-                           newest(h, c).value});
+                           newest(h, c).value, false});
   }
   if (delayed_count_ == 0)
     return;
@@ -59,7 +64,7 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
           target == n || (is_under(target, n) && !(below != nobody && is_under(target, below)));
       if (reaches)
         candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false,
-                               other, b.delayed[i].value});
+                               other, b.delayed[i].value, false});
       break;
     }
   }
@@ -67,45 +72,47 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
 
 /// Everything that a load of the actor may see, the newest first. `lowest` 0: in its own cache,
 /// where the word is not dirty; else at that level, exactly.
-void cache_machine::collect(actor_id a, cell_id c, unsigned lowest) {
+void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
   actor const& self = actors_[a];
   candidates_.clear();
   node_id const leaf = self.path[0];
-  if (place const& p = touch(leaf, c); lowest == 0 && p.is_dirty) {
-    candidates_.push_back({candidate::kind::version, 0, false, p.count - 1, newest(leaf, c).value});
-    return;
-  }
   for (unsigned l = 0; l < self.levels; ++l)
     touch(self.path[l], c);
+  if (place const& p = nodes_[leaf].places[c]; lowest == 0 && p.is_dirty)
+    candidates_.push_back(
+        {candidate::kind::version, 0, false, p.count - 1, newest(leaf, c).value, false});
   if (lowest != 0) {
     node_id const n = self.path[lowest];
     place const& p = nodes_[n].places[c];
     if (p.count != 0 && newest(n, c).until == always)
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(lowest), false,
-                             p.count - 1, newest(n, c).value});
-    collect_holders(a, c, lowest, true);
-    if (n == memory || p.is_dirty) {
-      std::reverse(candidates_.begin(), candidates_.end());
-      return;
-    }
+                             p.count - 1, newest(n, c).value, false});
+    collect_holders(a, c, lowest, true, is_wait);
   }
-  collect_above(a, c, lowest);
+  collect_above(a, c, lowest, is_wait);
   std::reverse(candidates_.begin(), candidates_.end());
+  std::stable_partition(candidates_.begin(), candidates_.end(),
+                        [](candidate const& x) { return !x.is_late; });
 }
 
 /// What lies above the path's level `lowest`, which the caches there may hold a copy of.
-void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest) {
+void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
   actor const& self = actors_[a];
   node_id const leaf = self.path[0];
   place const& own = nodes_[leaf].places[c];
-  bool is_reached = true;       // by a fetch now: no cache on the way holds a newer word
-  bool was_early = lowest == 0; // or by one before the caches on the way held anything
+  // By a fetch now, if no cache on the way holds a word that is not at its parent yet; or that word
+  // was written back, and then overwritten by one that was written since: 0 if there is none.
+  time overwritten_since = 0;
+  if (place const& p = nodes_[self.path[lowest]].places[c]; p.is_dirty)
+    overwritten_since = p.dirty_since;
+  // Or by a fetch before the caches on the way held anything.
+  bool was_early = lowest == 0 && !own.is_dirty;
   time early_before = always;
-  for (unsigned l = lowest + 1; l < self.levels && (is_reached || was_early); ++l) {
+  for (unsigned l = lowest + 1; l < self.levels; ++l) {
     node_id const lower = self.path[l - 1];
     node_id const upper = self.path[l];
     auto const level = nodes_[upper].level;
-    window shared{0, nodes_[lower].since[level], always};
+    window shared{0, nodes_[lower].since[level], always, overwritten_since};
     if (l == 1) {
       shared.first = own.seen[level];
     } else {
@@ -116,12 +123,15 @@ void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest) {
       if (lowest == 0)
         shared.first = std::max(shared.first, own.seen[level]);
     }
-    window const early{own.seen[level], nodes_[leaf].since[level], early_before};
-    collect_versions(c, upper, l, is_reached ? &shared : nullptr, was_early ? &early : nullptr);
-    if (is_reached)
-      collect_holders(a, c, l, false);
+    window const early{own.seen[level], nodes_[leaf].since[level], early_before, 0};
+    collect_versions(c, upper, l, &shared, was_early ? &early : nullptr);
+    std::size_t const before = candidates_.size();
+    collect_holders(a, c, l, false, is_wait);
+    for (std::size_t i = before; i < candidates_.size(); ++i)
+      candidates_[i].is_late = overwritten_since != 0;
     place const& p = nodes_[upper].places[c];
-    is_reached = is_reached && !p.is_dirty;
+    if (p.is_dirty)
+      overwritten_since = std::max(overwritten_since, p.dirty_since);
     if (p.count != 0 && was_early) {
       was_early = p.count <= kept && p.ring[0].from > nodes_[leaf].since[level] &&
                   (own.has_seen >> level & 1) == 0;
@@ -132,7 +142,7 @@ void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest) {
 
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
-  collect(a, c, lowest);
+  collect(a, c, lowest, is_met != nullptr);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
   if (is_met != nullptr)
@@ -151,7 +161,7 @@ void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) 
   place& leaf = touch(a.path[0], c);
   for (unsigned l = level; l < a.levels; ++l) {
     node const& n = nodes_[a.path[l]];
-    place const& p = n.places[c];
+    place const& p = touch(a.path[l], c);
     leaf.seen[n.level] = std::max(leaf.seen[n.level], which);
     leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << n.level);
     if (which >= p.count || which + kept < p.count)
@@ -183,6 +193,9 @@ cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowes
   }
   if (chosen.how != candidate::kind::version)
     which = nodes_[at].places[c].count - 1;
+  for (unsigned l = lowest; chosen.is_late && l < level; ++l) // words that were overwritten
+    if (nodes_[self.path[l]].places[c].is_dirty)
+      clear_dirty(self.path[l], c);
   version const v = nodes_[at].places[c].ring[which % kept];
   see(self, c, level, which);
   if (!chosen.is_private)

@@ -145,7 +145,7 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
   unsigned const level = acquires(o) ? level_in(self, s) : 0;
   drain_cell(self, first);
   clean_below(self, first, level);
-  collect(a, first, level);
+  collect(a, first, level, true);
   return std::any_of(candidates_.begin(), candidates_.end(),
                      [&](candidate const& x) { return is_met(x.value, argument); });
 }
@@ -370,6 +370,19 @@ void cache_machine::finish() {
     for (node_id n = 0; n < nodes_.size(); ++n)
       while (nodes_[n].level == level && !nodes_[n].dirty.empty())
         write_back(n, nodes_[n].dirty.back(), true);
+}
+
+/// Everything on its way to the cell reaches memory.
+void cache_machine::finish_cell(cell_id c) {
+  for (actor& a : actors_)
+    drain_cell(a, c);
+  while (cells_[c].first_holder != nobody) {
+    node_id lowest = cells_[c].first_holder;
+    for (node_id h = lowest; h != nobody; h = nodes_[h].places[c].next_holder)
+      if (nodes_[h].level < nodes_[lowest].level)
+        lowest = h;
+    write_back(lowest, c, true);
+  }
 }
 
 cache_machine::reading cache_machine::final_value(std::uintptr_t at, unsigned bytes) {

@@ -2,6 +2,7 @@
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/explored_memory.hpp>
 
 #include <fmt/core.h>
 
@@ -48,6 +49,12 @@ task<> throw_at_once(std::exception_ptr error) {
   co_return;
 }
 
+/// Explored executions: others may act before a wavefront's end makes its stores visible.
+task<> before_its_end(task<> kernel, actor& self, executor& scheduler) {
+  co_await std::move(kernel);
+  scheduler.decision_point(self);
+}
+
 } // namespace
 
 compute_unit::compute_unit(agent_core& agent, executor& executor, machine const& m,
@@ -85,8 +92,15 @@ compute_unit::~compute_unit() {
     deliver_fault(g, w);
 }
 
-void compute_unit::start_now(wave_slot& w) noexcept {
+void compute_unit::start_now(wave_slot& w) {
+  explored_memory* const memory = explored_memory::of(owner());
+  if (memory != nullptr)
+    memory->begin_wave(w, this, agent_);
   start(w);
+  if (memory != nullptr && w.root) {
+    w.root = before_its_end(std::move(w.root), w, owner());
+    w.root.start_on(w);
+  }
 }
 
 [[gnu::noinline, gnu::cold]] void compute_unit::deliver_fault(work_group& g, wave_slot& w) {
@@ -227,6 +241,8 @@ void compute_unit::place_groups() {
 
 void compute_unit::wave_done(wave_slot& w) noexcept {
   work_group& g = *w.group;
+  if (auto* const memory = explored_memory::of(owner()))
+    memory->end_wave(w);
   end_wave(g, w);
   if (g.launch->has_failed())
     agent_.evict_everywhere(*g.launch);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/report.hpp>
 
@@ -72,6 +73,9 @@ void launch_state::fail(fault f) {
     returned.clear();
     failed.store(true, std::memory_order_release);
   }
+  if (scheduler != nullptr)
+    if (auto* const memory = explored_memory::of(*scheduler))
+      memory->found(*first_fault);
   if (never_placed != 0)
     finish(never_placed);
 }

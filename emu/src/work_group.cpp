@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/assert.hpp>
 #include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/report.hpp>
@@ -78,6 +79,8 @@ bool work_group::complete_first_diverged() {
     values[bank][w] = values[bank ^ 1][w];
   }
   participants = who;
+  if (decides)
+    synchronise(who);
   wake(who);
   return true;
 }
@@ -101,6 +104,8 @@ bool work_group::arrive_at(fine_grain_barrier_state& b, std::uint32_t index) {
     return false;
   b.participants = std::exchange(b.arrived, 0);
   b.bank ^= 1;
+  if (decides)
+    synchronise(b.participants);
   wake(b.participants & ~(wave_bits{1} << index));
   return true;
 }
@@ -113,6 +118,8 @@ void work_group::recheck(fine_grain_barrier_state& b) {
       return;
   b.participants = std::exchange(b.arrived, 0);
   b.bank ^= 1;
+  if (decides)
+    synchronise(b.participants);
   wake(b.participants);
 }
 
@@ -129,6 +136,11 @@ void work_group::reserve_lds(std::size_t bytes) {
                 [](std::byte* p) { ::operator delete(p, line); }};
   lds = lds_owner_.get();
   lds_capacity = bytes;
+}
+
+void work_group::synchronise(wave_bits who) {
+  if (auto* const memory = explored_memory::of(*launch->scheduler))
+    memory->meet(*this, who);
 }
 
 void work_group::wake_through_scheduler(wave_bits who) {

@@ -88,6 +88,8 @@ void sequential_scheduler::make_ready(actor& a) {
   if (runs == nullptr)
     return;
   runs->state = actor_state::ready;
+  if (runs->number == 0)
+    runs->number = ++actor_count_;
   if (runs != current_) // run_slice() does so for the one that runs, whose slice is not over
     ready_.push_back(runs);
 }
@@ -119,6 +121,23 @@ std::size_t sequential_scheduler::choose(std::size_t count) {
   ++decisions_;
   trace_hash_ = (trace_hash_ ^ (pick * 64 + count)) * 0x100000001b3;
   return pick;
+}
+
+/// Among those that are ready, of whom there is one.
+actor& sequential_scheduler::choose_next() {
+  std::size_t chosen = 0;
+  if (options_.choices == nullptr || ready_.size() == 1) {
+    chosen = options_.choices == nullptr ? choose(ready_.size()) : 0;
+  } else {
+    numbers_.clear();
+    for (actor const* a : ready_)
+      numbers_.push_back(a->number);
+    ++decisions_;
+    chosen = options_.choices->pick_actor(numbers_);
+  }
+  actor& a = *ready_[chosen];
+  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  return a;
 }
 
 bool sequential_scheduler::ask_the_polling() {
@@ -161,13 +180,20 @@ void sequential_scheduler::run_slice(actor& a) {
 }
 
 sequential_scheduler::step_result sequential_scheduler::step() {
-  ask_the_polling();
-  if (ready_.empty() || decisions_ >= options_.most_decisions)
+  if (is_out_of_decisions())
     return step_result::nobody;
-  auto const chosen = ready_.begin() + static_cast<std::ptrdiff_t>(choose(ready_.size()));
-  actor& a = **chosen;
-  ready_.erase(chosen);
-  run_slice(a);
+  if (actor* const a = std::exchange(next_, nullptr)) {
+    std::erase(ready_, a);
+    run_slice(*a);
+    return step_result::ran;
+  }
+  ask_the_polling();
+  while (ready_.empty()) {
+    if (!options_.when_nobody_can || !options_.when_nobody_can())
+      return step_result::nobody;
+    ask_the_polling();
+  }
+  run_slice(choose_next());
   return step_result::ran;
 }
 
@@ -206,6 +232,19 @@ bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument) {
 void sequential_scheduler::decision_point(actor& self) {
   if (self.is_abandoned || current_ != &self)
     return; // unwinding, or an operation on behalf of an actor that is not running
+  if (options_.choices != nullptr && !is_out_of_decisions()) {
+    ++decisions_;
+    ask_the_polling();
+    if (ready_.empty())
+      return;
+    numbers_.assign(1, self.number);
+    for (actor const* a : ready_)
+      numbers_.push_back(a->number);
+    unsigned const chosen = options_.choices->pick_actor(numbers_);
+    if (chosen == 0)
+      return;
+    next_ = ready_[chosen - 1];
+  }
   self.state = actor_state::ready;
   self.fiber->suspend();
   if (self.is_abandoned)
@@ -244,6 +283,8 @@ void sequential_scheduler::run(std::vector<std::function<void()>> hosts) {
 void sequential_scheduler::abandon(actor& a) {
   std::erase(ready_, &a);
   std::erase(polling_, &a);
+  if (next_ == &a)
+    next_ = nullptr;
   a.is_abandoned = true;
   if (a.fiber == nullptr)
     return;

@@ -74,6 +74,8 @@ public:
 
   /// The fiber it runs on, in the schedulers that run every actor on one; null in `native`.
   execution_fiber* fiber = nullptr;
+  /// By order of first being ready in this execution, from 1 on; deterministic schedulers only.
+  std::uint32_t number = 0;
   /// Links the actor into exactly one list of whoever will make it ready, or of its strand.
   actor* next = nullptr;
 

@@ -11,6 +11,12 @@
 
 namespace quarry {
 
+/// What somebody else hangs on a deterministic scheduler: emu its emulated caches.
+class executor_attachment {
+public:
+  virtual ~executor_attachment() = default;
+};
+
 /// What strands and actors know of the scheduler that runs them. It is asked once per slice or
 /// wait, never per memory operation, so that a virtual call does not matter.
 class executor {
@@ -42,6 +48,11 @@ public:
   /// does so for what it spawned. Wake-ups for it are ignored from now on.
   virtual void abandon(actor& a) { a.is_abandoned = true; }
 
+  /// Null in schedulers that do not explore.
+  [[nodiscard]] executor_attachment* attachment() const noexcept { return attachment_; }
+  /// Must outlive every actor that is started from now on.
+  void attach(executor_attachment* a) noexcept { attachment_ = a; }
+
   /// The table of all actors, now. From any thread. A strand that does not come to a suspension
   /// within a second is listed as busy, and so is the one that the caller itself runs on.
   [[nodiscard]] report report_now();
@@ -65,6 +76,7 @@ protected:
   virtual void go_on_after_report() {}
 
 private:
+  executor_attachment* attachment_ = nullptr;
   std::mutex strands_mutex_;
   std::vector<strand*> strands_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/choices.hpp>
 #include <quarry/fiber.hpp>
 #include <quarry/scheduler.hpp>
 
@@ -15,11 +16,11 @@
 
 namespace quarry {
 
-/// One thread, and the same choices give the same execution: the small sibling of `explore`.
+/// One thread, and the same choices give the same execution: what `explore` runs on.
 ///
 /// Every actor runs on a fiber, so that a memory operation inside a plain function may switch to
-/// another actor. Who goes on is chosen in turn, or by a seed. It knows when nobody can go on: that
-/// is a deadlock, found at once and not by a timeout.
+/// another actor. Who goes on is chosen in turn, by a seed, or by a chooser. It knows when nobody
+/// can go on: that is a deadlock, found at once and not by a timeout.
 ///
 /// Everything happens on the thread that calls run_until() or run(); nothing here is
 /// thread-safe but report_now().
@@ -33,6 +34,10 @@ public:
     std::optional<std::uint64_t> seed{};
     /// Decisions after which run_until() gives up, as if nobody could go on.
     std::uint64_t most_decisions = 100'000'000;
+    /// Decides instead of the seed, with the actor that runs as its first alternative.
+    chooser* choices = nullptr;
+    /// Called when nobody can go on; true if it has changed something that somebody may wait for.
+    std::function<bool()> when_nobody_can{};
   };
 
   sequential_scheduler();
@@ -58,6 +63,11 @@ public:
   /// owner destroys them), one in mid-function is unwound by `abandoned`.
   void abandon(actor& a) override;
 
+  /// Whose slice runs; null outside.
+  [[nodiscard]] actor* current() const noexcept { return current_; }
+  [[nodiscard]] bool is_out_of_decisions() const noexcept {
+    return decisions_ >= options_.most_decisions;
+  }
   [[nodiscard]] std::uint64_t decision_count() const noexcept { return decisions_; }
   /// A hash of all choices so far: equal for equal executions.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
@@ -71,6 +81,7 @@ private:
   enum class step_result : std::uint8_t { ran, nobody };
   step_result step();
   std::size_t choose(std::size_t count);
+  actor& choose_next();
   bool ask_the_polling();
   void run_slice(actor& a);
   bool wake_a_waiter();
@@ -82,6 +93,9 @@ private:
   std::vector<actor*> polling_;
   std::vector<actor*> waiting_in_run_until_;
   bool nobody_can_go_on_ = false;
+  std::vector<std::uint32_t> numbers_; ///< of those among whom the chooser chooses
+  std::uint32_t actor_count_ = 0;
+  actor* next_ = nullptr;    ///< who was chosen at a decision point of the one that runs
   actor* current_ = nullptr; ///< whose slice runs: the innermost, if one abandons another
   fiber_pool fibers_;
   std::uint64_t decisions_ = 0;

@@ -11,6 +11,15 @@
 
 namespace quarry::emu {
 
+/// Whoever wants to know that a range is about to go away.
+class removal_listener {
+public:
+  virtual void removed(void const* begin, std::size_t bytes) noexcept = 0;
+
+protected:
+  ~removal_listener() = default;
+};
+
 /// The bounds of everything that kernels may touch: device allocations and registered host memory.
 /// Asked by the checking memory models at each access. Thread-safe.
 class allocations {
@@ -22,6 +31,8 @@ public:
   /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are
   void add(void const* begin, std::size_t bytes, std::string name);
   void remove(void const* begin) noexcept;
+  /// Told before each removal from now on; null: nobody.
+  void tell(removal_listener* listener) noexcept { listener_ = listener; }
 
   /// True if [at, at + bytes) lies inside one allocation.
   [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
@@ -34,6 +45,7 @@ private:
     std::uintptr_t end;
     std::string name;
   };
+  removal_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, extent> by_begin_;
 };

@@ -8,6 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <tuple>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -77,19 +79,26 @@ public:
   void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, write_tag by = 0);
   void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o, scope s,
              write_tag by = 0);
-  /// Read-modify-write: `f(old)` gives the new value, or none. Gives what it read.
+  /// Read-modify-write: `f(old value)` gives the new value, or none; or `f(old value, its tag)`
+  /// gives that with the tag of the new one. Gives what it read.
   template<class F>
-  reading update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s, F f,
-                 write_tag by = 0) {
+  reading update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s, F f) {
     reading const old = begin_update(a, at, bytes, o, s);
-    if (std::optional<std::uint64_t> const desired = f(old.value))
+    std::optional<std::uint64_t> desired;
+    write_tag by = 0;
+    if constexpr (std::is_invocable_v<F, std::uint64_t, write_tag>)
+      std::tie(desired, by) = f(old.value, old.by);
+    else
+      desired = f(old.value);
+    if (desired)
       finish_update(a, at, bytes, s, *desired, by);
     end_update(a, o, s);
     return old;
   }
   void fence(actor_id a, order o, scope s);
 
-  /// Could such a load see a value that satisfies the predicate now?
+  /// Could such a load see a value that satisfies the predicate, now or after any wait? Not by the
+  /// mere chance of a word that is written back beyond the scope of its store.
   [[nodiscard]] bool could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                 predicate is_met, void* argument);
   /// The load that sees one of those values; some value if there is none.
@@ -109,6 +118,21 @@ public:
     for (cell const& c : cells_)
       if (c.bytes != 0 && has(memory, c.id) && nodes_[memory].places[c.id].count > 1)
         f(c.at, c.bytes, newest(memory, c.id).value);
+  }
+
+  /// The words of a range are no longer there, and may come back as others: what was on its way
+  /// arrives, and f(at, bytes, value) is called for those that were written.
+  template<class F>
+  void forget(std::uintptr_t begin, std::size_t bytes, F&& f) {
+    for (cell_id c = 0; c < cells_.size(); ++c) {
+      if (cells_[c].bytes == 0 || cells_[c].at < begin || cells_[c].at - begin >= bytes)
+        continue;
+      finish_cell(c);
+      if (has(memory, c) && nodes_[memory].places[c].count > 1)
+        f(cells_[c].at, cells_[c].bytes, newest(memory, c).value);
+      words_.erase(cells_[c].at / 8);
+      cells_[c].bytes = 0;
+    }
   }
 
   /// Of everything in the machine that can still be observed.
@@ -182,6 +206,7 @@ private:
     bool is_private;    ///< only this leaf may have fetched it: the caches between know nothing
     index which;        ///< the version, the holder or the actor
     std::uint64_t value;
+    bool is_late; ///< newer than a word on the way that must have been overwritten then
   };
 
   [[nodiscard]] bool has(node_id n, cell_id c) const {
@@ -202,6 +227,7 @@ private:
     return a.level_of[static_cast<std::size_t>(s)];
   }
 
+  void finish_cell(cell_id c);
   void append(node_id n, cell_id c, version v);
   void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
   void clear_dirty(node_id n, cell_id c);
@@ -216,17 +242,19 @@ private:
   void drop_below(actor const& a, cell_id c, unsigned level);
   void see(actor const& a, cell_id c, unsigned level, index which);
 
-  /// Versions from `first` on that were there after `since`, and before `before`.
+  /// Versions from `first` on that were there after `since`, and before `before`, and were written
+  /// since `written_since`.
   struct window {
     index first;
     time since;
     time before;
+    time written_since;
   };
-  void collect(actor_id a, cell_id c, unsigned lowest);
-  void collect_above(actor_id a, cell_id c, unsigned lowest);
+  void collect(actor_id a, cell_id c, unsigned lowest, bool is_wait);
+  void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
   void collect_versions(cell_id c, node_id n, unsigned level, window const* shared,
                         window const* own);
-  void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest);
+  void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
   reading load_cell(actor_id a, cell_id c, std::optional<order> o, scope s, predicate is_met,

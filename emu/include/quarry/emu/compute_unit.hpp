@@ -56,7 +56,7 @@ private:
   void reshape(work_group& g, extent size);
   work_group& idle_group();
   static void start(wave_slot& w) noexcept;
-  static void start_now(wave_slot& w) noexcept;
+  void start_now(wave_slot& w);
   void run_ready(work_group& g);
   void end_wave(work_group& g, wave_slot& w);
   void deliver_fault(work_group& g, wave_slot& w);

@@ -3,6 +3,7 @@
 
 #include <quarry/actor.hpp>
 #include <quarry/emu/allocations.hpp>
+#include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/scope.hpp>
 #include <quarry/scheduler.hpp>
 
@@ -19,7 +20,11 @@ struct memory_context {
   actor* self = nullptr;
   executor* scheduler = nullptr;
   allocations const* bounds = nullptr; ///< null: accesses are not checked
+  cache_port* port = nullptr;          ///< a wavefront's, when its execution is explored
 };
+
+/// The actor's way to emulated caches; null unless its scheduler explores.
+[[nodiscard]] cache_port* find_port(memory_context const& c);
 
 /// One actor's way to memory. A type parameter of wavefronts, work-items and queues, so that
 /// `native` contains no trace of the others; a test per access would spill the vector registers
@@ -28,14 +33,15 @@ struct memory_context {
 /// before() is called ahead of every access that may be refused or scheduled: `element_bytes` for
 /// an atomic access, whose address must be a multiple of it, 0 for a plain one. check() only
 /// refuses: for the second and later elements of one access. A null address with no bytes is a
-/// fence. `is_direct` says that memory is the host's own, coherent.
+/// fence. `may_explore` says that there may be a port(): then accesses go through it; otherwise
+/// memory is the host's own, coherent.
 template<class M>
 concept memory_model = std::copyable<M> && requires(M const m, memory_context c, void const* at,
                                                     std::size_t bytes, std::source_location w) {
   M(c);
   m.before(at, bytes, bytes, w);
   m.check(at, bytes, w);
-  { M::is_direct } -> std::convertible_to<bool>;
+  { M::may_explore } -> std::convertible_to<bool>;
   { M::checks } -> std::convertible_to<bool>;
   { M::name } -> std::convertible_to<char const*>;
 };
@@ -43,7 +49,7 @@ concept memory_model = std::copyable<M> && requires(M const m, memory_context c,
 /// `native`: an access is an access.
 class native_memory {
 public:
-  static constexpr bool is_direct = true;
+  static constexpr bool may_explore = false;
   static constexpr bool checks = false;
   static constexpr char const* name = "native";
   explicit native_memory(memory_context const&) noexcept {}
@@ -54,7 +60,7 @@ public:
 /// `native` with bounds and alignment checked, on request.
 class checked_memory {
 public:
-  static constexpr bool is_direct = true;
+  static constexpr bool may_explore = false;
   static constexpr bool checks = true;
   static constexpr char const* name = "checked";
   explicit checked_memory(memory_context const& c) noexcept : bounds_(c.bounds) {}
@@ -72,13 +78,15 @@ private:
   allocations const* bounds_;
 };
 
-/// Coherent memory under a deterministic scheduler: every access is checked, and a decision point.
+/// Memory under a deterministic scheduler: every access is checked, and a decision point. Coherent
+/// unless the scheduler explores: then through emulated caches.
 class interleaving_memory {
 public:
-  static constexpr bool is_direct = true;
+  static constexpr bool may_explore = true;
   static constexpr bool checks = true;
   static constexpr char const* name = "interleaving";
-  explicit interleaving_memory(memory_context const& c) noexcept : context_(c) {}
+  explicit interleaving_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
+  [[nodiscard]] cache_port const* port() const noexcept { return port_; }
   void before(void const* at, std::size_t bytes, std::size_t element_bytes,
               std::source_location where) const {
     if (context_.bounds != nullptr)
@@ -94,16 +102,18 @@ public:
 
 private:
   memory_context context_;
+  cache_port const* port_;
 };
 
 /// Decides at run time: for code that is not a template (`wavefront`, `work_item`, `host`), where a
 /// test per access does not matter.
 class dynamic_memory {
 public:
-  static constexpr bool is_direct = true;
+  static constexpr bool may_explore = true;
   static constexpr bool checks = true;
   static constexpr char const* name = "dynamic";
-  explicit dynamic_memory(memory_context const& c) noexcept : context_(c) {}
+  explicit dynamic_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
+  [[nodiscard]] cache_port const* port() const noexcept { return port_; }
   void before(void const* at, std::size_t bytes, std::size_t element_bytes,
               std::source_location where) const {
     if (context_.bounds != nullptr) {
@@ -121,6 +131,7 @@ public:
 
 private:
   memory_context context_;
+  cache_port const* port_;
 };
 
 static_assert(memory_model<native_memory>);

@@ -9,10 +9,15 @@
 
 #include <atomic>
 #include <coroutine>
+#include <optional>
 #include <source_location>
 #include <utility>
 
 namespace quarry::emu {
+
+/// Parks the actor that runs, in mid-function, until `ask(argument)` says yes.
+void wait_on_fiber(cache_port const& port, bool (*ask)(void*), void* argument, void const* on,
+                   std::source_location where);
 
 /// How a scope looks to an atomic access: within one compute unit no atomic instruction is needed.
 [[nodiscard]] constexpr bool needs_atomic(scope s) noexcept {
@@ -23,8 +28,9 @@ namespace quarry::emu {
 template<class T, class Predicate>
 class [[nodiscard]] memory_wait {
 public:
-  memory_wait(global<T const> at, Predicate is_met, order o, std::source_location where)
-      : at_(at), is_met_(std::move(is_met)), order_(o), where_(where) {}
+  memory_wait(global<T const> at, Predicate is_met, order o, scope s, std::source_location where,
+              cache_port const* port)
+      : at_(at), is_met_(std::move(is_met)), order_(o), scope_(s), where_(where), port_(port) {}
   // Awaited at once, where it was made: the actor keeps its address while it polls.
   memory_wait(memory_wait const&) = delete;
 
@@ -36,11 +42,18 @@ public:
   /// For who waits without a coroutine.
   void poll_on(actor& self) noexcept { self.poll_for("wait_until", where_, at_.get(), &ask, this); }
   /// The value that satisfied the predicate.
-  T await_resume() const { return value_; }
+  T await_resume() {
+    if (port_ != nullptr) // somebody else may have gone on since the poll said yes
+      while (!is_met_(value_ = port_->load_if(at_.get(), is_met_, order_, scope_, where_)))
+        wait_on_fiber(*port_, &ask, this, at_.get(), where_);
+    return value_;
+  }
 
 private:
   static bool ask(void* w) {
     auto* const self = static_cast<memory_wait*>(w);
+    if (self->port_ != nullptr)
+      return self->port_->could_load(self->at_.get(), self->is_met_, self->order_, self->scope_);
     // Always atomic: a poll may run on the strand's own thread while another strand writes.
     std::atomic_ref<T> const cell(*const_cast<T*>(self->at_.get()));
     self->value_ = cell.load(load_order(self->order_));
@@ -51,7 +64,9 @@ private:
   Predicate is_met_;
   T value_{};
   order order_;
+  scope scope_;
   std::source_location where_;
+  cache_port const* port_;
 };
 
 /// The memory operations of one actor on single elements, the same for every actor: wavefront,
@@ -69,6 +84,8 @@ public:
   template<storable T>
   T load(global<T> at, std::source_location where = std::source_location::current()) const {
     memory().before(at.get(), sizeof(T), 0, where);
+    if (auto const* const port = explored())
+      return port->load(at.get(), std::nullopt, scope::work_item, where);
     return *at.get();
   }
 
@@ -76,6 +93,8 @@ public:
   void store(global<T> at, std::type_identity_t<T> value,
              std::source_location where = std::source_location::current()) const {
     memory().before(at.get(), sizeof(T), 0, where);
+    if (auto const* const port = explored())
+      return port->store(at.get(), value, std::nullopt, scope::work_item, where);
     *at.get() = value;
   }
 
@@ -84,6 +103,8 @@ public:
   std::remove_const_t<T> load(global<T> at, order o, scope s,
                               std::source_location where = std::source_location::current()) const {
     memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (auto const* const port = explored())
+      return port->load(at.get(), o, s, where);
     if (!needs_atomic(s))
       return *at.get();
     return cell(at).load(load_order(o));
@@ -93,6 +114,8 @@ public:
   void store(global<T> at, std::type_identity_t<T> value, order o, scope s,
              std::source_location where = std::source_location::current()) const {
     memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (auto const* const port = explored())
+      return port->store(at.get(), value, o, s, where);
     if (!needs_atomic(s))
       *at.get() = value;
     else
@@ -103,6 +126,8 @@ public:
   T exchange(global<T> at, std::type_identity_t<T> value, order o, scope s,
              std::source_location where = std::source_location::current()) const {
     memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (auto const* const port = explored())
+      return port->update(at.get(), o, s, where, [&](T) { return std::optional<T>(value); });
     return needs_atomic(s) ? cell(at).exchange(value, std_order(o))
                            : std::exchange(*at.get(), value);
   }
@@ -113,6 +138,13 @@ public:
                         std::type_identity_t<T> desired, order o, scope s,
                         std::source_location where = std::source_location::current()) const {
     memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (auto const* const port = explored()) {
+      T const wanted = expected;
+      expected = port->update(at.get(), o, s, where, [&](T old) {
+        return old == wanted ? std::optional<T>(desired) : std::nullopt;
+      });
+      return expected == wanted;
+    }
     if (needs_atomic(s))
       return cell(at).compare_exchange_strong(expected, desired, std_order(o), load_order(o));
     if (*at.get() != expected) {
@@ -185,6 +217,8 @@ public:
   /// Orders this actor's accesses before and after it, for the actors of the scope.
   void fence(order o, scope s, std::source_location where = std::source_location::current()) const {
     memory().before(nullptr, 0, 0, where);
+    if (auto const* const port = explored())
+      return port->fence(o, s);
     if (needs_atomic(s))
       hardware_fence(o);
   }
@@ -196,13 +230,20 @@ public:
     requires atomically_storable<std::remove_const_t<T>>
   auto wait_until(global<T> at, Predicate is_met, order o, scope s,
                   std::source_location where = std::source_location::current()) const {
-    static_cast<void>(s); // coherent memory: every scope sees every write
     memory().before(at.get(), sizeof(T), sizeof(T), where);
-    return memory_wait<std::remove_const_t<T>, Predicate>(at, std::move(is_met), o, where);
+    return memory_wait<std::remove_const_t<T>, Predicate>(at, std::move(is_met), o, s, where,
+                                                          explored());
   }
 
 private:
   M const& memory() const noexcept { return static_cast<Self const&>(*this).memory_port(); }
+  /// A constant null in the memory models that never explore.
+  [[nodiscard]] cache_port const* explored() const noexcept {
+    if constexpr (M::may_explore)
+      return memory().port();
+    else
+      return nullptr;
+  }
 
   template<class T>
   static std::atomic_ref<std::remove_const_t<T>> cell(global<T> at) noexcept {
@@ -223,6 +264,9 @@ private:
   T update(global<T> at, order o, scope s, std::source_location where, Plain plain,
            Atomic atomic) const {
     memory().before(at.get(), sizeof(T), sizeof(T), where);
+    if (auto const* const port = explored())
+      return port->update(at.get(), o, s, where,
+                          [&](T old) { return std::optional<T>(plain(old)); });
     if (needs_atomic(s))
       return atomic(cell(at), std_order(o));
     T const old = *at.get();

@@ -123,6 +123,15 @@ public:
   load(lane_address<T, Index> at,
        std::source_location where = std::source_location::current()) const {
     before_lanes(at, where);
+    if constexpr (M::may_explore)
+      if (auto const* const port = port_.port()) {
+        lanes<std::remove_const_t<T>> values{};
+        port->begin_instruction();
+        for_each_address(at, [&](int lane, global<T> one) {
+          values.set(lane, port->load(one.get(), std::nullopt, scope::work_item, where, lane));
+        });
+        return values;
+      }
     return load_lanes<std::remove_const_t<T>, Size>(at.base, at.index, active_);
   }
   template<class T, class Index>
@@ -130,6 +139,13 @@ public:
   store(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& value,
         std::source_location where = std::source_location::current()) const {
     before_lanes(at, where);
+    if constexpr (M::may_explore)
+      if (auto const* const port = port_.port()) {
+        port->begin_instruction();
+        return for_each_address(at, [&](int lane, global<T> one) {
+          port->store(one.get(), value[lane], std::nullopt, scope::work_item, where, lane);
+        });
+      }
     store_lanes(at.base, at.index, value, active_);
   }
   using memory_operations<basic_wavefront, M>::load;
@@ -161,6 +177,14 @@ public:
     auto const count = active_.count();
     if constexpr (M::checks)
       port_.before(first.get(), static_cast<std::size_t>(count) * sizeof(T), 0, where);
+    if constexpr (M::may_explore)
+      if (auto const* const port = port_.port()) {
+        T* to = first.get();
+        port->begin_instruction();
+        return active_.for_each([&](int lane) {
+          port->store(to++, value[lane], std::nullopt, scope::work_item, where, lane);
+        });
+      }
     if (active_.is_full(Size)) [[likely]] {
       store_lanes(first.get(), index(0), value, active_);
     } else {

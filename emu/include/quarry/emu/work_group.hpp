@@ -34,6 +34,7 @@ public:
   lane_mask items;            ///< lanes that have a work-item
   std::uint32_t lds_used = 0; ///< bytes that this wavefront has named so far
   std::uint32_t fine_grain_barriers_used = 0;
+  cache_port* port = nullptr; ///< when the execution is explored
   int failed_lane = -1; ///< of an item kernel: whose work-item threw `error`; -1: the wavefront
   task<> root;
   /// The basic_wavefront<M, Size> that the kernel works with lives here.
@@ -180,8 +181,12 @@ private:
     arrived = 0;
     bank ^= 1;
     participants = who;
+    if (decides) [[unlikely]]
+      synchronise(who);
     wake(who & ~(wave_bits{1} << last));
   }
+  /// Explored executions: what they did before the meeting is before what they do after it.
+  void synchronise(wave_bits who);
   [[nodiscard]] wave_bits at_fine_grain_barriers() const noexcept;
   bool complete_first_diverged();
   void wake_through_scheduler(wave_bits who);
@@ -190,7 +195,7 @@ private:
 
 inline memory_context wave_slot::context() noexcept {
   launch_state const& l = *group->launch;
-  return {this, l.scheduler, l.bounds};
+  return {this, l.scheduler, l.bounds, port};
 }
 
 /// Names `bytes` more of the group's LDS. Throws kernel_stop lds_out_of_bounds.

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/explore.hpp>
+#include <quarry/explore/weakening.hpp>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace quarry::exploration {
+
+/// Something of Quarry's own that `quarry explore` can be pointed at.
+struct target {
+  std::string name;
+  std::string what; ///< one line: who does what with whom, and what is checked
+  /// Everything in its order tables that can be weakened.
+  std::vector<weakening> weakenings;
+  /// The world, with one entry weakened or none.
+  std::function<void(world&, weakening const*)> run;
+  std::uint64_t most_decisions = 5'000;
+};
+
+/// spsc-queue, mpmc-queue, work-group-queue, gravel.
+[[nodiscard]] std::span<target const> targets();
+
+/// Errors   std::invalid_argument – no target has that name; those that there are
+[[nodiscard]] target const& find_target(std::string_view name);
+
+/// The weakenings that `text` names: "ENTRY", "ENTRY=ORDER" or "ENTRY=SCOPE".
+///
+/// Errors   std::invalid_argument – none; those that there are
+[[nodiscard]] std::vector<weakening> find_weakenings(target const& t, std::string_view text);
+
+/// Explores the target, and says so in the verdict's name.
+[[nodiscard]] verdict explore_target(target const& t, weakening const* w, explore_options options);
+
+} // namespace quarry::exploration

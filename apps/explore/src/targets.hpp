@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/explore/target.hpp>
+
+namespace quarry::exploration {
+
+[[nodiscard]] target spsc_target();
+[[nodiscard]] target mpmc_target();
+[[nodiscard]] target work_group_target();
+[[nodiscard]] target gravel_target();
+
+} // namespace quarry::exploration

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/explore/weakening.hpp>
+
+namespace quarry::exploration {
+
+using emu::access;
+using emu::order;
+using emu::scope;
+
+std::string weakening::name() const {
+  return entry + "=" +
+         std::string(from.how != to.how ? emu::to_string(to.how) : emu::to_string(to.far));
+}
+
+std::vector<access> weaker(access a) {
+  std::vector<access> all;
+  switch (a.how) {
+  case order::relaxed:
+    break;
+  case order::acquire:
+  case order::release:
+    all.push_back({order::relaxed, a.far});
+    break;
+  case order::acq_rel:
+    all.push_back({order::acquire, a.far});
+    all.push_back({order::release, a.far});
+    break;
+  case order::seq_cst:
+    all.push_back({order::acq_rel, a.far});
+    break;
+  }
+  if (a.far > scope::work_item)
+    all.push_back({a.how, static_cast<scope>(static_cast<int>(a.far) - 1)});
+  return all;
+}
+
+} // namespace quarry::exploration

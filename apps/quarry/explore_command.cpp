@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "explore_command.hpp"
+
+#include "text_file.hpp"
+
+#include <quarry/emu/replay_file.hpp>
+#include <quarry/explore/target.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+namespace quarry::command {
+namespace {
+
+using exploration::target;
+using exploration::weakening;
+using nlohmann::ordered_json;
+
+constexpr int failed = 1;
+constexpr int bad_usage = 2;
+constexpr int world_fault = 3;
+
+struct request {
+  std::string target;
+  std::string weaken;
+  bool all_weakenings = false;
+  bool list = false;
+  std::uint64_t runs = 1;
+  std::string folder = "quarry-failures";
+  std::string json;
+  explore_options options;
+};
+
+void print(std::string const& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+int complain(std::string const& text, int status) {
+  std::fputs(fmt::format("quarry explore: {}\n", text).c_str(), stderr);
+  return status;
+}
+
+int list_targets() {
+  for (target const& t : exploration::targets()) {
+    print(fmt::format("{:<17} {}\n", t.name, t.what));
+    for (weakening const& w : t.weakenings)
+      print(fmt::format("{:<17}   --weaken {}\n", "", w.name()));
+  }
+  return 0;
+}
+
+/// Saves the failure, and says how to see it again.
+int save(verdict const& v, std::string const& folder) {
+  if (folder.empty())
+    return failed;
+  auto const& f = *v.failure;
+  replay_file const file{v.name, build_id(), f.seed, f.kind, f.where, f.shrunk};
+  std::string name = v.name;
+  std::replace(name.begin(), name.end(), ' ', '-');
+  std::error_code made;
+  std::filesystem::create_directories(folder, made);
+  std::string const path = fmt::format("{}/{}-{:x}.replay", folder, name, f.seed);
+  if (auto const written = file.write(path); !written)
+    return complain(written.error().what, world_fault);
+  print(fmt::format("  saved:  {}\n  replay: quarry replay {}\n", path, path));
+  return failed;
+}
+
+ordered_json to_json(verdict const& v) {
+  ordered_json row{{"name", v.name},
+                   {"executions", v.executions},
+                   {"inconclusive", v.inconclusive},
+                   {"complete", v.is_complete},
+                   {"seconds", v.seconds},
+                   {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
+                   {"failed", v.failure.has_value()}};
+  if (v.failure) {
+    row["kind"] = v.failure->kind;
+    row["where"] = v.failure->where;
+    row["execution"] = v.failure->execution;
+    row["preemptions"] = v.failure->shrunk.preemption_count();
+  }
+  return row;
+}
+
+std::uint64_t quantile(std::vector<std::uint64_t> const& sorted, double q) {
+  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+}
+
+/// Each weakening, from `runs` seeds: how many executions until somebody notices.
+int weaken_all(target const& t, request const& r, std::vector<weakening> const& those,
+               ordered_json& rows) {
+  print(fmt::format("{:<34} {:<24} {:>6} {:>8} {:>8}  {}\n", "weakened", "found as", "found",
+                    "median", "p90", "in executions"));
+  int status = 0;
+  for (weakening const& w : those) {
+    std::vector<std::uint64_t> needed;
+    std::string kinds;
+    for (std::uint64_t run = 0; run < r.runs; ++run) {
+      explore_options options = r.options;
+      options.shrinks = false;
+      options.seed += run * 1'000'000'007;
+      verdict const v = explore_target(t, &w, options);
+      if (!v.failure)
+        continue;
+      needed.push_back(v.failure->execution);
+      if (kinds.find(v.failure->kind) == std::string::npos)
+        kinds += (kinds.empty() ? "" : ", ") + v.failure->kind;
+    }
+    std::sort(needed.begin(), needed.end());
+    ordered_json row{{"target", t.name},
+                     {"weakened", w.name()},
+                     {"runs", r.runs},
+                     {"found", needed.size()},
+                     {"as", kinds}};
+    if (!needed.empty()) {
+      row["median"] = quantile(needed, 0.5);
+      row["p90"] = quantile(needed, 0.9);
+    }
+    rows.push_back(row);
+    if (needed.size() < r.runs)
+      status = failed;
+    print(needed.empty()
+              ? fmt::format("{:<34} {:<24} {:>6}\n", w.name(), "not found", 0)
+              : fmt::format("{:<34} {:<24} {:>6} {:>8} {:>8}\n", w.name(), kinds, needed.size(),
+                            quantile(needed, 0.5), quantile(needed, 0.9)));
+  }
+  return status;
+}
+
+int explore_once(target const& t, weakening const* w, request const& r, ordered_json& rows) {
+  verdict const v = explore_target(t, w, r.options);
+  print(v.to_string());
+  rows.push_back(to_json(v));
+  return v.failure ? save(v, r.folder) : 0;
+}
+
+int run(request const& r) {
+  if (r.list || r.target.empty())
+    return list_targets();
+  try {
+    target const& t = exploration::find_target(r.target);
+    auto rows = ordered_json::array();
+    int status = 0;
+    if (r.all_weakenings)
+      status = weaken_all(t, r, t.weakenings, rows);
+    else if (r.weaken.empty())
+      status = explore_once(t, nullptr, r, rows);
+    else
+      for (weakening const& w : exploration::find_weakenings(t, r.weaken))
+        status = std::max(status, explore_once(t, &w, r, rows));
+    if (!r.json.empty())
+      if (auto const written = write_text(r.json, rows.dump(2) + '\n'); !written)
+        return complain(written.error().what, world_fault);
+    return status;
+  } catch (std::invalid_argument const& e) {
+    return complain(e.what(), bad_usage);
+  }
+}
+
+/// "spsc-queue with publish_write_index=relaxed" is a target and a weakening.
+int replay_one(std::string const& path) {
+  auto const file = replay_file::read(path);
+  if (!file)
+    return complain(file.error().what, world_fault);
+  try {
+    auto const with = file->name.find(" with ");
+    target const& t = exploration::find_target(file->name.substr(0, with));
+    std::vector<weakening> those;
+    if (with != std::string::npos)
+      those = exploration::find_weakenings(t, file->name.substr(with + 6));
+    if (file->build != build_id())
+      std::fputs("quarry replay: the file is of another build; the execution may be another one\n",
+                 stderr);
+    verdict const v = explore_target(t, those.empty() ? nullptr : &those.front(),
+                                     {.shrinks = false, .replays = file->choices});
+    print(v.to_string());
+    if (v.failure && v.failure->kind == file->kind && v.failure->where == file->where)
+      return failed;
+    return complain(
+        fmt::format("{}: did not fail as recorded: {} {}", path, file->kind, file->where),
+        world_fault);
+  } catch (std::invalid_argument const& e) {
+    return complain(e.what(), bad_usage);
+  }
+}
+
+} // namespace
+
+void add_explore_command(CLI::App& quarry, int& exit_status) {
+  auto* command = quarry.add_subcommand(
+      "explore", "run a queue in many schedules over incoherent caches, and look for failures");
+  command->footer("Examples:\n"
+                  "  quarry explore --list\n"
+                  "  quarry explore spsc-queue --executions 100000\n"
+                  "  quarry explore spsc-queue --weaken publish_write_index=relaxed\n"
+                  "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
+                  "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
+                  "not found), 2 no such target, entry or strategy, 3 a file cannot be written.\n");
+  auto r = std::make_shared<request>();
+  command->add_option("target", r->target, "what to explore; without it: the list");
+  command->add_flag("--list", r->list, "list the targets, and what can be weakened in each");
+  command->add_option("--executions", r->options.executions, "at most so many")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_option("--seed", r->options.seed, "of the first execution")->capture_default_str();
+  command
+      ->add_option("--strategy", r->options.strategy,
+                   "swarm, random_walk, pct, boring or exhaustive")
+      ->capture_default_str();
+  auto* weaken = command->add_option("--weaken", r->weaken,
+                                     "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step");
+  command->add_flag("--all-weakenings", r->all_weakenings, "weaken every entry in turn; a table")
+      ->excludes(weaken);
+  command->add_option("--runs", r->runs, "seeds for each row of that table")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command->add_flag_callback(
+      "--no-races", [r] { r->options.detects_races = false; }, "look at values only");
+  command->add_flag("--direct", r->options.direct_lint,
+                    "also report what is ordered only through different scopes (HRF-direct)");
+  command->add_option("--failures", r->folder, "folder for replay files; empty: none")
+      ->capture_default_str();
+  command->add_option("--json", r->json, "write the results to this file as well")
+      ->type_name("FILE");
+  command->callback([r, &exit_status] { exit_status = run(*r); });
+}
+
+void add_replay_command(CLI::App& quarry, int& exit_status) {
+  auto* command = quarry.add_subcommand("replay", "repeat an execution that `explore` has saved");
+  command->footer("Example:\n  quarry replay quarry-failures/spsc-queue-1.replay\n"
+                  "Exit status: 1 it failed as recorded, 3 it did not, or cannot be read.\n");
+  auto file = std::make_shared<std::string>();
+  command->add_option("file", *file, "the replay file")->required();
+  command->callback([file, &exit_status] { exit_status = replay_one(*file); });
+}
+
+} // namespace quarry::command

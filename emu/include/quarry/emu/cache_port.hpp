@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/cache_machine.hpp>
+#include <quarry/emu/race_detector.hpp>
+#include <quarry/emu/scope.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <source_location>
+#include <type_traits>
+#include <utility>
+
+namespace quarry {
+class sequential_scheduler;
+}
+
+namespace quarry::emu {
+
+class explored_memory;
+
+/// One actor's way to the emulated caches, in executions that are explored.
+///
+/// Values of up to 8 bytes are single words; larger ones are several, each as large as T's
+/// alignment lets it be. LDS has no caches; the race detector sees it all the same.
+class cache_port {
+public:
+  using actor_id = cache_machine::actor_id;
+
+  cache_port(explored_memory& memory, actor_id id) noexcept : memory_(&memory), id_(id) {}
+  [[nodiscard]] actor_id id() const noexcept { return id_; }
+  [[nodiscard]] sequential_scheduler& scheduler() const noexcept;
+  /// The LDS of the actor's work-group.
+  void set_lds(std::byte const* first, std::size_t bytes) noexcept {
+    lds_ = first;
+    lds_bytes_ = bytes;
+  }
+
+  template<class T>
+  [[nodiscard]] std::remove_const_t<T> load(T const* at, std::optional<order> o, scope s,
+                                            std::source_location where, int lane = -1) const {
+    std::remove_const_t<T> value;
+    for (std::size_t done = 0; done < sizeof(T); done += word_bytes<T>) {
+      std::uint64_t const word = load_word(byte_of(at, done), word_bytes<T>, o, s, where, lane);
+      std::memcpy(reinterpret_cast<std::byte*>(&value) + done, &word, word_bytes<T>);
+    }
+    return value;
+  }
+
+  template<class T>
+  void store(T* at, T const& value, std::optional<order> o, scope s, std::source_location where,
+             int lane = -1) const {
+    for (std::size_t done = 0; done < sizeof(T); done += word_bytes<T>) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, reinterpret_cast<std::byte const*>(&value) + done, word_bytes<T>);
+      store_word(byte_of(at, done), word_bytes<T>, word, o, s, where, lane);
+    }
+  }
+
+  /// f(old) gives the new value, or none. Gives the old one.
+  template<class T, class F>
+  T update(T* at, order o, scope s, std::source_location where, F f) const {
+    auto const of_word = [](std::uint64_t word) {
+      T value;
+      std::memcpy(&value, &word, sizeof(T));
+      return value;
+    };
+    auto change = [&](std::uint64_t old) -> std::optional<std::uint64_t> {
+      std::optional<T> const desired = f(of_word(old));
+      if (!desired)
+        return std::nullopt;
+      std::uint64_t word = 0;
+      std::memcpy(&word, &*desired, sizeof(T));
+      return word;
+    };
+    return of_word(update_word(
+        at, sizeof(T), o, s, where,
+        [](std::uint64_t old, void* c) { return (*static_cast<decltype(change)*>(c))(old); },
+        &change));
+  }
+
+  void fence(order o, scope s) const;
+  /// A vector instruction begins: its lanes' accesses are not ordered among each other.
+  void begin_instruction() const;
+
+  /// Could an atomic load satisfy the predicate now?
+  template<class T, class Predicate>
+  [[nodiscard]] bool could_load(T const* at, Predicate const& is_met, order o, scope s) const {
+    return could_load_word(at, sizeof(T), o, s, &meets<T, Predicate>,
+                           const_cast<Predicate*>(&is_met));
+  }
+  /// A load that does, if it can.
+  template<class T, class Predicate>
+  [[nodiscard]] T load_if(T const* at, Predicate const& is_met, order o, scope s,
+                          std::source_location where) const {
+    std::uint64_t const word = load_word_if(at, sizeof(T), o, s, &meets<T, Predicate>,
+                                            const_cast<Predicate*>(&is_met), where);
+    T value;
+    std::memcpy(&value, &word, sizeof(T));
+    return value;
+  }
+
+private:
+  template<class T>
+  static constexpr std::size_t word_bytes =
+      sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) == sizeof(T)
+          ? sizeof(T)
+          : (alignof(T) < 8 ? alignof(T) : 8);
+
+  template<class T>
+  static void const* byte_of(T const* at, std::size_t offset) noexcept {
+    return reinterpret_cast<std::byte const*>(at) + offset;
+  }
+  template<class T, class Predicate>
+  static bool meets(std::uint64_t word, void* predicate) {
+    T value;
+    std::memcpy(&value, &word, sizeof(T));
+    return static_cast<bool>((*static_cast<Predicate*>(predicate))(value));
+  }
+  [[nodiscard]] bool is_lds(void const* at) const noexcept {
+    auto const* const byte = static_cast<std::byte const*>(at);
+    return byte >= lds_ && byte < lds_ + lds_bytes_;
+  }
+
+  std::uint64_t load_word(void const* at, std::size_t bytes, std::optional<order> o, scope s,
+                          std::source_location where, int lane) const;
+  void store_word(void const* at, std::size_t bytes, std::uint64_t word, std::optional<order> o,
+                  scope s, std::source_location where, int lane) const;
+  std::uint64_t update_word(void const* at, std::size_t bytes, order o, scope s,
+                            std::source_location where,
+                            std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
+                            void* argument) const;
+  std::uint64_t read(void const* at, std::size_t bytes, std::optional<order> o, scope s,
+                     cache_machine::predicate is_met, void* argument, std::source_location where,
+                     int lane) const;
+  static race_detector::site site(std::source_location where, int lane) noexcept;
+  bool could_load_word(void const* at, std::size_t bytes, order o, scope s,
+                       cache_machine::predicate is_met, void* argument) const;
+  std::uint64_t load_word_if(void const* at, std::size_t bytes, order o, scope s,
+                             cache_machine::predicate is_met, void* argument,
+                             std::source_location where) const;
+
+  explored_memory* memory_;
+  actor_id id_;
+  std::byte const* lds_ = nullptr;
+  std::size_t lds_bytes_ = 0;
+};
+
+} // namespace quarry::emu

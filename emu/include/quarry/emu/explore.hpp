@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/choice_record.hpp>
+#include <quarry/emu/allocations.hpp>
+#include <quarry/emu/buffer.hpp>
+#include <quarry/emu/core.hpp>
+#include <quarry/scheduler.hpp>
+#include <quarry/task.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace quarry {
+
+/// How to explore.
+struct explore_options {
+  std::uint64_t executions = 10'000;
+  /// Of the first execution; the others follow from it.
+  std::uint64_t seed = 1;
+  /// A name of make_strategy(), or "exhaustive".
+  std::string strategy = "swarm";
+  /// Decisions after which an execution is given up: it counts as inconclusive.
+  std::uint64_t most_decisions = 20'000;
+  bool detects_races = true;
+  bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
+  bool shrinks = true;
+  std::size_t most_shrinking = 2'000; ///< executions for it
+  /// Only this execution, nothing else.
+  std::optional<choice_record> replays{};
+  std::string name = "world"; ///< in reports
+};
+
+/// An actor that a world starts: a host thread, as far as scopes go.
+using world_core = emu::basic_core<emu::interleaving_memory>;
+
+/// What one execution consists of. The world function is called afresh for every execution; it
+/// makes its memory, agents and actors, runs them, and checks what came of it.
+class world {
+public:
+  class implementation;
+  explicit world(implementation& i) noexcept : implementation_(i) {}
+  world(world const&) = delete;
+  world& operator=(world const&) = delete;
+
+  /// For agents, Gravel nodes and whatever else runs actors.
+  [[nodiscard]] executor& scheduler() noexcept;
+  /// The world function's own way to memory.
+  [[nodiscard]] world_core& host() noexcept;
+  [[nodiscard]] emu::allocations& known() noexcept;
+  /// Memory that everybody may touch, zeroed.
+  template<class T>
+  [[nodiscard]] emu::buffer<T> allocate(std::size_t count, std::string name = "buffer") {
+    return emu::buffer<T>(known(), count, std::move(name));
+  }
+
+  /// Starts an actor; what the world function did before comes before it.
+  void start(std::string name, std::function<void(world_core&)> body);
+  /// The same for a coroutine. The function outlives its tasks.
+  void start_task(std::string name, std::function<task<>(world_core&)> body);
+  /// Waits for all that were started. What they did comes before what the world function does next.
+  ///
+  /// Errors   whatever one of them threw
+  void join();
+
+  /// A failure of the world, unless `holds`. The first one counts.
+  void check(bool holds, std::string_view what,
+             std::source_location where = std::source_location::current());
+
+private:
+  implementation& implementation_;
+};
+
+/// What went wrong in an execution.
+struct exploration_failure {
+  std::string kind;  ///< "race", "check", "deadlock", …
+  std::string where; ///< the source line, or the two of a race; with `kind`, the failure's class
+  std::string report;
+  std::uint64_t seed = 0;      ///< of the execution
+  std::uint64_t execution = 0; ///< its number, from 1 on
+  choice_record found;         ///< the choices that led there
+  choice_record shrunk;        ///< fewer of them, to a failure of the same class
+  bool is_repeatable = true;   ///< false: the same choices gave another trace; hidden state
+};
+
+/// What an exploration came to.
+struct verdict {
+  std::optional<exploration_failure> failure;
+  std::uint64_t executions = 0;
+  std::uint64_t inconclusive = 0; ///< cut off by most_decisions
+  bool is_complete = false;       ///< there are no other executions
+  std::uint64_t trace_hash = 0;   ///< of all executions
+  double seconds = 0;
+  std::string name;
+  std::string divergence; ///< of a replay: where the execution was another than the recorded one
+
+  explicit operator bool() const noexcept { return !failure; }
+  /// The report, or what was explored and what was not.
+  [[nodiscard]] std::string to_string() const;
+};
+
+/// Runs the world in many executions, until one fails.
+///
+/// Everything that the world reaches through Quarry is decided by the choices of the execution; it
+/// must keep no state of its own between executions.
+///
+/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do
+/// Source   design §8
+[[nodiscard]] verdict explore(explore_options const& options,
+                              std::function<void(world&)> const& world_function);
+
+} // namespace quarry

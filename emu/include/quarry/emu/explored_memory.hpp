@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/allocations.hpp>
+#include <quarry/emu/cache_machine.hpp>
+#include <quarry/emu/cache_port.hpp>
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/race_detector.hpp>
+#include <quarry/sequential_scheduler.hpp>
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <source_location>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace quarry::emu {
+
+struct launch_state;
+class agent_core;
+class wave_slot;
+class work_group;
+
+/// The memory of an explored execution: emulated caches, the race detector beside them, and what
+/// was found. Hangs on the scheduler; actors join it when they first reach for memory.
+///
+/// Host code that reads or writes device memory directly does so between launches: a launch begins
+/// with a release of the host's writes, a completion ends with everything in host memory.
+class explored_memory final : public executor_attachment, public removal_listener {
+public:
+  struct options {
+    bool detects_races = true;
+    bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
+  };
+
+  explored_memory(sequential_scheduler& scheduler, chooser& choices, options o);
+  ~explored_memory() override;
+
+  /// Null if the scheduler does not explore.
+  [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
+
+  /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
+  /// own over memory.
+  [[nodiscard]] cache_port& join(actor& self);
+
+  // What a launch orders
+
+  void launching(launch_state& l);
+  void completed(launch_state& l);
+  /// A wavefront begins: a new actor, on the slot's compute unit.
+  void begin_wave(wave_slot& w, void const* unit, agent_core const& agent);
+  void end_wave(wave_slot& w);
+  /// A work-group operation: the wavefronts of `who` have all arrived, and go on.
+  void meet(work_group& g, std::uint32_t who);
+
+  /// What the actor did until now, and who comes after it from then on; at system scope.
+  using edge = race_detector::edge;
+  [[nodiscard]] edge signal(actor& self);
+  void receive(actor& self, edge from);
+
+  /// Delayed stores come to their level. True if there were any.
+  bool settle() { return machine_.settle(); }
+  /// The range is no device memory any more: what is on its way there arrives, then it is
+  /// forgotten.
+  void removed(void const* begin, std::size_t bytes) noexcept override;
+  /// Memory's newest values become those that host code finds there.
+  void to_host();
+
+  /// The first thing that went wrong.
+  struct finding {
+    std::string kind;  ///< "race", "deadlock", …: with `where`, the class of the failure
+    std::string where; ///< "queue.hpp:12"
+    std::string report;
+  };
+  void found(finding f);
+  void found(fault const& f);
+  [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
+
+  [[nodiscard]] cache_machine& machine() noexcept { return machine_; }
+  [[nodiscard]] sequential_scheduler& scheduler() noexcept { return scheduler_; }
+
+private:
+  friend class cache_port;
+  using actor_id = cache_machine::actor_id;
+  struct known_actor {
+    std::string name;
+    race_detector::edge released = 0;
+  };
+  struct known_unit {
+    void const* unit;
+    cache_machine::node_id node;
+    std::uint32_t number;
+  };
+
+  cache_port& add(actor_id id, race_detector::place where, std::string name);
+  cache_machine::node_id node_of(void const* unit, agent_core const& agent);
+  void note(std::optional<race_detector::race> const& race);
+
+  sequential_scheduler& scheduler_;
+  options options_;
+  cache_machine machine_;
+  race_detector races_;
+  std::deque<cache_port> ports_; ///< by actor
+  std::vector<known_actor> actors_;
+  std::unordered_map<actor const*, cache_port*> by_actor_;
+  std::vector<known_unit> agents_;
+  std::vector<known_unit> units_;
+  std::unordered_map<launch_state const*, std::vector<race_detector::edge>> launches_;
+  std::uint32_t wave_count_ = 0;
+  std::uint32_t host_count_ = 0;
+  struct direct_write {
+    std::uintptr_t at;
+    unsigned bytes;
+    std::uint64_t value;
+  };
+  std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
+  std::optional<finding> finding_;
+};
+
+} // namespace quarry::emu

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/choice_record.hpp>
+#include <quarry/result.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace quarry {
+
+/// A failing execution on disk: one text file, a line for each of these.
+///
+/// Shape    "quarry-replay 1", then "key: value" lines; under 100 kB
+struct replay_file {
+  std::string name;  ///< of the world: explore_options::name
+  std::string build; ///< the program's GNU build id, or "unknown"
+  std::uint64_t seed = 0;
+  std::string kind; ///< with `where`: the class of the failure
+  std::string where;
+  choice_record choices;
+
+  /// The text of the file.
+  [[nodiscard]] std::string to_text() const;
+  /// Errors   what is wrong with the text, and in which line
+  [[nodiscard]] static result<replay_file> from_text(std::string const& text);
+
+  /// Errors   the file, and what the system says
+  [[nodiscard]] result<void> write(std::string const& file) const;
+  [[nodiscard]] static result<replay_file> read(std::string const& file);
+};
+
+/// The running program's GNU build id in hexadecimal; "unknown" where there is none.
+[[nodiscard]] std::string build_id();
+
+} // namespace quarry

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/replay_file.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <elf.h>
+#include <fstream>
+#include <iterator>
+#include <link.h>
+#include <string_view>
+
+namespace quarry {
+namespace {
+
+constexpr std::string_view first_line = "quarry-replay 1";
+
+error bad(std::size_t line, std::string_view what) {
+  return {std::make_error_code(std::errc::invalid_argument),
+          fmt::format("replay file, line {}: {}", line, what)};
+}
+
+/// A line of its own text: no line breaks in it.
+std::string one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r')
+      c = ' ';
+  return text;
+}
+
+int find_build_id(dl_phdr_info* object, std::size_t, void* into) {
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    auto const& header = object->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE)
+      continue;
+    auto const* at = reinterpret_cast<unsigned char const*>(object->dlpi_addr + header.p_vaddr);
+    auto const* const end = at + header.p_memsz;
+    while (at + sizeof(ElfW(Nhdr)) <= end) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof note);
+      auto const padded = [](std::size_t n) { return (n + 3) / 4 * 4; };
+      auto const* const name = at + sizeof note;
+      auto const* const id = name + padded(note.n_namesz);
+      if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && std::memcmp(name, "GNU", 4) == 0)
+        for (std::size_t k = 0; k < note.n_descsz; ++k)
+          *static_cast<std::string*>(into) += fmt::format("{:02x}", id[k]);
+      at = id + padded(note.n_descsz);
+    }
+  }
+  return 1; // only the first object: the program itself
+}
+
+} // namespace
+
+std::string build_id() {
+  std::string id;
+  dl_iterate_phdr(&find_build_id, &id);
+  return id.empty() ? "unknown" : id;
+}
+
+std::string replay_file::to_text() const {
+  return fmt::format("{}\nname: {}\nbuild: {}\nseed: {:#018x}\nkind: {}\nwhere: {}\nchoices:\n{}\n",
+                     first_line, one_line(name), one_line(build), seed, one_line(kind),
+                     one_line(where), choices.to_text());
+}
+
+result<replay_file> replay_file::from_text(std::string const& text) {
+  replay_file file;
+  constexpr std::string_view keys[] = {"name", "build", "seed", "kind", "where", "choices"};
+  std::size_t number = 0;
+  std::size_t at = 0;
+  while (at < text.size() || number == 0) {
+    std::size_t const end = std::min(text.find('\n', at), text.size());
+    std::string const line = text.substr(at, end - at);
+    at = end + 1;
+    if (++number == 1) {
+      if (line != first_line)
+        return bad(1, fmt::format("expected \"{}\"", first_line));
+      continue;
+    }
+    std::string_view const key = keys[number - 2];
+    if (!line.starts_with(fmt::format("{}: ", key)) && line != fmt::format("{}:", key))
+      return bad(number, fmt::format("expected \"{}: …\"", key));
+    std::string const value = line.size() > key.size() + 2 ? line.substr(key.size() + 2) : "";
+    if (key == "name")
+      file.name = value;
+    else if (key == "build")
+      file.build = value;
+    else if (key == "kind")
+      file.kind = value;
+    else if (key == "where")
+      file.where = value;
+    else if (key == "seed") {
+      char const* const last = value.data() + value.size();
+      char const* const digits = value.data() + (value.starts_with("0x") ? 2 : 0);
+      if (auto const r = std::from_chars(digits, last, file.seed, 16);
+          r.ec != std::errc() || r.ptr != last)
+        return bad(number, "expected a seed in hexadecimal, like 0x000000000000002a");
+    } else {
+      auto choices =
+          choice_record::from_text(std::string_view(text).substr(std::min(at, text.size())));
+      if (!choices)
+        return bad(number, fmt::format("the choices below: {}", choices.error().what));
+      file.choices = *choices;
+      return file;
+    }
+  }
+  return bad(number, "the file is cut short");
+}
+
+result<void> replay_file::write(std::string const& file) const {
+  std::ofstream out(file, std::ios::binary);
+  out << to_text();
+  if (!out.flush())
+    return error{std::make_error_code(std::errc::io_error),
+                 fmt::format("{}: cannot be written: {}", file, std::strerror(errno))};
+  return {};
+}
+
+result<replay_file> replay_file::read(std::string const& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::string const text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad())
+    return error{std::make_error_code(std::errc::io_error),
+                 fmt::format("{}: cannot be read: {}", file, std::strerror(errno))};
+  auto parsed = from_text(text);
+  if (!parsed)
+    return error{parsed.error().code, fmt::format("{}: {}", file, parsed.error().what)};
+  return parsed;
+}
+
+} // namespace quarry
