@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: Apache-2.0
+// Clocks: what happens before what. Which accesses conflict is in race_shadow.cpp.
+#include <quarry/assert.hpp>
+#include <quarry/emu/race_detector.hpp>
+
+#include <algorithm>
+
+namespace quarry::emu {
+
+// Actors
+
+void race_detector::lint_direct(bool on) {
+  reset();
+  is_direct_ = on;
+  stride_ = 0;
+  resize_rows(actors_.size());
+}
+
+void race_detector::reset() {
+  for (actor_id const a : active_) {
+    for (std::size_t which = 0; which < row_count(); ++which)
+      std::fill_n(clock(a, which), actors_.size(), 0);
+    actors_[a] = {.where = actors_[a].where};
+  }
+  active_.clear();
+  copies_.clear();
+  heads_.clear();
+  writes_.resize(1);
+  edges_.clear();
+  marks_.clear();
+  free_mark_ = none;
+  words_in_use_ = 0;
+  if (++generation_ == 0) {
+    std::fill(words_.begin(), words_.end(), word{});
+    generation_ = 1;
+  }
+  weak_reads_.clear();
+  fences_.clear();
+  weak_read_count_ = fence_count_ = 0;
+  now_ = 0;
+}
+
+void race_detector::add_actor(actor_id a, place where) {
+  QUARRY_ASSERT(a <= actors_.size() && a <= 0xffff);
+  if (a < actors_.size()) {
+    QUARRY_ASSERT(!actors_[a].has_acted);
+    actors_[a].where = where;
+    return;
+  }
+  actors_.push_back({.where = where});
+  resize_rows(actors_.size());
+}
+
+void race_detector::resize_rows(std::size_t actors) {
+  if (actors <= stride_)
+    return;
+  std::size_t const stride = std::max<std::size_t>(std::max<std::size_t>(8, actors), 2 * stride_);
+  std::vector<time> rows(stride * row_count() * stride);
+  if (stride_ != 0)
+    for (std::size_t r = 0; r < stride_ * row_count(); ++r)
+      std::copy_n(rows_.data() + r * stride_, stride_, rows.data() + r * stride);
+  rows_ = std::move(rows);
+  stride_ = stride;
+}
+
+/// The narrowest scope that includes both.
+scope race_detector::level(actor_id a, actor_id b) const noexcept {
+  if (a == b)
+    return scope::wavefront;
+  place const& p = actors_[a].where;
+  place const& q = actors_[b].where;
+  if (p.agent != q.agent || p.node != q.node)
+    return scope::system;
+  return p.work_group == q.work_group ? scope::work_group : scope::agent;
+}
+
+/// Everything that is kept of an actor until the next reset() comes after this.
+void race_detector::activate(actor_id a, std::int16_t lane) {
+  QUARRY_ASSERT(a < actors_.size());
+  actor& self = actors_[a];
+  if (!self.has_acted) {
+    self.has_acted = true;
+    active_.push_back(a);
+  }
+  if (lane == -1)
+    self.instruction = none;
+}
+
+void race_detector::begin_instruction(actor_id a) {
+  activate(a, 0);
+  actors_[a].instruction = now_ + 1;
+}
+
+// Clocks
+
+/// The actor's clock as it is, but for its own entry. The same copy again until it learns more.
+std::uint32_t race_detector::copy_clock(actor_id a) {
+  actor& self = actors_[a];
+  if (self.clock != none)
+    return self.clock;
+  std::size_t const length = actors_.size();
+  self.clock = static_cast<std::uint32_t>(copies_.size());
+  copies_.push_back(static_cast<time>(length));
+  copies_.insert(copies_.end(), clock(a, row::known), clock(a, row::known) + length);
+  if (is_direct_)
+    for (std::size_t s = 0; s < scope_count; ++s)
+      copies_.insert(copies_.end(), clock(a, row::direct + s), clock(a, row::direct + s) + length);
+  return self.clock;
+}
+
+/// Joins the `which`-th part of a copied clock.
+void race_detector::join(time* to, std::uint32_t copy, std::size_t which) const noexcept {
+  std::size_t const length = copies_[copy];
+  time const* const from = copies_.data() + copy + 1 + which * length;
+  for (std::size_t i = 0; i < length; ++i)
+    to[i] = std::max(to[i], from[i]);
+}
+
+/// What happened before a release happened before the actor's next step.
+void race_detector::learn(actor_id a, head const& h) {
+  time* const known = clock(a, row::known);
+  // Who knows of a release knows what its actor knew then.
+  if (h.actor == a || known[h.actor] >= h.at)
+    return;
+  join(known, h.clock, 0);
+  known[h.actor] = h.at;
+  actors_[a].clock = none;
+}
+
+// Writes
+
+void race_detector::acquire(access const& a, write_id from) {
+  if (from == 0)
+    return;
+  QUARRY_ASSERT(from < writes_.size());
+  actor& self = actors_[a.actor];
+  write const& w = writes_[from];
+  bool is_complete = !w.has_gap;
+  for (std::size_t i = w.first_head; i < w.first_head + w.head_count; ++i) {
+    head const& h = heads_[i];
+    scope const needed = level(h.actor, a.actor);
+    if (h.actor == a.actor)
+      continue;
+    if (is_direct_)
+      acquire_directly(a, h);
+    if (knows(a.actor, h.actor, h.at))
+      continue;
+    if (h.scope < needed || a.scope < needed) {
+      is_complete = false;
+    } else if (acquires(*a.order)) {
+      learn(a.actor, h);
+    } else {
+      is_complete = false;
+      time* const later = clock(a.actor, row::joinable + index(needed));
+      if (later[h.actor] >= h.at)
+        continue;
+      join(later, h.clock, 0);
+      later[h.actor] = h.at;
+      self.pending = static_cast<std::uint8_t>(self.pending | 1U << index(needed));
+    }
+  }
+  if (is_complete && knows(a.actor, w.actor, w.at))
+    return;
+  if (self.last_weak == from)
+    return;
+  self.last_weak = from;
+  weak_read const r{.from = from,
+                    .at = now_,
+                    .where = a.at.where,
+                    .actor = static_cast<std::uint16_t>(a.actor),
+                    .lane = a.at.lane,
+                    .how = pack(a)};
+  if (weak_reads_.size() < kept)
+    weak_reads_.push_back(r);
+  else
+    weak_reads_[weak_read_count_ % kept] = r;
+  ++weak_read_count_;
+}
+
+/// The lint's part: release and acquire have the same scope.
+void race_detector::acquire_directly(access const& a, head const& h) {
+  if (std::min(h.scope, a.scope) < level(h.actor, a.actor))
+    return;
+  std::size_t const s = index(h.scope);
+  auto const join_to = [&](std::size_t which) {
+    time* const to = clock(a.actor, which);
+    join(to, h.clock, 1 + s);
+    to[h.actor] = std::max(to[h.actor], h.at);
+  };
+  if (acquires(*a.order) && a.scope == h.scope) {
+    join_to(row::direct + s);
+    actors_[a.actor].clock = none;
+  }
+  // With a fence the narrower scope counts.
+  if (a.scope == h.scope)
+    join_to(row::joinable_from + s);
+  else if (a.scope > h.scope)
+    join_to(row::joinable_only + s);
+}
+
+/// Replaces those from `first` on that it stands for.
+void race_detector::add_head(std::size_t first, head const& h) {
+  auto const covers = [this](head const& x, head const& y) {
+    if (y.scope != x.scope && (is_direct_ || y.scope > x.scope))
+      return false;
+    if (x.actor == y.actor)
+      return x.at >= y.at;
+    // The same others are in the work-groups of the two, as far as they are in the scopes.
+    return !is_direct_ && level(x.actor, y.actor) == scope::work_group &&
+           knew(x.clock, y.actor, y.at);
+  };
+  auto const begin = heads_.begin() + static_cast<std::ptrdiff_t>(first);
+  bool const is_old = h.at != now_;
+  if (is_old && std::any_of(begin, heads_.end(), [&](head const& x) { return covers(x, h); }))
+    return;
+  heads_.erase(std::remove_if(begin, heads_.end(), [&](head const& x) { return covers(h, x); }),
+               heads_.end());
+  heads_.push_back(h);
+}
+
+/// An atomic write, with what can be acquired from it.
+race_detector::write_id race_detector::publish(access const& a, write_id read_from) {
+  actor const& self = actors_[a.actor];
+  write const before = writes_[read_from];
+  write w{.at = now_,
+          .clock = copy_clock(a.actor),
+          .read_from = read_from,
+          .first_head = static_cast<std::uint32_t>(heads_.size()),
+          .address = a.address,
+          .where = a.at.where,
+          .actor = static_cast<std::uint16_t>(a.actor),
+          .head_count = 0,
+          .lane = a.at.lane,
+          .bytes = static_cast<std::uint8_t>(a.bytes),
+          .how = pack(a),
+          .has_gap = false};
+  bool const releases_here = releases(*a.order);
+  bool const has_fence =
+      std::any_of(self.released_at.begin(), self.released_at.end(), [](time t) { return t != 0; });
+  if (read_from != 0)
+    w.has_gap = before.has_gap || !releases(static_cast<order>(before.how.order));
+  if (!releases_here && !has_fence) {
+    w.first_head = before.first_head;
+    w.head_count = before.head_count;
+  } else {
+    std::size_t const first = heads_.size();
+    for (std::size_t i = 0; i < before.head_count; ++i) {
+      head const inherited = heads_[before.first_head + i];
+      heads_.push_back(inherited);
+    }
+    if (releases_here && a.scope >= scope::work_group)
+      add_head(first, {now_, w.clock, w.actor, a.scope});
+    for (std::size_t s = scope_count; has_fence && s-- > 0;)
+      if (scope const both = std::min(a.scope, static_cast<scope>(s + 2));
+          self.released_at[s] != 0 && both >= scope::work_group)
+        add_head(first, {self.released_at[s], self.released_clock[s], w.actor, both});
+    w.head_count = static_cast<std::uint16_t>(heads_.size() - first);
+  }
+  writes_.push_back(w);
+  return static_cast<write_id>(writes_.size() - 1);
+}
+
+// Fences and other edges
+
+void race_detector::acquire_fence(actor_id a, scope s) {
+  actor& self = actors_[a];
+  auto const join_row = [&](std::size_t to, std::size_t from) {
+    time* const into = clock(a, to);
+    time const* const what = clock(a, from);
+    for (std::size_t i = 0; i < actors_.size(); ++i)
+      into[i] = std::max(into[i], what[i]);
+    self.clock = none;
+  };
+  for (std::size_t i = 0; i < scope_count && s >= scope::work_group && i <= index(s); ++i) {
+    if ((self.pending >> i & 1U) != 0)
+      join_row(row::known, row::joinable + i);
+    self.pending = static_cast<std::uint8_t>(self.pending & ~(1U << i));
+    if (is_direct_)
+      join_row(row::direct + i, row::joinable_from + i);
+    if (is_direct_ && i == index(s))
+      join_row(row::direct + i, row::joinable_only + i);
+  }
+}
+
+void race_detector::release_fence(actor_id a, scope s) {
+  if (s < scope::work_group)
+    return;
+  actors_[a].released_at[index(s)] = now_;
+  actors_[a].released_clock[index(s)] = copy_clock(a);
+}
+
+void race_detector::fence(actor_id a, order o, scope s) {
+  fence(a, o, s, site{});
+}
+
+void race_detector::fence(actor_id a, order o, scope s, site where) {
+  activate(a, where.lane);
+  ++now_;
+  if (acquires(o))
+    acquire_fence(a, s);
+  if (releases(o))
+    release_fence(a, s);
+  past_fence const f{.at = now_,
+                     .clock = copy_clock(a),
+                     .where = where.where,
+                     .actor = static_cast<std::uint16_t>(a),
+                     .lane = where.lane,
+                     .how = pack({.what = access::kind::load, .order = o, .scope = s})};
+  if (fences_.size() < kept)
+    fences_.push_back(f);
+  else
+    fences_[fence_count_ % kept] = f;
+  ++fence_count_;
+}
+
+void race_detector::meet(std::span<actor_id const> those) {
+  if (those.empty())
+    return;
+  scope widest = scope::work_group;
+  for (actor_id const a : those) {
+    activate(a, -1);
+    acquire_fence(a, scope::work_group);
+    widest = std::max(widest, level(those.front(), a));
+  }
+  ++now_;
+  // Everything comes together in the first one's row, and goes from there to the others.
+  auto const meet_in = [&](std::size_t which) {
+    time* const all = clock(those.front(), which);
+    for (actor_id const a : those) {
+      time const* const own = clock(a, which);
+      for (std::size_t i = 0; i < actors_.size(); ++i)
+        all[i] = std::max(all[i], own[i]);
+    }
+    for (actor_id const a : those)
+      all[a] = now_;
+    for (actor_id const a : those.subspan(1))
+      std::copy_n(all, actors_.size(), clock(a, which));
+  };
+  meet_in(row::known);
+  if (is_direct_)
+    meet_in(row::direct + index(widest));
+  for (actor_id const a : those)
+    actors_[a].clock = none;
+  for (actor_id const a : those)
+    release_fence(a, scope::work_group);
+}
+
+race_detector::edge race_detector::signal(actor_id a) {
+  activate(a, -1);
+  ++now_;
+  edges_.push_back({now_, copy_clock(a), static_cast<std::uint16_t>(a), scope::system});
+  return static_cast<edge>(edges_.size() - 1);
+}
+
+void race_detector::receive(actor_id a, edge from) {
+  QUARRY_ASSERT(from < edges_.size());
+  activate(a, -1);
+  ++now_;
+  head const& h = edges_[from];
+  learn(a, h);
+  if (is_direct_ && h.actor != a) {
+    time* const direct = clock(a, row::direct + index(scope::system));
+    join(direct, h.clock, 1 + index(scope::system));
+    direct[h.actor] = std::max(direct[h.actor], h.at);
+    actors_[a].clock = none;
+  }
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+// The race detector's memory of accesses: which of them conflict, and which still have to be kept.
+#include <quarry/assert.hpp>
+#include <quarry/emu/race_detector.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quarry::emu {
+
+race_detector::manner race_detector::pack(access const& a) noexcept {
+  return {.kind = static_cast<std::uint8_t>(static_cast<unsigned>(a.what) & 3U),
+          .order = static_cast<std::uint8_t>(a.order ? static_cast<unsigned>(*a.order) & 7U : 7U),
+          .scope = static_cast<std::uint8_t>(static_cast<unsigned>(a.scope) & 7U)};
+}
+
+// Accesses
+
+// NOLINTBEGIN(readability-function-size): an access has that many properties
+std::optional<race_detector::race> race_detector::load(actor_id a, std::uintptr_t at,
+                                                       unsigned bytes, std::optional<order> o,
+                                                       scope s, write_id read_from, site where) {
+  activate(a, where.lane);
+  access const what{a, access::kind::load, o, s, at, bytes, where, ++now_};
+  if (o)
+    acquire(what, read_from);
+  return check(what);
+}
+
+std::optional<race_detector::race> race_detector::store(actor_id a, std::uintptr_t at,
+                                                        unsigned bytes, std::optional<order> o,
+                                                        scope s, write_id& id_out, site where) {
+  activate(a, where.lane);
+  access const what{a, access::kind::store, o, s, at, bytes, where, ++now_};
+  id_out = o ? publish(what, 0) : 0;
+  return check(what);
+}
+
+std::optional<race_detector::race> race_detector::update(actor_id a, std::uintptr_t at,
+                                                         unsigned bytes, order o, scope s,
+                                                         write_id read_from, bool wrote,
+                                                         write_id& id_out, site where) {
+  activate(a, where.lane);
+  auto const kind = wrote ? access::kind::update : access::kind::failed_update;
+  access const what{a, kind, o, s, at, bytes, where, ++now_};
+  acquire(what, read_from);
+  id_out = wrote ? publish(what, read_from) : 0;
+  return check(what);
+}
+// NOLINTEND(readability-function-size)
+
+// Conflicts
+
+std::optional<race_detector::race> race_detector::check(access const& a) {
+  std::optional<race> found;
+  std::uintptr_t const end = a.address + a.bytes;
+  for (std::uintptr_t word = a.address / 8; a.bytes != 0 && word * 8 < end; ++word) {
+    auto const from = a.address > word * 8 ? static_cast<unsigned>(a.address - word * 8) : 0U;
+    auto const to = end < word * 8 + 8 ? static_cast<unsigned>(end - word * 8) : 8U;
+    check_word(a, word, static_cast<std::uint8_t>((1U << to) - (1U << from)), found);
+  }
+  return found;
+}
+
+void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
+                               std::optional<race>& found) {
+  word& w = find(number);
+  bool is_marked = false;
+  for (std::uint32_t* link = &w.first; *link != none;) {
+    mark& m = marks_[*link];
+    if ((m.mask & mask) == 0) {
+      link = &m.next;
+      continue;
+    }
+    relation const r = relate(m, a);
+    if (r == relation::racing || r == relation::indirect) {
+      if (!found)
+        found = explain(m, a, r == relation::indirect);
+    } else if (r == relation::same_instruction) {
+      // One mark for all lanes of a broadcast.
+      if (m.mask == mask && m.how == pack(a)) {
+        m.at = now_;
+        m.lane = several_lanes;
+        is_marked = true;
+      }
+    } else if (r == relation::ordered && stands_for(a, m)) {
+      m.mask = static_cast<std::uint8_t>(m.mask & ~mask);
+      if (m.mask == 0) {
+        std::uint32_t const freed = std::exchange(*link, m.next);
+        m.next = std::exchange(free_mark_, freed);
+        continue;
+      }
+    }
+    link = &m.next;
+  }
+  if (!is_marked)
+    add_mark(w, a, mask);
+}
+
+void race_detector::add_mark(word& w, access const& a, std::uint8_t mask) {
+  std::uint32_t const number =
+      free_mark_ != none ? free_mark_ : static_cast<std::uint32_t>(marks_.size());
+  if (free_mark_ != none)
+    free_mark_ = marks_[number].next;
+  else
+    marks_.emplace_back();
+  marks_[number] = {.at = now_,
+                    .next = std::exchange(w.first, number),
+                    .address = a.address,
+                    .where = a.at.where,
+                    .actor = static_cast<std::uint16_t>(a.actor),
+                    .lane = a.at.lane,
+                    .bytes = static_cast<std::uint16_t>(std::min(a.bytes, 0xffffU)),
+                    .mask = mask,
+                    .how = pack(a)};
+}
+
+/// How the two stand to each other, their bytes aside.
+race_detector::relation race_detector::relate(mark const& m, access const& a) const noexcept {
+  bool const is_same = m.actor == a.actor;
+  bool const is_same_instruction = is_same && a.at.lane != -1 && m.lane != -1 &&
+                                   m.lane != a.at.lane && m.at >= actors_[a.actor].instruction;
+  bool const is_ordered = !is_same_instruction && knows(a.actor, m.actor, m.at);
+  if (is_ordered && (is_same || !is_direct_))
+    return relation::ordered;
+  bool const one_writes = m.how.writes() || writes(a.what);
+  bool const are_inclusive =
+      m.how.is_atomic() && a.order &&
+      std::min(static_cast<scope>(m.how.scope), a.scope) >= level(m.actor, a.actor);
+  if (!one_writes || are_inclusive)
+    return is_same_instruction ? relation::same_instruction
+           : is_ordered        ? relation::ordered
+                               : relation::harmless;
+  if (!is_ordered)
+    return relation::racing;
+  for (std::size_t s = 0; s < scope_count; ++s)
+    if (clock(a.actor, row::direct + s)[m.actor] >= m.at)
+      return relation::ordered;
+  return relation::indirect;
+}
+
+/// Whoever races with the marked access, which is ordered before this one, also races with this.
+bool race_detector::stands_for(access const& a, mark const& m) const noexcept {
+  bool const is_same = m.actor == a.actor;
+  if ((m.how.writes() && !writes(a.what)) || (is_direct_ && !is_same))
+    return false;
+  // The scopes of two in one work-group include the same others.
+  return !a.order || (m.how.is_atomic() && a.scope <= static_cast<scope>(m.how.scope) &&
+                      (is_same || level(m.actor, a.actor) == scope::work_group));
+}
+
+// Words: open addressing; those of former executions are free
+
+race_detector::word& race_detector::find(std::uintptr_t number) {
+  if (2 * words_in_use_ >= words_.size())
+    grow();
+  word& w = place_of(number);
+  if (w.generation != generation_) {
+    w = {number, generation_, none};
+    ++words_in_use_;
+  }
+  return w;
+}
+
+/// Where it is, or would be. Neighbours are near each other.
+race_detector::word& race_detector::place_of(std::uintptr_t number) noexcept {
+  std::uint64_t const block = number / 8 * 0x9e37'79b9'7f4a'7c15 >> 32;
+  for (std::size_t i = block * 8 + number % 8;; ++i) {
+    word& w = words_[i & (words_.size() - 1)];
+    if (w.generation != generation_ || w.number == number)
+      return w;
+  }
+}
+
+void race_detector::grow() {
+  std::vector<word> const old =
+      std::exchange(words_, std::vector<word>(std::max<std::size_t>(256, 2 * words_.size())));
+  for (word const& w : old)
+    if (w.generation == generation_)
+      place_of(w.number) = w;
+}
+
+} // namespace quarry::emu
