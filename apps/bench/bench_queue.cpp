@@ -14,10 +14,6 @@
 namespace quarry::bench {
 namespace {
 
-// In messages: enough that neither side waits for the other's scheduling, and in the second-level
-// cache for the sizes below 1 kB.
-constexpr std::size_t capacity = 1024;
-
 template<std::size_t Bytes>
 class boost_queue {
 public:
@@ -33,13 +29,13 @@ public:
   }
 
 private:
-  boost::lockfree::queue<message<Bytes>> queue_{capacity};
+  boost::lockfree::queue<message<Bytes>> queue_{capacity<Bytes>};
 };
 
 template<std::size_t Bytes>
 class tbb_queue {
 public:
-  tbb_queue() { queue_.set_capacity(capacity); }
+  tbb_queue() { queue_.set_capacity(capacity<Bytes>); }
   // The blocking push waits by itself when the queue is full, and measured better than trying.
   bool try_push(message<Bytes> const& m) {
     queue_.push(m);

@@ -42,7 +42,7 @@ public:
 
 private:
   emu::allocations known_;
-  emu::spsc_queue<message<Bytes>> queue_{known_, 1024};
+  emu::spsc_queue<message<Bytes>> queue_{known_, capacity<Bytes>};
   host_core producer_{{}};
   host_core consumer_{{}};
 };
@@ -76,7 +76,7 @@ private:
   native_scheduler scheduler_{{.threads = 1}};
   strand strand_{scheduler_, "producer"};
   emu::allocations known_;
-  emu::mpmc_queue<message<Bytes>> queue_{known_, 1024};
+  emu::mpmc_queue<message<Bytes>> queue_{known_, capacity<Bytes>};
   host_core producer_{{}};
   host_core consumer_{{}};
   std::optional<emu::slot_claim> claim_; // the consumer's
@@ -88,26 +88,25 @@ inline constexpr std::uint32_t package_columns = 256; // messages: a work-group'
 /// grid.
 template<std::size_t Bytes>
 struct send_messages {
-  static constexpr std::uint64_t per_work_item = 16;
+  static constexpr std::uint64_t per_work_item = 64;
   static constexpr int words = message<Bytes>::word_count;
   using queue = emu::work_group_queue<std::uint64_t, words>;
 
-  template<emu::any_wavefront Wavefront>
-  task<> operator()(Wavefront& wf, std::uint64_t first, queue& to) const {
-    using lanes = emu::lanes<std::uint64_t, Wavefront::size>;
-    lanes message[words];
+  task<> operator()(emu::any_wavefront auto& wf, std::uint64_t first, queue& to) const {
     for (std::uint64_t sent = 0; sent < per_work_item; ++sent) {
-      fill(wf, first + sent * wf.group_count().x * package_columns, message);
-      co_await to.push(wf, 0, message);
+      emu::package_place const at = co_await to.reserve(wf, 0);
+      fill(wf, first + sent * wf.group_count().x * package_columns, to, at);
+      to.publish(wf, at);
     }
   }
 
 private:
-  template<emu::any_wavefront Wavefront, class Lanes>
-  static void fill(Wavefront& wf, std::uint64_t first, Lanes (&message)[words]) {
+  // A function of its own: the numbers stay in registers here.
+  static void fill(emu::any_wavefront auto& wf, std::uint64_t first, queue& to,
+                   emu::package_place at) {
     auto const number = emu::convert<std::uint64_t>(wf.global_id().to_lanes()) + first;
     for (int w = 0; w < words; ++w)
-      message[w] = number + static_cast<std::uint64_t>(w);
+      to.write(wf, at, w, number + static_cast<std::uint64_t>(w));
   }
 };
 
@@ -115,8 +114,8 @@ private:
 template<std::size_t Bytes>
 class quarry_work_group_queue {
   static constexpr int words = message<Bytes>::word_count;
-  // As many messages as the other queues hold, but two packages at the least.
-  static constexpr std::uint32_t slots = 1024 / package_columns;
+  // As many messages as the other queues hold.
+  static constexpr std::uint32_t slots = capacity<Bytes> / package_columns;
 
 public:
   void send(std::uint64_t first, std::uint64_t count) {
