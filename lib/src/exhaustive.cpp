@@ -29,7 +29,7 @@ unsigned exhaustive_search::pick(unsigned n, choice_kind) {
 }
 
 bool exhaustive_search::is_new(std::uint64_t state_hash) {
-  if (position_ < replayed_)
+  if (is_replaying())
     return true;
   if (states_.contains(state_hash)) {
     ++pruned_count_;
@@ -43,7 +43,7 @@ bool exhaustive_search::is_new(std::uint64_t state_hash) {
 }
 
 bool exhaustive_search::next() {
-  if (position_ < replayed_)
+  if (is_replaying())
     throw std::logic_error(fmt::format(
         "execution {} ended after {} choices, of which it was to replay {}: the program "
         "depends on more than its choices",

@@ -88,6 +88,19 @@ TEST_SUITE("lib.exhaustive") {
             {0}, {1, 0}, {1, 1}, {2, 0, 0}, {2, 0, 1}, {2, 0, 2}, {2, 1, 0}, {2, 1, 1}, {2, 1, 2}});
   }
 
+  TEST_CASE("what is replayed is what the execution before did, up to its last open choice") {
+    exhaustive_search search;
+    auto const replayed = all(search, [&] {
+      unsigned count = 0;
+      for (int i = 0; i < 3; ++i) {
+        count += search.is_replaying();
+        search.pick(2, choice_kind::value);
+      }
+      return count;
+    });
+    CHECK(replayed == std::vector<unsigned>{0, 3, 2, 3, 1, 3, 2, 3});
+  }
+
   TEST_CASE("a program without choices runs once") {
     exhaustive_search search;
     CHECK(all(search, [] { return 7; }) == std::vector{7});

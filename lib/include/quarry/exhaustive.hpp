@@ -14,7 +14,7 @@ namespace quarry {
 ///     exhaustive_search search;
 ///     do {
 ///       search.begin();
-///       while (not at the end and search.is_new(hash of the state))
+///       while (not at the end and (search.is_replaying() or search.is_new(hash of the state)))
 ///         …a step that asks search.pick() for its choices…
 ///     } while (search.next());
 ///
@@ -46,6 +46,9 @@ public:
   ///
   /// Equal hashes must mean equal futures: hash whatever decides what can still happen.
   [[nodiscard]] bool is_new(std::uint64_t state_hash);
+  /// The choices up to here were those of the execution before: is_new() is true, whatever the
+  /// hash.
+  [[nodiscard]] bool is_replaying() const noexcept { return position_ < replayed_; }
 
   /// Ends the execution; false if it was the last one, or the limit was reached.
   ///
