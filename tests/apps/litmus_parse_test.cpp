@@ -46,6 +46,13 @@ TEST_SUITE("apps.litmus_parse") {
     CHECK(parsed("PTX\n{}\n P0@cta 0,gpu 0;\n ld r0, 1 ;\nexists (P0:r0 == 1);").name == "");
   }
 
+  TEST_CASE("a location or register that is used, but not declared, begins with 0") {
+    auto const t = parsed(ptx("x=1;", " st.weak z, 1 ;\n ld.weak r3, z ;"));
+    CHECK(program(t) == lines{"store z, 1", "load r3, z"});
+    CHECK(t.initial == std::vector<value>{1, 0});
+    CHECK(t.threads[0].initial == std::vector<value>{0});
+  }
+
   TEST_CASE("arithmetic, branches and jumps are the same in both languages") {
     auto const rows = " LC01: ;\n add r0, r1, 2 ;\n sub r0, 2, r1 ;\n mul r0, r0, r0 ;\n"
                       " div r0, r0, 2 ;\n and r0, r0, 1 ;\n or r0, r0, 1 ;\n xor r0, r0, 1 ;\n"
@@ -95,7 +102,6 @@ TEST_SUITE("apps.litmus_parse") {
   }
 
   TEST_CASE("what is wrong in the program is named with its line") {
-    CHECK(problem(ptx("x=0;", " st.weak z, 1 ;")) == "t.litmus:6: location z is not declared");
     CHECK(problem(ptx("x=0;", " st.weak x 1 ;")) ==
           "t.litmus:6: read '1', expected ',' and another operand");
     CHECK(problem(ptx("x=0;", " st.weak x, y ;")) ==
@@ -130,7 +136,7 @@ TEST_SUITE("apps.litmus_parse") {
           "t.litmus:5: read 'x', expected /\\ or \\/ or the end of the file");
     CHECK(with("exists (P1:r0 == 1)") == "t.litmus:5: there is no thread P1");
     CHECK(with("exists (P0:r1 == 1)") == "t.litmus:5: P0 neither uses nor declares register r1");
-    CHECK(with("exists (y == 1)") == "t.litmus:5: location y is not declared");
+    CHECK(with("exists (y == 1)") == "t.litmus:5: location y is neither declared nor used");
     CHECK(with("exists " + std::string(1000, '(')) ==
           "t.litmus:5: read '(', expected a condition that is not nested more than 100 times");
     CHECK(with("locations [x P0:r0] exists (x == 1)") ==

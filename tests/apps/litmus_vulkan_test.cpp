@@ -52,7 +52,8 @@ TEST_SUITE("apps.litmus_vulkan") {
     auto const t = parsed(vulkan("x=3; y aliases x;", "st.sc0 y, 1 ;"));
     CHECK(t.unsupported.empty());
     CHECK(t.locations[0].storage == t.locations[1].storage);
-    CHECK(problem(vulkan("x=3; y aliases z;", "")) == "t.litmus:3: location z is not declared");
+    CHECK(problem(vulkan("x=3; y aliases z;", "")) ==
+          "t.litmus:3: location z is neither declared nor used");
   }
 
   TEST_CASE("a wrong instruction is named with its line and what could stand there") {

@@ -106,7 +106,8 @@ void builder::finish_programs() {
 location_index builder::location_named(token const& name) const {
   auto const found = std::ranges::find(made_.locations, name.text, &location::name);
   if (found == made_.locations.end())
-    tokens_.fail_with(name.line, fmt::format("location {} is not declared", name.text));
+    tokens_.fail_with(name.line,
+                      fmt::format("location {} is neither declared nor used", name.text));
   return {static_cast<std::uint32_t>(found - made_.locations.begin())};
 }
 
@@ -120,10 +121,12 @@ register_index builder::register_named(thread& of, std::string_view name) {
 }
 
 location_index builder::read_location() {
-  token const& name = tokens_.peek();
-  if (is_register_name(name.text))
+  if (is_register_name(tokens_.peek().text))
     tokens_.fail(a_location);
-  return location_named(tokens_.word(a_location));
+  token const& name = tokens_.word(a_location);
+  if (std::ranges::find(made_.locations, name.text, &location::name) == made_.locations.end())
+    declare(name);
+  return location_named(name);
 }
 
 register_index builder::read_register() {
@@ -185,7 +188,7 @@ variable builder::read_thread_register(token const& thread_name) {
 
 std::uint32_t builder::read_variable() {
   if (tokens_.accept("[")) {
-    auto const at = read_location().at;
+    auto const at = location_named(tokens_.word(a_location)).at;
     tokens_.expect("]", "after the location");
     return observe({variable::kind::memory, 0, at});
   }

@@ -39,6 +39,7 @@ public:
   void add_branch(branch b, token const& label);
   void finish_programs();
 
+  /// One that is not declared begins with 0, as in herd.
   [[nodiscard]] location_index read_location();
   [[nodiscard]] register_index read_register();
   /// A register or a constant.

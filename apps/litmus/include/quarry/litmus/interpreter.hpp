@@ -163,7 +163,7 @@ ending interpreter<Machine>::run(exhaustive_search& choices) {
     find_runnable(last);
     if (runnable_.empty())
       break;
-    if (!choices.is_new(hash()))
+    if (!choices.is_replaying() && !choices.is_new(hash()))
       return ending::pruned;
     auto const count = static_cast<unsigned>(runnable_.size());
     last = runnable_[count > 1 ? choices.pick(count, choice_kind::actor) : 0];
@@ -172,7 +172,7 @@ ending interpreter<Machine>::run(exhaustive_search& choices) {
   for (std::uint32_t i = 0; i < threads_.size(); ++i)
     if (!has_ended(i))
       return ending::stuck;
-  if (!choices.is_new(hash()))
+  if (!choices.is_replaying() && !choices.is_new(hash()))
     return ending::pruned;
   machine_.finish();
   observe();
