@@ -23,6 +23,7 @@ cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
           first_value_ == nullptr
               ? 0
               : first_value_(cells_[c].at, cells_[c].bytes, first_value_argument_);
+      cells_[c].outside = value;
       p.ring[0] = {value, 0, 0, 0, always, 0};
       p.count = 1;
     }

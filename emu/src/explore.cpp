@@ -96,19 +96,21 @@ public:
   struct result {
     std::optional<emu::explored_memory::finding> finding;
     bool is_cut = false; ///< by the limit of decisions
+    std::string history{};
   };
 
   explorer(explore_options const& o, std::function<void(world&)> const& f)
       : options_(o), function_(f) {}
 
-  result run(chooser& choices) {
+  result run(chooser& choices, bool keeps_history = false) {
     sequential_scheduler scheduler(
         {.most_decisions = options_.most_decisions, .choices = &choices, .when_nobody_can = [this] {
            return memory_ != nullptr && memory_->settle();
          }});
-    emu::explored_memory memory(
-        scheduler, choices,
-        {.detects_races = options_.detects_races, .direct_lint = options_.direct_lint});
+    emu::explored_memory memory(scheduler, choices,
+                                {.detects_races = options_.detects_races,
+                                 .keeps_history = keeps_history,
+                                 .direct_lint = options_.direct_lint});
     memory_ = &memory;
     try {
       scheduler.run([&] {
@@ -123,7 +125,7 @@ public:
       memory.found({nobody_can ? "deadlock" : "exception", "", e.what()});
     }
     memory_ = nullptr;
-    return {memory.first_finding(), scheduler.is_out_of_decisions()};
+    return {memory.first_finding(), scheduler.is_out_of_decisions(), memory.history()};
   }
 
 private:
@@ -160,6 +162,13 @@ void examine(explorer& worlds, explore_options const& options, exploration_failu
     f.report = last->report;
 }
 
+/// What led to the failure, step by step.
+std::string history_of(explorer& worlds, choice_record const& r) {
+  replay choices(r);
+  choices.begin(0);
+  return worlds.run(choices, true).history;
+}
+
 class exploration {
 public:
   exploration(explore_options const& o, std::function<void(world&)> const& f)
@@ -175,8 +184,10 @@ public:
       search();
     else
       sample();
-    if (verdict_.failure)
+    if (verdict_.failure) {
       examine(worlds_, options_, *verdict_.failure);
+      verdict_.failure->history = history_of(worlds_, verdict_.failure->shrunk);
+    }
     verdict_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return std::move(verdict_);
@@ -230,6 +241,7 @@ private:
       verdict_.failure = exploration_failure{.kind = r.finding->kind,
                                              .where = r.finding->where,
                                              .report = r.finding->report,
+                                             .history = {},
                                              .seed = seed,
                                              .execution = verdict_.executions,
                                              .found = choices.record(),
@@ -258,14 +270,15 @@ std::string verdict::to_string() const {
     return fmt::format("{}  {}: no failure in {}\n{}", is_complete ? "PASS" : "OK  ", name, extent,
                        warning);
   exploration_failure const& f = *failure;
-  return fmt::format(
-      "FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"
-      "  shrunk: {} -> {} choices that are not the boring one, {} -> {} pre-emptions\n{}",
-      name, f.kind, f.where, f.execution, f.seed, extent, f.report, warning,
-      f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
-      f.shrunk.preemption_count(),
-      f.is_repeatable ? ""
-                      : "  hidden state: the same choices did not lead to the same execution\n");
+  return fmt::format("FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"
+                     "  what came before it, the last last:\n{}  shrunk: {} -> {} choices that are "
+                     "not the boring one, {} -> {} pre-emptions\n{}",
+                     name, f.kind, f.where, f.execution, f.seed, extent, f.report, warning,
+                     f.history, f.found.nonzero_count(), f.shrunk.nonzero_count(),
+                     f.found.preemption_count(), f.shrunk.preemption_count(),
+                     f.is_repeatable
+                         ? ""
+                         : "  hidden state: the same choices did not lead to the same execution\n");
 }
 
 } // namespace quarry

@@ -82,10 +82,12 @@ void explored_memory::launching(launch_state& l) {
   cache_port& port = join(*self);
   machine_.fence(port.id(), order::release, scope::system);
   // What the host has written without us, since the last completion.
-  machine_.for_each_written([&](std::uintptr_t at, unsigned bytes, std::uint64_t value) {
-    if (std::uint64_t const now = host_word(at, bytes); now != value)
+  auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t, std::uint64_t& outside) {
+    std::uint64_t const now = host_word(at, bytes);
+    if (now != std::exchange(outside, now))
       direct_writes_.push_back({at, bytes, now});
-  });
+  };
+  machine_.for_each_word(look);
   for (auto const& w : direct_writes_)
     machine_.store(port.id(), w.at, w.bytes, w.value, order::seq_cst, scope::system);
   direct_writes_.clear();
@@ -156,9 +158,40 @@ void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
 }
 
 void explored_memory::to_host() {
-  machine_.for_each_written([](std::uintptr_t at, unsigned bytes, std::uint64_t value) {
-    std::memcpy(reinterpret_cast<void*>(at), &value, bytes); // NOLINT
-  });
+  machine_.for_each_word(
+      [](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
+        if (outside != value)
+          std::memcpy(reinterpret_cast<void*>(at), &value, bytes); // NOLINT
+        outside = value;
+      });
+}
+
+// History
+
+void explored_memory::remember(actor_id who, char const* what, std::optional<order> o, scope s,
+                               std::uintptr_t at, std::uint64_t value, std::source_location where,
+                               std::string_view more) {
+  if (!options_.keeps_history || finding_)
+    return;
+  std::string const how =
+      o ? fmt::format("{} {}", to_string(*o), to_string(s)) : std::string("plain");
+  std::string const word =
+      at == 0
+          ? ""
+          : fmt::format("word {} = {:#x}",
+                        word_numbers_.try_emplace(at, word_numbers_.size()).first->second, value);
+  history_.push_back(fmt::format("  {:>5}  {:<26} {:<6} {:<18} {:<24} {}{}\n", ++operations_,
+                                 actors_[who].name, what, how, word, quarry::to_string(where),
+                                 more));
+  if (history_.size() > history_lines)
+    history_.pop_front();
+}
+
+std::string explored_memory::history() const {
+  std::string all;
+  for (std::string const& line : history_)
+    all += line;
+  return all;
 }
 
 // Findings
@@ -205,6 +238,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     r.value = host_word(address, size);
   else
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
+  memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.load(id_, address, size, o, s, r.by, site(where, lane)));
   return r.value;
@@ -216,6 +250,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
   race_detector::write_id by = 0;
+  memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane)));
   if (is_lds(at))
@@ -247,6 +282,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   auto const old = memory_->machine_.update(
       id_, address, size, o, s, [&](std::uint64_t value, cache_machine::write_tag read_from) {
         auto const desired = f(value, argument);
+        memory_->remember(id_, "update", o, s, address, desired.value_or(value), where);
         if (memory_->options_.detects_races)
           memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,
                                                desired.has_value(), by, site(where, -1)));

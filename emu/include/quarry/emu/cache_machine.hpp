@@ -112,12 +112,13 @@ public:
   void finish();
   /// Memory's newest value.
   [[nodiscard]] reading final_value(std::uintptr_t at, unsigned bytes);
-  /// Calls f(at, bytes, value) for every word that was written, with memory's newest value.
+  /// Calls f(at, bytes, value, outside) for every word that was reached, with memory's newest value
+  /// and what the caller left in `outside`, first memory's first value.
   template<class F>
-  void for_each_written(F&& f) const {
-    for (cell const& c : cells_)
-      if (c.bytes != 0 && has(memory, c.id) && nodes_[memory].places[c.id].count > 1)
-        f(c.at, c.bytes, newest(memory, c.id).value);
+  void for_each_word(F&& f) {
+    for (cell& c : cells_)
+      if (c.bytes != 0 && has(memory, c.id))
+        f(c.at, c.bytes, newest(memory, c.id).value, c.outside);
   }
 
   /// The words of a range are no longer there, and may come back as others: what was on its way
@@ -198,6 +199,7 @@ private:
     cell_id id;
     std::uint8_t bytes;
     node_id first_holder = nobody;
+    std::uint64_t outside = 0; ///< the caller's, for for_each_word()
   };
   /// What a load may see.
   struct candidate {

@@ -82,6 +82,7 @@ struct exploration_failure {
   std::string kind;  ///< "race", "check", "deadlock", …
   std::string where; ///< the source line, or the two of a race; with `kind`, the failure's class
   std::string report;
+  std::string history;         ///< the last operations before it, a line each
   std::uint64_t seed = 0;      ///< of the execution
   std::uint64_t execution = 0; ///< its number, from 1 on
   choice_record found;         ///< the choices that led there

@@ -14,6 +14,7 @@
 #include <source_location>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -33,6 +34,7 @@ class explored_memory final : public executor_attachment, public removal_listene
 public:
   struct options {
     bool detects_races = true;
+    bool keeps_history = false;
     bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
   };
 
@@ -79,6 +81,9 @@ public:
   void found(fault const& f);
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
+  /// What was done last, a line for each operation: who, what, which word, its value, where.
+  [[nodiscard]] std::string history() const;
+
   [[nodiscard]] cache_machine& machine() noexcept { return machine_; }
   [[nodiscard]] sequential_scheduler& scheduler() noexcept { return scheduler_; }
 
@@ -98,6 +103,8 @@ private:
   cache_port& add(actor_id id, race_detector::place where, std::string name);
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   void note(std::optional<race_detector::race> const& race);
+  void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
+                std::uint64_t value, std::source_location where, std::string_view more = {});
 
   sequential_scheduler& scheduler_;
   options options_;
@@ -118,6 +125,10 @@ private:
   };
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
   std::optional<finding> finding_;
+  static constexpr std::size_t history_lines = 40;
+  std::deque<std::string> history_; ///< the last ones
+  std::uint64_t operations_ = 0;
+  std::unordered_map<std::uintptr_t, std::size_t> word_numbers_; ///< by first use: no addresses
 };
 
 } // namespace quarry::emu
