@@ -4,6 +4,7 @@
 #include <quarry/emu/race_detector.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -54,7 +55,7 @@ void race_detector::add_actor(actor_id a, place where) {
 void race_detector::resize_rows(std::size_t actors) {
   if (actors <= stride_)
     return;
-  std::size_t const stride = std::max<std::size_t>(std::max<std::size_t>(8, actors), 2 * stride_);
+  std::size_t const stride = std::max({std::size_t{8}, actors, 2 * stride_});
   std::vector<time> rows(stride * row_count() * stride);
   if (stride_ != 0)
     for (std::size_t r = 0; r < stride_ * row_count(); ++r)
@@ -129,41 +130,45 @@ void race_detector::learn(actor_id a, head const& h) {
 
 // Writes
 
-void race_detector::acquire(access const& a, write_id from) {
+void race_detector::acquire(access const& a, order o, write_id from) {
   if (from == 0)
     return;
   QUARRY_ASSERT(from < writes_.size());
-  actor& self = actors_[a.actor];
   write const& w = writes_[from];
-  bool is_complete = !w.has_gap;
-  for (std::size_t i = w.first_head; i < w.first_head + w.head_count; ++i) {
-    head const& h = heads_[i];
-    scope const needed = level(h.actor, a.actor);
-    if (h.actor == a.actor)
-      continue;
-    if (is_direct_)
-      acquire_directly(a, h);
-    if (knows(a.actor, h.actor, h.at))
-      continue;
-    if (h.scope < needed || a.scope < needed) {
-      is_complete = false;
-    } else if (acquires(*a.order)) {
-      learn(a.actor, h);
-    } else {
-      is_complete = false;
-      time* const later = clock(a.actor, row::joinable + index(needed));
-      if (later[h.actor] >= h.at)
-        continue;
-      join(later, h.clock, 0);
-      later[h.actor] = h.at;
-      self.pending = static_cast<std::uint8_t>(self.pending | 1U << index(needed));
-    }
+  bool is_known = !w.has_gap;
+  for (std::size_t i = w.first_head; i < w.first_head + w.head_count; ++i)
+    if (heads_[i].actor != a.actor && !take(a, o, heads_[i]))
+      is_known = false;
+  if (!is_known || !knows(a.actor, w.actor, w.at))
+    remember(a, from);
+}
+
+/// What a load has of a release that it reads from. True if its past is known then.
+bool race_detector::take(access const& a, order o, head const& h) {
+  if (is_direct_)
+    take_directly(a, o, h);
+  if (knows(a.actor, h.actor, h.at))
+    return true;
+  scope const needed = level(h.actor, a.actor);
+  if (std::min(h.scope, a.scope) < needed)
+    return false;
+  if (acquires(o)) {
+    learn(a.actor, h);
+    return true;
   }
-  if (is_complete && knows(a.actor, w.actor, w.at))
+  time* const later = clock(a.actor, row::joinable + index(needed));
+  if (later[h.actor] >= h.at)
+    return false;
+  join(later, h.clock, 0);
+  later[h.actor] = h.at;
+  actor& self = actors_[a.actor];
+  self.pending = static_cast<std::uint8_t>(self.pending | 1U << index(needed));
+  return false;
+}
+
+void race_detector::remember(access const& a, write_id from) {
+  if (std::exchange(actors_[a.actor].last_weak, from) == from)
     return;
-  if (self.last_weak == from)
-    return;
-  self.last_weak = from;
   weak_read const r{.from = from,
                     .at = now_,
                     .where = a.at.where,
@@ -178,7 +183,7 @@ void race_detector::acquire(access const& a, write_id from) {
 }
 
 /// The lint's part: release and acquire have the same scope.
-void race_detector::acquire_directly(access const& a, head const& h) {
+void race_detector::take_directly(access const& a, order o, head const& h) {
   if (std::min(h.scope, a.scope) < level(h.actor, a.actor))
     return;
   std::size_t const s = index(h.scope);
@@ -187,7 +192,7 @@ void race_detector::acquire_directly(access const& a, head const& h) {
     join(to, h.clock, 1 + s);
     to[h.actor] = std::max(to[h.actor], h.at);
   };
-  if (acquires(*a.order) && a.scope == h.scope) {
+  if (acquires(o) && a.scope == h.scope) {
     join_to(row::direct + s);
     actors_[a.actor].clock = none;
   }
@@ -219,45 +224,43 @@ void race_detector::add_head(std::size_t first, head const& h) {
 }
 
 /// An atomic write, with what can be acquired from it.
-race_detector::write_id race_detector::publish(access const& a, write_id read_from) {
-  actor const& self = actors_[a.actor];
-  write const before = writes_[read_from];
+race_detector::write_id race_detector::publish(access const& a, order o, write_id read_from) {
+  write const& before = writes_[read_from];
   write w{.at = now_,
           .clock = copy_clock(a.actor),
           .read_from = read_from,
-          .first_head = static_cast<std::uint32_t>(heads_.size()),
+          .first_head = before.first_head,
           .address = a.address,
           .where = a.at.where,
           .actor = static_cast<std::uint16_t>(a.actor),
-          .head_count = 0,
+          .head_count = before.head_count,
           .lane = a.at.lane,
           .bytes = static_cast<std::uint8_t>(a.bytes),
           .how = pack(a),
           .has_gap = false};
-  bool const releases_here = releases(*a.order);
-  bool const has_fence =
-      std::any_of(self.released_at.begin(), self.released_at.end(), [](time t) { return t != 0; });
   if (read_from != 0)
     w.has_gap = before.has_gap || !releases(static_cast<order>(before.how.order));
-  if (!releases_here && !has_fence) {
-    w.first_head = before.first_head;
-    w.head_count = before.head_count;
-  } else {
-    std::size_t const first = heads_.size();
-    for (std::size_t i = 0; i < before.head_count; ++i) {
-      head const inherited = heads_[before.first_head + i];
-      heads_.push_back(inherited);
-    }
-    if (releases_here && a.scope >= scope::work_group)
-      add_head(first, {now_, w.clock, w.actor, a.scope});
-    for (std::size_t s = scope_count; has_fence && s-- > 0;)
-      if (scope const both = std::min(a.scope, static_cast<scope>(s + 2));
-          self.released_at[s] != 0 && both >= scope::work_group)
-        add_head(first, {self.released_at[s], self.released_clock[s], w.actor, both});
-    w.head_count = static_cast<std::uint16_t>(heads_.size() - first);
-  }
+  add_heads(w, releases(o));
   writes_.push_back(w);
   return static_cast<write_id>(writes_.size() - 1);
+}
+
+/// To those that it has of the write that it continues.
+void race_detector::add_heads(write& w, bool is_release) {
+  actor const& self = actors_[w.actor];
+  if (!is_release && self.released_at == decltype(self.released_at){})
+    return;
+  auto const width = static_cast<scope>(w.how.scope);
+  std::size_t const first = heads_.size();
+  for (std::size_t i = 0; i < w.head_count; ++i)
+    heads_.push_back(heads_[w.first_head + i]);
+  if (is_release && width >= scope::work_group)
+    add_head(first, {w.at, w.clock, w.actor, width});
+  for (scope const s : {scope::system, scope::agent, scope::work_group})
+    if (time const at = self.released_at[index(s)]; at != 0 && width >= scope::work_group)
+      add_head(first, {at, self.released_clock[index(s)], w.actor, std::min(width, s)});
+  w.first_head = static_cast<std::uint32_t>(first);
+  w.head_count = static_cast<std::uint16_t>(heads_.size() - first);
 }
 
 // Fences and other edges

@@ -293,9 +293,9 @@ race_detector::race race_detector::explain(mark const& m, access const& a, bool 
     return r;
   if (m.how.is_atomic() && a.order) {
     r.missing = missing_edge::exclusive_scopes;
-    for (access const* const one : {&r.first, &r.second})
+    for (auto const& [one, o] : {std::pair(&r.first, order_of(m)), std::pair(&r.second, *a.order)})
       if (one->scope < r.scope)
-        r.changes.push_back({r.missing, *one, *one->order, r.scope});
+        r.changes.push_back({r.missing, *one, o, r.scope});
   } else if (m.actor == a.actor) {
     r.missing = missing_edge::same_instruction;
   } else {

@@ -23,7 +23,7 @@ std::optional<race_detector::race> race_detector::load(actor_id a, std::uintptr_
   activate(a, where.lane);
   access const what{a, access::kind::load, o, s, at, bytes, where, ++now_};
   if (o)
-    acquire(what, read_from);
+    acquire(what, *o, read_from);
   return check(what);
 }
 
@@ -32,7 +32,7 @@ std::optional<race_detector::race> race_detector::store(actor_id a, std::uintptr
                                                         scope s, write_id& id_out, site where) {
   activate(a, where.lane);
   access const what{a, access::kind::store, o, s, at, bytes, where, ++now_};
-  id_out = o ? publish(what, 0) : 0;
+  id_out = o ? publish(what, *o, 0) : 0;
   return check(what);
 }
 
@@ -43,8 +43,8 @@ std::optional<race_detector::race> race_detector::update(actor_id a, std::uintpt
   activate(a, where.lane);
   auto const kind = wrote ? access::kind::update : access::kind::failed_update;
   access const what{a, kind, o, s, at, bytes, where, ++now_};
-  acquire(what, read_from);
-  id_out = wrote ? publish(what, read_from) : 0;
+  acquire(what, o, read_from);
+  id_out = wrote ? publish(what, o, read_from) : 0;
   return check(what);
 }
 // NOLINTEND(readability-function-size)
@@ -68,33 +68,43 @@ void race_detector::check_word(access const& a, std::uintptr_t number, std::uint
   bool is_marked = false;
   for (std::uint32_t* link = &w.first; *link != none;) {
     mark& m = marks_[*link];
-    if ((m.mask & mask) == 0) {
+    if ((m.mask & mask) != 0)
+      is_marked = compare(m, a, mask, found) || is_marked;
+    if (m.mask != 0) {
       link = &m.next;
-      continue;
+    } else {
+      std::uint32_t const freed = std::exchange(*link, m.next);
+      m.next = std::exchange(free_mark_, freed);
     }
-    relation const r = relate(m, a);
-    if (r == relation::racing || r == relation::indirect) {
-      if (!found)
-        found = explain(m, a, r == relation::indirect);
-    } else if (r == relation::same_instruction) {
-      // One mark for all lanes of a broadcast.
-      if (m.mask == mask && m.how == pack(a)) {
-        m.at = now_;
-        m.lane = several_lanes;
-        is_marked = true;
-      }
-    } else if (r == relation::ordered && stands_for(a, m)) {
-      m.mask = static_cast<std::uint8_t>(m.mask & ~mask);
-      if (m.mask == 0) {
-        std::uint32_t const freed = std::exchange(*link, m.next);
-        m.next = std::exchange(free_mark_, freed);
-        continue;
-      }
-    }
-    link = &m.next;
   }
   if (!is_marked)
     add_mark(w, a, mask);
+}
+
+/// With one earlier access. True if its mark is this one's, too.
+bool race_detector::compare(mark& m, access const& a, std::uint8_t mask,
+                            std::optional<race>& found) const {
+  switch (relation const r = relate(m, a)) {
+  case relation::racing:
+  case relation::indirect:
+    if (!found)
+      found = explain(m, a, r == relation::indirect);
+    return false;
+  case relation::same_instruction:
+    // A broadcast has one mark.
+    if (m.mask != mask || m.how != pack(a))
+      return false;
+    m.at = now_;
+    m.lane = several_lanes;
+    return true;
+  case relation::ordered:
+    if (stands_for(a, m))
+      m.mask = static_cast<std::uint8_t>(m.mask & ~mask);
+    return false;
+  case relation::harmless:
+    break;
+  }
+  return false;
 }
 
 void race_detector::add_mark(word& w, access const& a, std::uint8_t mask) {
@@ -118,25 +128,25 @@ void race_detector::add_mark(word& w, access const& a, std::uint8_t mask) {
 /// How the two stand to each other, their bytes aside.
 race_detector::relation race_detector::relate(mark const& m, access const& a) const noexcept {
   bool const is_same = m.actor == a.actor;
-  bool const is_same_instruction = is_same && a.at.lane != -1 && m.lane != -1 &&
-                                   m.lane != a.at.lane && m.at >= actors_[a.actor].instruction;
-  bool const is_ordered = !is_same_instruction && knows(a.actor, m.actor, m.at);
-  if (is_ordered && (is_same || !is_direct_))
+  if (is_same && a.at.lane != -1 && m.lane != -1 && m.lane != a.at.lane &&
+      m.at >= actors_[a.actor].instruction)
+    return conflicts(m, a) ? relation::racing : relation::same_instruction;
+  if (!knows(a.actor, m.actor, m.at))
+    return conflicts(m, a) ? relation::racing : relation::harmless;
+  if (is_same || !is_direct_ || !conflicts(m, a))
     return relation::ordered;
-  bool const one_writes = m.how.writes() || writes(a.what);
-  bool const are_inclusive =
-      m.how.is_atomic() && a.order &&
-      std::min(static_cast<scope>(m.how.scope), a.scope) >= level(m.actor, a.actor);
-  if (!one_writes || are_inclusive)
-    return is_same_instruction ? relation::same_instruction
-           : is_ordered        ? relation::ordered
-                               : relation::harmless;
-  if (!is_ordered)
-    return relation::racing;
   for (std::size_t s = 0; s < scope_count; ++s)
     if (clock(a.actor, row::direct + s)[m.actor] >= m.at)
       return relation::ordered;
   return relation::indirect;
+}
+
+/// Must the two be ordered?
+bool race_detector::conflicts(mark const& m, access const& a) const noexcept {
+  if (!m.how.writes() && !writes(a.what))
+    return false;
+  return !m.how.is_atomic() || !a.order ||
+         std::min(static_cast<scope>(m.how.scope), a.scope) < level(m.actor, a.actor);
 }
 
 /// Whoever races with the marked access, which is ordered before this one, also races with this.

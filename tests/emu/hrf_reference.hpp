@@ -3,7 +3,10 @@
 
 #include <quarry/emu/race_detector.hpp>
 
+#include <doctest/doctest.h>
+
 #include <algorithm>
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -54,27 +57,30 @@ public:
     for (std::size_t i = 0; i < p.size(); ++i)
       expand(p, i);
     std::size_t const n = events_.size();
-    before_.assign(n, std::vector<bool>(n));
+    REQUIRE(n <= most_events);
+    after_.resize(n);
     for (std::size_t j = 0; j < n; ++j)
       for (std::size_t i = 0; i < j; ++i)
-        before_[i][j] = events_[i].of.actor == events_[j].of.actor;
+        after_[i][j] = events_[i].of.actor == events_[j].of.actor;
     for (std::size_t e = 0; e < n; ++e) {
       for (std::size_t const o : events_[e].after)
-        before_[o][e] = before_[o][e] || !only_ || *only_ == events_[e].width;
+        if (!only_ || *only_ == events_[e].width)
+          after_[o][e] = true;
       if (is_atomic_read(e) && events_[e].from != none)
         synchronise(e);
     }
     for (std::size_t k = 0; k < n; ++k)
       for (std::size_t i = 0; i < k; ++i)
-        for (std::size_t j = k + 1; before_[i][k] && j < n; ++j)
-          before_[i][j] = before_[i][j] || before_[k][j];
+        if (after_[i][k])
+          after_[i] |= after_[k];
   }
   [[nodiscard]] bool operator()(std::size_t i, std::size_t j) const {
-    return before_[event_of_[i]][event_of_[j]];
+    return after_[event_of_[i]][event_of_[j]];
   }
 
 private:
   static constexpr std::size_t none = ~std::size_t{0};
+  static constexpr std::size_t most_events = 128;
   struct event {
     step of;
     std::size_t from = none;        ///< the event that is read from
@@ -154,7 +160,7 @@ private:
           if (by.actor != r.actor && includes(where_[by.actor], from.width, where_[r.actor]) &&
               includes(where_[r.actor], to.width, where_[by.actor]) &&
               (!only_ || (from.width == *only_ && to.width == *only_)))
-            before_[from.event][to.event] = true;
+            after_[from.event][to.event] = true;
     }
   }
 
@@ -162,7 +168,7 @@ private:
   std::optional<scope> only_;
   std::vector<event> events_;
   std::vector<std::size_t> event_of_; ///< by step; of a meeting the first
-  std::vector<std::vector<bool>> before_;
+  std::vector<std::bitset<most_events>> after_;
 };
 
 /// Do two accesses conflict, one of them at least not atomic, or with a scope that is too narrow?

@@ -263,9 +263,12 @@ private:
   std::uint32_t copy_clock(actor_id a);
   void join(time* to, std::uint32_t copy, std::size_t which) const noexcept;
   void learn(actor_id a, head const& h);
-  void acquire(access const& a, write_id from);
-  void acquire_directly(access const& a, head const& h);
-  write_id publish(access const& a, write_id read_from);
+  void acquire(access const& a, order o, write_id from);
+  bool take(access const& a, order o, head const& h);
+  void take_directly(access const& a, order o, head const& h);
+  void remember(access const& a, write_id from);
+  write_id publish(access const& a, order o, write_id read_from);
+  void add_heads(write& w, bool is_release);
   void add_head(std::size_t first, head const& h);
   void acquire_fence(actor_id a, emu::scope s);
   void release_fence(actor_id a, emu::scope s);
@@ -273,8 +276,10 @@ private:
   std::optional<race> check(access const& a);
   void check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
                   std::optional<race>& found);
+  bool compare(mark& m, access const& a, std::uint8_t mask, std::optional<race>& found) const;
   void add_mark(word& w, access const& a, std::uint8_t mask);
   [[nodiscard]] relation relate(mark const& m, access const& a) const noexcept;
+  [[nodiscard]] bool conflicts(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool stands_for(access const& a, mark const& m) const noexcept;
   word& find(std::uintptr_t number);
   word& place_of(std::uintptr_t number) noexcept;
