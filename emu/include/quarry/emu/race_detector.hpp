@@ -100,7 +100,7 @@ public:
   void add_actor(actor_id a, place where);
   [[nodiscard]] std::size_t actor_count() const noexcept { return actors_.size(); }
 
-  // Accesses; without an order they are plain. Each gives the newest race that it is in. They may
+  // Accesses; without an order they are plain. Each gives a race that it is in, if any. They may
   // be of any size and alignment; only atomic ones read from a write, or name one.
 
   std::optional<race> load(actor_id a, std::uintptr_t at, unsigned bytes, std::optional<order> o,
