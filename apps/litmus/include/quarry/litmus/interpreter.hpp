@@ -165,8 +165,7 @@ ending interpreter<Machine>::run(exhaustive_search& choices) {
       break;
     if (!choices.is_replaying() && !choices.is_new(hash()))
       return ending::pruned;
-    auto const count = static_cast<unsigned>(runnable_.size());
-    last = runnable_[count > 1 ? choices.pick(count, choice_kind::actor) : 0];
+    last = runnable_[runnable_.size() > 1 ? choices.pick_actor(runnable_) : 0];
     step(last);
   }
   for (std::uint32_t i = 0; i < threads_.size(); ++i)
