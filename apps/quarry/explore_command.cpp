@@ -59,11 +59,18 @@ int list_targets() {
 }
 
 /// Saves the failure, and says how to see it again.
-int save(verdict const& v, std::string const& folder) {
+int save(verdict const& v, explore_options const& options, std::string const& folder) {
   if (folder.empty())
     return failed;
   auto const& f = *v.failure;
-  replay_file const file{v.name, build_id(), f.seed, f.kind, f.where, f.shrunk};
+  replay_file const file{.name = v.name,
+                         .build = build_id(),
+                         .seed = f.seed,
+                         .detects_races = options.detects_races,
+                         .direct_lint = options.direct_lint,
+                         .kind = f.kind,
+                         .where = f.where,
+                         .choices = f.shrunk};
   std::string name = v.name;
   std::replace(name.begin(), name.end(), ' ', '-');
   std::error_code made;
@@ -141,7 +148,7 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
   verdict const v = explore_target(t, w, r.options);
   print(v.to_string());
   rows.push_back(to_json(v));
-  return v.failure ? save(v, r.folder) : 0;
+  return v.failure ? save(v, r.options, r.folder) : 0;
 }
 
 int run(request const& r) {
@@ -182,7 +189,10 @@ int replay_one(std::string const& path) {
       std::fputs("quarry replay: the file is of another build; the execution may be another one\n",
                  stderr);
     verdict const v = explore_target(t, those.empty() ? nullptr : &those.front(),
-                                     {.shrinks = false, .replays = file->choices});
+                                     {.detects_races = file->detects_races,
+                                      .direct_lint = file->direct_lint,
+                                      .shrinks = false,
+                                      .replays = file->choices});
     print(v.to_string());
     if (v.failure && v.failure->kind == file->kind && v.failure->where == file->where)
       return failed;

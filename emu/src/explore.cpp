@@ -140,7 +140,6 @@ bool is_same_class(emu::explored_memory::finding const& a, exploration_failure c
 
 /// Fills in what is known once an execution has failed: is it repeatable, how short can it be?
 void examine(explorer& worlds, explore_options const& options, exploration_failure& f) {
-  std::optional<emu::explored_memory::finding> last;
   auto const again = [&](choice_record const& r) -> std::optional<choice_record> {
     replay recorded(r);
     recorder choices(recorded);
@@ -148,7 +147,6 @@ void examine(explorer& worlds, explore_options const& options, exploration_failu
     auto const found = worlds.run(choices).finding;
     if (!found || !is_same_class(*found, f))
       return std::nullopt;
-    last = found;
     return choices.record();
   };
   auto const first = again(f.found);
@@ -158,15 +156,16 @@ void examine(explorer& worlds, explore_options const& options, exploration_failu
     return;
   f.shrunk =
       shrink(f.found, failing_execution(again), {.most_runs = options.most_shrinking}).record;
-  if (again(f.shrunk))
-    f.report = last->report;
 }
 
-/// What led to the failure, step by step.
-std::string history_of(explorer& worlds, choice_record const& r) {
-  replay choices(r);
+/// The failure once more, with its last operations, and words that have numbers in its report.
+void narrate(explorer& worlds, exploration_failure& f) {
+  replay choices(f.shrunk);
   choices.begin(0);
-  return worlds.run(choices, true).history;
+  auto const r = worlds.run(choices, true);
+  f.history = r.history;
+  if (r.finding && is_same_class(*r.finding, f))
+    f.report = r.finding->report;
 }
 
 class exploration {
@@ -186,7 +185,7 @@ public:
       sample();
     if (verdict_.failure) {
       examine(worlds_, options_, *verdict_.failure);
-      verdict_.failure->history = history_of(worlds_, verdict_.failure->shrunk);
+      narrate(worlds_, *verdict_.failure);
     }
     verdict_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -271,7 +270,7 @@ std::string verdict::to_string() const {
                        warning);
   exploration_failure const& f = *failure;
   return fmt::format("FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"
-                     "  what came before it, the last last:\n{}  shrunk: {} -> {} choices that are "
+                     "  the last operations before it:\n{}  shrunk: {} -> {} choices that are "
                      "not the boring one, {} -> {} pre-emptions\n{}",
                      name, f.kind, f.where, f.execution, f.seed, extent, f.report, warning,
                      f.history, f.found.nonzero_count(), f.shrunk.nonzero_count(),

@@ -209,10 +209,14 @@ void explored_memory::note(std::optional<race_detector::race> const& race) {
   if (!race || finding_)
     return;
   auto const name_of = [this](race_detector::actor_id id) { return actors_[id].name; };
+  auto const word_of = [this](std::uintptr_t at) {
+    auto const known = word_numbers_.find(at);
+    return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
+  };
   found({"race",
          fmt::format("{} and {}", quarry::to_string(race->first.at.where),
                      quarry::to_string(race->second.at.where)),
-         to_string(*race, name_of)});
+         to_string(*race, name_of, word_of)});
 }
 
 // Accesses
@@ -235,7 +239,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   auto const size = static_cast<unsigned>(bytes);
   cache_machine::reading r{0, 0};
   if (is_lds(at))
-    r.value = host_word(address, size);
+    r = {host_word(address, size), memory_->lds_writes_[address]};
   else
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
   memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
@@ -253,9 +257,10 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane)));
-  if (is_lds(at))
+  if (is_lds(at)) {
     std::memcpy(const_cast<void*>(at), &word, bytes);
-  else if (o)
+    memory_->lds_writes_[address] = by;
+  } else if (o)
     memory_->machine_.store(id_, address, size, word, *o, s, by);
   else
     memory_->machine_.store(id_, address, size, word, by);
@@ -274,8 +279,10 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
       std::memcpy(const_cast<void*>(at), &*desired, bytes);
     race_detector::write_id by = 0;
     if (memory_->options_.detects_races)
-      memory_->note(memory_->races_.update(id_, address, size, o, s, 0, desired.has_value(), by,
-                                           site(where, -1)));
+      memory_->note(memory_->races_.update(id_, address, size, o, s, memory_->lds_writes_[address],
+                                           desired.has_value(), by, site(where, -1)));
+    if (desired)
+      memory_->lds_writes_[address] = by;
     return old;
   }
   race_detector::write_id by = 0;

@@ -31,6 +31,11 @@ std::string one_line(std::string text) {
   return text;
 }
 
+/// Which accesses count as ordered.
+std::string_view races_of(replay_file const& f) {
+  return !f.detects_races ? "off" : f.direct_lint ? "direct" : "indirect";
+}
+
 int find_build_id(dl_phdr_info* object, std::size_t, void* into) {
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     auto const& header = object->dlpi_phdr[i];
@@ -62,14 +67,16 @@ std::string build_id() {
 }
 
 std::string replay_file::to_text() const {
-  return fmt::format("{}\nname: {}\nbuild: {}\nseed: {:#018x}\nkind: {}\nwhere: {}\nchoices:\n{}\n",
-                     first_line, one_line(name), one_line(build), seed, one_line(kind),
-                     one_line(where), choices.to_text());
+  return fmt::format(
+      "{}\nname: {}\nbuild: {}\nseed: {:#018x}\nraces: {}\nkind: {}\nwhere: {}\nchoices:\n{}\n",
+      first_line, one_line(name), one_line(build), seed, races_of(*this), one_line(kind),
+      one_line(where), choices.to_text());
 }
 
 result<replay_file> replay_file::from_text(std::string const& text) {
   replay_file file;
-  constexpr std::string_view keys[] = {"name", "build", "seed", "kind", "where", "choices"};
+  constexpr std::string_view keys[] = {"name", "build", "seed",   "races",
+                                       "kind", "where", "choices"};
   std::size_t number = 0;
   std::size_t at = 0;
   while (at < text.size() || number == 0) {
@@ -91,7 +98,12 @@ result<replay_file> replay_file::from_text(std::string const& text) {
       file.build = value;
     else if (key == "kind")
       file.kind = value;
-    else if (key == "where")
+    else if (key == "races") {
+      file.detects_races = value != "off";
+      file.direct_lint = value == "direct";
+      if (value != races_of(file))
+        return bad(number, "expected \"races: \" and indirect, direct or off");
+    } else if (key == "where")
       file.where = value;
     else if (key == "seed") {
       char const* const last = value.data() + value.size();

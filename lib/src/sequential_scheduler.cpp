@@ -169,9 +169,13 @@ void sequential_scheduler::run_slice(actor& a) {
   a.state = actor_state::running;
   a.fiber->resume();
   current_ = before;
-  if (a.state == actor_state::ready) // it has passed a decision point, or yielded
+  bool const has_yielded = !std::exchange(is_at_decision_, false);
+  if (a.state == actor_state::ready) { // it has come to a decision point, or yielded
     ready_.push_back(&a);
-  else if (a.state == actor_state::polling)
+    if (has_yielded && options_.choices != nullptr)
+      options_.choices->on_yield(a.number);
+  }
+  if (a.state == actor_state::polling)
     polling_.push_back(&a);
   if (a.fiber->is_idle()) // suspended at a co_await, or done
     fibers_.give_back(*std::exchange(a.fiber, nullptr));
@@ -246,6 +250,7 @@ void sequential_scheduler::decision_point(actor& self) {
     next_ = ready_[chosen - 1];
   }
   self.state = actor_state::ready;
+  is_at_decision_ = true;
   self.fiber->suspend();
   if (self.is_abandoned)
     throw abandoned{};

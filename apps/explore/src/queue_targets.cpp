@@ -174,22 +174,21 @@ void run_mpmc(world& w, weakening const* weak) {
   got.end();
 }
 
-/// Work-items with odd numbers push: two wavefronts share a package.
+/// Two work-items of each wavefront push: two wavefronts share a package.
 template<class Queue>
-struct push_odd {
+struct push_few {
   task<> operator()(any_wavefront auto& wf, Queue& q) const {
     using w = std::remove_reference_t<decltype(wf)>;
     auto const i = convert<std::uint32_t>(wf.global_id().to_lanes());
-    auto const odd = wf.where((i & 31U) < 2U); // few: every lane's store is a word to explore
+    auto const few = wf.where((i & 31U) < 2U); // every lane's store is a word to explore
     typename w::template lanes<std::uint32_t> const message[2] = {i, ~i};
     task<> pushed = q.push(wf, 7, message);
     co_await std::move(pushed);
   }
 };
 
-template<class Queue>
-task<> take_packages(world& w, world_core& self, Queue& q, std::uint32_t count,
-                     std::vector<int>& seen) {
+template<class A, class Queue>
+task<> take_packages(world& w, A& self, Queue& q, std::uint32_t count, std::vector<int>& seen) {
   for (std::uint32_t k = 0; k < count; ++k) {
     slot_claim const mine = q.claim(self);
     task<> ready = q.ready(self, mine);
@@ -208,20 +207,29 @@ task<> take_packages(world& w, world_core& self, Queue& q, std::uint32_t count,
   }
 }
 
+template<class Queue>
+struct package_receiver {
+  task<> operator()(any_wavefront auto& wf, world& w, Queue& q, std::uint32_t count,
+                    std::vector<int>& seen) const {
+    task<> taken = take_packages(w, wf, q, count, seen);
+    co_await std::move(taken);
+  }
+};
+
 void run_work_group(world& w, weakening const* weak) {
   using queue = work_group_queue<std::uint32_t, 2, 2>;
   constexpr std::uint32_t groups = 3;
   agent gpu(w.scheduler(), small);
   queue q(gpu.core().known(), 1, 64, weakened<slot_orders>(weak));
   std::vector<int> seen(groups * 64);
-  // The third package is the host's last receiver's: two of them take turns in the slot.
-  for (std::uint32_t i = 0; i < 2; ++i)
-    w.start_task(i == 0 ? "host receiver 0" : "host receiver 1", [&, i](world_core& self) {
-      return take_packages(w, self, q, i == 0 ? 2 : 1, seen);
-    });
-  auto const end = gpu.run({.work_items = groups * 64, .work_items_per_group = 64},
-                           push_odd<queue>{}, std::ref(q));
-  static_cast<void>(end);
+  // A host thread and a wavefront take turns in the slot.
+  w.start_task("host receiver",
+               [&](world_core& self) { return take_packages(w, self, q, 2, seen); });
+  auto taken = gpu.launch({.work_items = 32, .work_items_per_group = 32}, package_receiver<queue>{},
+                          std::ref(w), std::ref(q), 1U, std::ref(seen));
+  static_cast<void>(gpu.run({.work_items = groups * 64, .work_items_per_group = 64},
+                            push_few<queue>{}, std::ref(q)));
+  static_cast<void>(taken.wait());
   w.join();
   for (std::uint32_t i = 0; i < seen.size(); ++i)
     w.check(seen[i] == ((i & 31U) < 2U ? 1 : 0), "a message was lost, or came twice");
@@ -243,7 +251,8 @@ target mpmc_target() {
 
 target work_group_target() {
   return {"work-group-queue",
-          "three work-groups of two wavefronts push, two host threads take packages; one slot",
+          "three work-groups of two wavefronts push, a host thread and a wavefront take packages; "
+          "one slot",
           weakenings_of<slot_orders>(), run_work_group};
 }
 

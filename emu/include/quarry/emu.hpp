@@ -48,3 +48,11 @@
 #include <quarry/emu/slot_turns.hpp>
 #include <quarry/emu/spsc_queue.hpp>
 #include <quarry/emu/work_group_queue.hpp>
+
+// Explored executions
+#include <quarry/emu/cache_machine.hpp>
+#include <quarry/emu/cache_port.hpp>
+#include <quarry/emu/explore.hpp>
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/race_detector.hpp>
+#include <quarry/emu/replay_file.hpp>

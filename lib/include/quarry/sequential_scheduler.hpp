@@ -95,8 +95,9 @@ private:
   bool nobody_can_go_on_ = false;
   std::vector<std::uint32_t> numbers_; ///< of those among whom the chooser chooses
   std::uint32_t actor_count_ = 0;
-  actor* next_ = nullptr;    ///< who was chosen at a decision point of the one that runs
-  actor* current_ = nullptr; ///< whose slice runs: the innermost, if one abandons another
+  bool is_at_decision_ = false; ///< why the slice that runs ends
+  actor* next_ = nullptr;       ///< who was chosen at a decision point of the one that runs
+  actor* current_ = nullptr;    ///< whose slice runs: the innermost, if one abandons another
   fiber_pool fibers_;
   std::uint64_t decisions_ = 0;
   std::uint64_t trace_hash_ = 0xcbf29ce484222325;

@@ -123,6 +123,7 @@ private:
     unsigned bytes;
     std::uint64_t value;
   };
+  std::unordered_map<std::uintptr_t, race_detector::write_id> lds_writes_; ///< the last of a word
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
   std::optional<finding> finding_;
   static constexpr std::size_t history_lines = 40;

@@ -16,6 +16,8 @@ struct replay_file {
   std::string name;  ///< of the world: explore_options::name
   std::string build; ///< the program's GNU build id, or "unknown"
   std::uint64_t seed = 0;
+  bool detects_races = true; ///< explore_options, which decide what counts as a failure
+  bool direct_lint = false;
   std::string kind; ///< with `where`: the class of the failure
   std::string where;
   choice_record choices;

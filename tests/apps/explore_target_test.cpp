@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/explore/target.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::exploration;
+
+/// The weakenings of a target that nobody notices in so many executions.
+std::set<std::string> unnoticed(std::string const& name, std::uint64_t executions) {
+  target const& t = find_target(name);
+  std::set<std::string> names;
+  for (weakening const& w : t.weakenings)
+    if (explore_target(t, &w, {.executions = executions, .shrinks = false}))
+      names.insert(w.name());
+  return names;
+}
+
+} // namespace
+
+TEST_SUITE("apps.explore_target") {
+  TEST_CASE("every target is clean") {
+    for (target const& t : targets()) {
+      verdict const v = explore_target(t, nullptr, {.executions = 300});
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 0);
+      CHECK(v.executions == 300);
+    }
+  }
+
+  TEST_CASE("every weakening of the spsc_queue is noticed") {
+    CHECK(unnoticed("spsc-queue", 100) == std::set<std::string>{});
+  }
+
+  TEST_CASE("in the queues with tickets, a turn and the full bit order the same twice") {
+    // Whoever has waited for its turn (acquire) has seen what the full bit would tell, and the
+    // other way round: one of the two may be weaker as long as the other one is not.
+    std::set<std::string> const twice{
+        "producer_awaits_turn=relaxed", "producer_awaits_empty=relaxed",
+        "producer_awaits_empty=agent",  "consumer_awaits_turn=relaxed",
+        "clear_full=relaxed",           "clear_full=agent",
+        "count_served=relaxed"};
+    CHECK(unnoticed("mpmc-queue", 100) == twice);
+  }
+
+  TEST_CASE("the same seed gives the same executions, whatever the compiler and its options") {
+    auto const hash = [](char const* name) {
+      return explore_target(find_target(name), nullptr, {.executions = 50, .seed = 11}).trace_hash;
+    };
+    CHECK(hash("spsc-queue") == hash("spsc-queue"));
+    MESSAGE("spsc-queue ", hash("spsc-queue"), " mpmc-queue ", hash("mpmc-queue"),
+            " work-group-queue ", hash("work-group-queue"));
+  }
+
+  TEST_CASE("a weakened queue's failure is short, and repeats") {
+    target const& t = find_target("spsc-queue");
+    weakening const w = find_weakenings(t, "publish_write_index=relaxed").front();
+    verdict const v = explore_target(t, &w, {.executions = 100, .detects_races = false});
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "check");
+    CHECK(v.failure->is_repeatable);
+    CHECK(v.failure->shrunk.preemption_count() <= 3);
+    verdict const again =
+        explore_target(t, &w, {.detects_races = false, .replays = v.failure->shrunk});
+    REQUIRE(again.failure);
+    CHECK(again.failure->where == v.failure->where);
+  }
+
+  TEST_CASE("what does not exist is refused, with what does") {
+    CHECK_THROWS_WITH_AS(static_cast<void>(find_target("stack")), doctest::Contains("spsc-queue"),
+                         std::invalid_argument);
+    CHECK_THROWS_WITH_AS(static_cast<void>(find_weakenings(find_target("spsc-queue"), "x")),
+                         doctest::Contains("publish_write_index=relaxed"), std::invalid_argument);
+  }
+}
