@@ -52,7 +52,7 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
   }
   if (delayed_count_ == 0)
     return;
-  for (index other = 0; other < actors_.size(); ++other) {
+  for (index other = 0; other < actor_count_; ++other) {
     actor const& b = actors_[other];
     if (other == a)
       continue;

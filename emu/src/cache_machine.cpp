@@ -19,15 +19,17 @@ constexpr std::uint8_t memory_level = 3;
 } // namespace
 
 cache_machine::cache_machine(chooser& choices) : choices_(&choices) {
-  nodes_.emplace_back().level = memory_level;
+  add_node(memory, memory_level, false);
 }
 
 cache_machine::node_id cache_machine::add_node(node_id parent, std::uint8_t level, bool is_leaf) {
-  node& n = nodes_.emplace_back();
+  if (node_count_ == nodes_.size())
+    nodes_.emplace_back();
+  node& n = nodes_[node_count_];
   n.parent = parent;
   n.level = level;
   n.is_leaf = is_leaf;
-  return static_cast<node_id>(nodes_.size() - 1);
+  return static_cast<node_id>(node_count_++);
 }
 
 cache_machine::node_id cache_machine::add_agent() {
@@ -40,14 +42,17 @@ cache_machine::node_id cache_machine::add_compute_unit(node_id agent) {
 
 cache_machine::actor_id cache_machine::add_actor(node_id leaf,
                                                  std::array<std::uint8_t, 5> level_of) {
-  actor& a = actors_.emplace_back();
+  if (actor_count_ == actors_.size())
+    actors_.emplace_back();
+  actor& a = actors_[actor_count_];
   a.level_of = level_of;
+  a.levels = 0;
   for (node_id n = leaf;; n = nodes_[n].parent) {
     a.path[a.levels++] = n;
     if (n == memory)
       break;
   }
-  return static_cast<actor_id>(actors_.size() - 1);
+  return static_cast<actor_id>(actor_count_++);
 }
 
 cache_machine::actor_id cache_machine::add_wavefront(node_id compute_unit) {
@@ -81,6 +86,12 @@ void cache_machine::reset() {
   words_.clear();
   now_ = 1;
   delayed_count_ = 0;
+}
+
+void cache_machine::clear() {
+  reset();
+  node_count_ = 1; // memory
+  actor_count_ = 0;
 }
 
 void cache_machine::initialise(std::uintptr_t at, unsigned bytes, std::uint64_t value) {
@@ -344,7 +355,7 @@ bool cache_machine::settle() {
   for (actor& a : actors_)
     drain(a, a.delayed.size());
   for (std::uint8_t level = 0; level < memory_level; ++level)
-    for (node_id n = 0; n < nodes_.size(); ++n) {
+    for (node_id n = 0; n < node_count_; ++n) {
       if (nodes_[n].level != level)
         continue;
       std::vector<cell_id> const dirty = nodes_[n].dirty;
@@ -367,7 +378,7 @@ void cache_machine::finish() {
     drain(*those[n == 1 ? 0 : choices_->pick(n, choice_kind::write_back)], 1);
   }
   for (std::uint8_t level = 0; level < memory_level; ++level)
-    for (node_id n = 0; n < nodes_.size(); ++n)
+    for (node_id n = 0; n < node_count_; ++n)
       while (nodes_[n].level == level && !nodes_[n].dirty.empty())
         write_back(n, nodes_[n].dirty.back(), true);
 }

@@ -68,7 +68,7 @@ void cache_machine::split(std::uintptr_t word, unsigned bytes) {
     cell_id const from = old_first + offset / old_bytes;
     unsigned const shift = 8 * (offset % old_bytes);
     cell_id const to = new_cell(word * 8 + offset, bytes);
-    for (node_id n = 0; n < nodes_.size(); ++n) {
+    for (node_id n = 0; n < node_count_; ++n) {
       if (nodes_[n].places.size() <= from || !nodes_[n].places[from].is_touched)
         continue;
       touch(n, to);
@@ -118,15 +118,15 @@ void mix(std::uint64_t& h, std::uint64_t v) {
 std::uint64_t cache_machine::hash() const {
   // Times count only as far as they decide which versions somebody may still fetch.
   std::uint64_t all = 0; // whatever the order in which the cells were first reached
-  std::vector<index> oldest(nodes_.size());
+  std::vector<index> oldest(node_count_);
   for (cell const& c : cells_) {
     if (c.bytes == 0)
       continue;
     std::uint64_t h = 0;
     mix(h, c.at);
-    for (node_id n = 0; n < nodes_.size(); ++n)
+    for (node_id n = 0; n < node_count_; ++n)
       oldest[n] = has(n, c.id) ? nodes_[n].places[c.id].count : 0;
-    for (node_id n = 1; n < nodes_.size(); ++n)
+    for (node_id n = 1; n < node_count_; ++n)
       for (node_id up = nodes_[n].parent;; up = nodes_[up].parent) {
         index const count = has(up, c.id) ? nodes_[up].places[c.id].count : 0;
         index first = 0;
@@ -145,7 +145,7 @@ std::uint64_t cache_machine::hash() const {
         if (up == memory)
           break;
       }
-    for (node_id n = 0; n < nodes_.size(); ++n) {
+    for (node_id n = 0; n < node_count_; ++n) {
       if (!has(n, c.id))
         continue;
       place const& p = nodes_[n].places[c.id];

@@ -100,21 +100,16 @@ public:
   };
 
   explorer(explore_options const& o, std::function<void(world&)> const& f)
-      : options_(o), function_(f) {}
+      : function_(f), scheduler_({.most_decisions = o.most_decisions,
+                                  .when_nobody_can = [this] { return memory_.settle(); }}),
+        memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}) {}
 
   result run(chooser& choices, bool keeps_history = false) {
-    sequential_scheduler scheduler(
-        {.most_decisions = options_.most_decisions, .choices = &choices, .when_nobody_can = [this] {
-           return memory_ != nullptr && memory_->settle();
-         }});
-    emu::explored_memory memory(scheduler, choices,
-                                {.detects_races = options_.detects_races,
-                                 .keeps_history = keeps_history,
-                                 .direct_lint = options_.direct_lint});
-    memory_ = &memory;
+    scheduler_.begin(choices);
+    memory_.begin(choices, keeps_history);
     try {
-      scheduler.run([&] {
-        world::implementation parts(scheduler, memory);
+      scheduler_.run([&] {
+        world::implementation parts(scheduler_, memory_);
         world w(parts);
         function_(w);
       });
@@ -122,16 +117,15 @@ public:
       bool const nobody_can =
           std::string_view(e.what()).find("nobody can go on") != std::string_view::npos ||
           std::string_view(e.what()).find("do not come to an end") != std::string_view::npos;
-      memory.found({nobody_can ? "deadlock" : "exception", "", e.what()});
+      memory_.found({nobody_can ? "deadlock" : "exception", "", e.what()});
     }
-    memory_ = nullptr;
-    return {memory.first_finding(), scheduler.is_out_of_decisions(), memory.history()};
+    return {memory_.first_finding(), scheduler_.is_out_of_decisions(), memory_.history()};
   }
 
 private:
-  explore_options const& options_;
   std::function<void(world&)> const& function_;
-  emu::explored_memory* memory_ = nullptr;
+  sequential_scheduler scheduler_;
+  emu::explored_memory memory_;
 };
 
 bool is_same_class(emu::explored_memory::finding const& a, exploration_failure const& b) {

@@ -26,10 +26,15 @@ std::uint64_t first_value(std::uintptr_t at, unsigned bytes, void*) {
   return host_word(at, bytes);
 }
 
+/// Before the first execution.
+class no_choices final : public chooser {
+  unsigned pick(unsigned, choice_kind) override { return 0; }
+} nothing_to_choose;
+
 } // namespace
 
-explored_memory::explored_memory(sequential_scheduler& scheduler, chooser& choices, options o)
-    : scheduler_(scheduler), options_(o), machine_(choices) {
+explored_memory::explored_memory(sequential_scheduler& scheduler, options o)
+    : scheduler_(scheduler), options_(o), machine_(nothing_to_choose) {
   machine_.set_first_value(&first_value, nullptr);
   races_.lint_direct(o.direct_lint);
   scheduler_.attach(this);
@@ -37,6 +42,25 @@ explored_memory::explored_memory(sequential_scheduler& scheduler, chooser& choic
 
 explored_memory::~explored_memory() {
   scheduler_.attach(nullptr);
+}
+
+void explored_memory::begin(chooser& choices, bool keeps_history) {
+  keeps_history_ = keeps_history;
+  machine_.clear();
+  machine_.choose_by(choices);
+  races_.reset();
+  ports_.clear();
+  actors_.clear();
+  by_actor_.clear();
+  agents_.clear();
+  units_.clear();
+  launches_.clear();
+  lds_writes_.clear();
+  word_numbers_.clear();
+  history_.clear();
+  finding_.reset();
+  wave_count_ = host_count_ = 0;
+  operations_ = 0;
 }
 
 explored_memory* explored_memory::of(executor const& scheduler) noexcept {
@@ -171,7 +195,7 @@ void explored_memory::to_host() {
 void explored_memory::remember(actor_id who, char const* what, std::optional<order> o, scope s,
                                std::uintptr_t at, std::uint64_t value, std::source_location where,
                                std::string_view more) {
-  if (!options_.keeps_history || finding_)
+  if (!keeps_history_ || finding_)
     return;
   std::string const how =
       o ? fmt::format("{} {}", to_string(*o), to_string(s)) : std::string("plain");

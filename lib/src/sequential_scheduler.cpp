@@ -78,6 +78,18 @@ sequential_scheduler::sequential_scheduler() : sequential_scheduler(options{}) {
 sequential_scheduler::sequential_scheduler(options o) : options_(o), random_(o.seed.value_or(0)) {}
 sequential_scheduler::~sequential_scheduler() = default;
 
+void sequential_scheduler::begin(chooser& choices) {
+  QUARRY_ASSERT(current_ == nullptr && waiting_in_run_until_.empty());
+  options_.choices = &choices;
+  ready_.clear();
+  polling_.clear();
+  nobody_can_go_on_ = is_at_decision_ = false;
+  next_ = nullptr;
+  actor_count_ = 0;
+  decisions_ = 0;
+  trace_hash_ = 0xcbf29ce484222325;
+}
+
 void sequential_scheduler::make_ready(actor& a) {
   if (a.is_abandoned)
     return;

@@ -63,6 +63,9 @@ public:
   /// owner destroys them), one in mid-function is unwound by `abandoned`.
   void abandon(actor& a) override;
 
+  /// A new execution, of other choices, after the last one's actors have all gone. Its fibers stay.
+  void begin(chooser& choices);
+
   /// Whose slice runs; null outside.
   [[nodiscard]] actor* current() const noexcept { return current_; }
   [[nodiscard]] bool is_out_of_decisions() const noexcept {

@@ -62,10 +62,12 @@ public:
   actor_id add_wavefront(node_id compute_unit);
   actor_id add_core(node_id agent);
   actor_id add_host();
-  [[nodiscard]] std::size_t actor_count() const noexcept { return actors_.size(); }
+  [[nodiscard]] std::size_t actor_count() const noexcept { return actor_count_; }
 
   /// A new execution: caches are cold, all writes forgotten.
   void reset();
+  /// The same, and the machine has no agents and actors any more.
+  void clear();
   void choose_by(chooser& c) noexcept { choices_ = &c; }
   /// Asked once for every word that is reached without an initialise().
   void set_first_value(first_value f, void* argument) noexcept;
@@ -279,6 +281,8 @@ private:
   /// By address / 8: the first of a word's cells, which follow each other, and their size.
   std::unordered_map<std::uintptr_t, std::pair<cell_id, std::uint8_t>> words_;
   std::vector<candidate> candidates_;
+  std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory
+  std::size_t actor_count_ = 0;
   time now_ = 1;
   std::size_t delayed_count_ = 0;
 };

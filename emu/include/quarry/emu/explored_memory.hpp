@@ -34,12 +34,14 @@ class explored_memory final : public executor_attachment, public removal_listene
 public:
   struct options {
     bool detects_races = true;
-    bool keeps_history = false;
     bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
   };
 
-  explored_memory(sequential_scheduler& scheduler, chooser& choices, options o);
+  explored_memory(sequential_scheduler& scheduler, options o);
   ~explored_memory() override;
+
+  /// A new execution: nothing of the last one is left.
+  void begin(chooser& choices, bool keeps_history);
 
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
@@ -108,6 +110,7 @@ private:
 
   sequential_scheduler& scheduler_;
   options options_;
+  bool keeps_history_ = false;
   cache_machine machine_;
   race_detector races_;
   std::deque<cache_port> ports_; ///< by actor
