@@ -91,8 +91,14 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
   }
   collect_above(a, c, lowest, is_wait);
   std::reverse(candidates_.begin(), candidates_.end());
-  std::stable_partition(candidates_.begin(), candidates_.end(),
-                        [](candidate const& x) { return !x.is_late; });
+  late_.clear(); // these come last
+  auto end = candidates_.begin();
+  for (candidate const& x : candidates_)
+    if (x.is_late)
+      late_.push_back(x);
+    else
+      *end++ = x;
+  std::copy(late_.begin(), late_.end(), end);
 }
 
 /// What lies above the path's level `lowest`, which the caches there may hold a copy of.

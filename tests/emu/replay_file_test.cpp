@@ -37,7 +37,7 @@ std::string edited(std::string const& from, std::string const& to) {
 TEST_SUITE("emu.replay_file") {
   TEST_CASE("what is written is read again") {
     auto const file = replay_file::from_text(example().to_text());
-    REQUIRE(file);
+    REQUIRE(file.has_value());
     CHECK(file->to_text() == example().to_text());
     CHECK(file->name == "world");
     CHECK(file->seed == 42);
@@ -62,23 +62,23 @@ TEST_SUITE("emu.replay_file") {
     replay_file file = example();
     file.name = "two\nlines";
     auto const again = replay_file::from_text(file.to_text());
-    REQUIRE(again);
+    REQUIRE(again.has_value());
     CHECK(again->name == "two lines");
   }
 
   TEST_CASE("on disk; a file that cannot be read or written is named") {
     auto const path =
         (std::filesystem::temp_directory_path() / ("quarry-" + build_id() + ".replay")).string();
-    REQUIRE(example().write(path));
+    REQUIRE(example().write(path).has_value());
     auto const file = replay_file::read(path);
     std::filesystem::remove(path);
-    REQUIRE(file);
+    REQUIRE(file.has_value());
     CHECK(file->choices == example().choices);
     auto const missing = replay_file::read("/nowhere/x.replay");
-    REQUIRE(!missing);
+    REQUIRE(missing.has_error());
     CHECK(missing.error().what.find("/nowhere/x.replay: cannot be read") == 0);
     auto const unwritten = example().write("/nowhere/x.replay");
-    REQUIRE(!unwritten);
+    REQUIRE(unwritten.has_error());
     CHECK(unwritten.error().what.find("/nowhere/x.replay: cannot be written") == 0);
   }
 

@@ -281,6 +281,7 @@ private:
   /// By address / 8: the first of a word's cells, which follow each other, and their size.
   std::unordered_map<std::uintptr_t, std::pair<cell_id, std::uint8_t>> words_;
   std::vector<candidate> candidates_;
+  std::vector<candidate> late_;
   std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory
   std::size_t actor_count_ = 0;
   time now_ = 1;
