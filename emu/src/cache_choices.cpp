@@ -42,8 +42,9 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
   for (node_id h = cells_[c].first_holder; h != nobody; h = nodes_[h].places[c].next_holder) {
     bool const is_own = std::find(self.path.begin(), self.path.begin() + self.levels, h) !=
                         self.path.begin() + self.levels;
-    // Who waits must not be let go by a word that is only written back by chance.
-    if (is_wait && nodes_[h].places[c].due < nodes_[n].level)
+    // Who waits must not be let go by an atomic store of a scope that does not include it.
+    auto const due = nodes_[h].places[c].due;
+    if (is_wait && due != 0 && due < nodes_[n].level)
       continue;
     if (is_own || !is_under(h, n) || (below != nobody && is_under(h, below)))
       continue;

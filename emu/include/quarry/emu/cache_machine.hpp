@@ -100,7 +100,7 @@ public:
   void fence(actor_id a, order o, scope s);
 
   /// Could such a load see a value that satisfies the predicate, now or after any wait? Not by the
-  /// mere chance of a word that is written back beyond the scope of its store.
+  /// mere chance that an atomic store is written back beyond its scope.
   [[nodiscard]] bool could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                 predicate is_met, void* argument);
   /// The load that sees one of those values; some value if there is none.

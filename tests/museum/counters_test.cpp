@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// Counters, semaphores and scopes: bugs of GPU-initiated communication as they were published.
+#include "exhibit.hpp"
+
+#include <quarry/emu/agent.hpp>
+#include <quarry/emu/kernel.hpp>
+
+using namespace quarry_test;
+using namespace quarry::emu;
+
+namespace {
+
+/// NCCL's GIN: `for (i = seen; i < published; i++)` with counters that wrap; here at 8.
+/// (By our model: nobody reported it upstream.)
+case_world wrapping_counter(bool rolls) {
+  return [rolls](world& w) {
+    constexpr std::uint64_t wrap = 8, messages = 10;
+    auto words = w.allocate<std::uint64_t>(16, "counters");
+    auto const published = words.global(), consumed_at = words.global() + 8;
+    w.start_task("producer", [=](world_core& self) -> task<> {
+      for (std::uint64_t i = 1; i <= messages; ++i) {
+        auto const near = [i](std::uint64_t c) { return i - c <= wrap / 2; };
+        auto room = self.wait_until(consumed_at, near, order::acquire, scope::system);
+        static_cast<void>(co_await room);
+        self.store(published, i % wrap, order::release, scope::system);
+      }
+    });
+    w.start_task("consumer", [=](world_core& self) -> task<> {
+      std::uint64_t seen = 0;
+      for (std::uint64_t consumed = 0; consumed < messages;) {
+        auto const is_new = [seen](std::uint64_t p) { return p != seen; };
+        auto more = self.wait_until(published, is_new, order::acquire, scope::system);
+        std::uint64_t const p = co_await more;
+        if (rolls)
+          consumed += (p - seen) % wrap;
+        else
+          for (std::uint64_t i = seen; i < p; ++i)
+            ++consumed;
+        seen = p;
+        self.store(consumed_at, consumed, order::release, scope::system);
+      }
+    });
+    w.join();
+  };
+}
+
+/// MSCCL++'s DeviceSemaphore: old = fetch_add(-1); if old <= 0, spin while the value is < old.
+/// (By our model: nobody reported it upstream.)
+case_world semaphore(bool is_right) {
+  return [is_right](world& w) {
+    auto word = w.allocate<std::int64_t>(1, "semaphore");
+    word.host()[0] = 1;
+    auto const value = word.global();
+    for (char const* const name : {"group 0", "group 1"})
+      w.start_task(name, [=](world_core& self) -> task<> {
+        for (int i = 0; i < 2; ++i) {
+          if (is_right) {
+            for (;;) {
+              auto const is_free = [](std::int64_t v) { return v > 0; };
+              auto free = self.wait_until(value, is_free, order::acquire, scope::agent);
+              std::int64_t seen = co_await free;
+              if (self.compare_exchange(value, seen, seen - 1, order::acq_rel, scope::agent))
+                break;
+            }
+          } else {
+            std::int64_t const old = self.fetch_sub(value, 1, order::acq_rel, scope::agent);
+            if (old <= 0) {
+              auto const is_back = [old](std::int64_t v) { return v >= old; };
+              auto back = self.wait_until(value, is_back, order::acquire, scope::agent);
+              static_cast<void>(co_await back);
+            }
+          }
+          self.fetch_add(value, 1, order::release, scope::agent);
+        }
+      });
+    w.join();
+  };
+}
+
+/// A kernel on one GPU sets a flag in the symmetric heap.
+struct set_flag {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> flag, scope far) const {
+    wf.store(flag, 1, order::release, far);
+    co_return;
+  }
+};
+
+/// A kernel on another one waits for it.
+struct await_flag {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> flag) const {
+    auto const is_set = [](std::uint64_t v) { return v != 0; };
+    auto set = wf.wait_until(flag, is_set, order::acquire, scope::system);
+    static_cast<void>(co_await set);
+  }
+};
+
+/// iris: a release at agent scope on a flag that another GPU waits for. Source   iris#462
+case_world flag_of_another_gpu(scope far) {
+  return [far](world& w) {
+    using small_agent = basic_agent<targets<memories<interleaving_memory>, 32>>;
+    small_agent here(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+    small_agent there(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+    auto flag = here.allocate<std::uint64_t>(1, "flag");
+    auto const seen_there = there.expose(flag.host().data(), 1, "flag");
+    auto waits = there.launch({.work_items = 32}, await_flag{}, flag.global());
+    static_cast<void>(here.run({.work_items = 32}, set_flag{}, flag.global(), far));
+    static_cast<void>(waits.wait());
+  };
+}
+
+} // namespace
+
+TEST_SUITE("museum.counters") {
+  TEST_CASE("11: NCCL GIN, plain compare of wrapping counters") {
+    check_wrong_by_value("plain compare", wrapping_counter(false));
+    check_right("rolling compare", wrapping_counter(true));
+  }
+
+  TEST_CASE("23: MSCCL++ DeviceSemaphore") {
+    check_wrong_by_value("spin while less than old", semaphore(false));
+    check_right("compare and exchange", semaphore(true));
+  }
+
+  TEST_CASE("31: iris, a release at agent scope") {
+    check_wrong("agent scope", flag_of_another_gpu(scope::agent));
+    check_right("system scope", flag_of_another_gpu(scope::system));
+  }
+}

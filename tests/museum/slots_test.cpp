@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Flag and payload in one slot: bugs of GPU-initiated communication as they were published.
+#include "exhibit.hpp"
+
+using namespace quarry_test;
+
+namespace {
+
+/// How a trigger of two words is written and polled.
+struct trigger_orders {
+  bool polls_second; ///< the word that the proxy waits for: the second, or the first
+  std::optional<order> first, second; ///< none: a plain store
+  bool second_goes_first;
+  order poll;
+};
+
+/// MSCCL++: a trigger is two 8-byte words, fst and snd; the proxy polls one and reads both.
+/// Source   microsoft/mscclpp PR#213, #232, #499, #864
+case_world torn_trigger(trigger_orders o) {
+  return [o](world& w) {
+    auto slot = w.allocate<std::uint64_t>(2, "trigger");
+    auto const fst = slot.global(), snd = slot.global() + 1;
+    w.start("wavefront", [=](world_core& self) {
+      auto const put = [&](auto at, std::uint64_t v, std::optional<order> how) {
+        if (how)
+          self.store(at, v, *how, scope::system);
+        else
+          self.store(at, v);
+      };
+      if (o.second_goes_first)
+        put(snd, 7, o.second);
+      put(fst, 5, o.first);
+      if (!o.second_goes_first)
+        put(snd, 7, o.second);
+    });
+    w.start_task("proxy", [=, &w](world_core& self) -> task<> {
+      auto poll = nonzero(self, o.polls_second ? snd : fst, o.poll);
+      static_cast<void>(co_await poll);
+      auto const a = self.load(fst, order::relaxed, scope::system);
+      auto const b = self.load(snd, order::relaxed, scope::system);
+      w.check(a == 5 && b == 7, "a torn trigger");
+    });
+    w.join();
+  };
+}
+
+/// MSCCL++: the payload, then the whole trigger relaxed. Source   PR#229, #499
+case_world dropped_release(order trigger) {
+  return [trigger](world& w) {
+    auto words = w.allocate<std::uint64_t>(16, "payload and trigger");
+    auto const payload = words.global(), flag = words.global() + 8;
+    w.start("wavefront", [=](world_core& self) {
+      self.store(payload, 42);
+      self.store(flag, 1, trigger, scope::system);
+    });
+    w.start_task("proxy", [=, &w](world_core& self) -> task<> {
+      auto poll = nonzero(self, flag, order::acquire);
+      static_cast<void>(co_await poll);
+      w.check(self.load(payload) == 42, "stale data are sent");
+    });
+    w.join();
+  };
+}
+
+/// The proxy clears the slot, then gives the credit; a late clear erases the next lap's trigger.
+/// Source   MSCCL++ PR#30; NCCL's GIN proxy has the same shape (by our model)
+case_world clear_then_credit(order credit) {
+  return [credit](world& w) {
+    auto words = w.allocate<std::uint64_t>(16, "slot and tail");
+    auto const slot = words.global(), tail = words.global() + 8;
+    constexpr std::uint64_t laps = 2;
+    w.start_task("wavefront", [=](world_core& self) -> task<> {
+      for (std::uint64_t lap = 1; lap <= laps; ++lap) {
+        auto const has_room = [lap](std::uint64_t t) { return t + 1 >= lap; };
+        auto room = self.wait_until(tail, has_room, order::acquire, scope::system);
+        static_cast<void>(co_await room);
+        self.store(slot, lap, order::release, scope::system);
+      }
+    });
+    w.start_task("proxy", [=, &w](world_core& self) -> task<> {
+      for (std::uint64_t lap = 1; lap <= laps; ++lap) {
+        auto poll = nonzero(self, slot, order::acquire);
+        w.check(co_await poll == lap, "a trigger of another lap");
+        self.store(slot, 0, order::relaxed, scope::system);
+        self.store(tail, lap, credit, scope::system);
+      }
+    });
+    w.join();
+  };
+}
+
+/// NVSHMEM: a phase bit in every word; nothing is ordered, and nothing needs to be.
+void phase_in_every_word(world& w) {
+  constexpr int words = 3;
+  auto ring = w.allocate<std::uint64_t>(words, "descriptor");
+  auto const first = ring.global();
+  w.start("wavefront", [=](world_core& self) {
+    for (int i = 0; i < words; ++i)
+      self.store(first + i, 2 * (10 + static_cast<std::uint64_t>(i)) + 1, order::relaxed,
+                 scope::system);
+  });
+  w.start_task("proxy", [=, &w](world_core& self) -> task<> {
+    for (int i = words; i-- != 0;) {
+      auto poll = nonzero(self, first + i, order::relaxed);
+      w.check(co_await poll / 2 == 10 + static_cast<std::uint64_t>(i), "a torn descriptor");
+    }
+  });
+  w.join();
+}
+
+/// NCCL: the sender polls a slot's idx and then loads nreqs. Source   #1983, PR#2393
+case_world idx_then_nreqs(bool fences) {
+  return [fences](world& w) {
+    auto words = w.allocate<std::uint64_t>(16, "idx and nreqs");
+    auto const idx = words.global(), nreqs = words.global() + 8;
+    w.start("receiver", [=](world_core& self) {
+      self.store(nreqs, 3, order::relaxed, scope::system);
+      self.store(idx, 1, order::release, scope::system);
+    });
+    w.start_task("sender", [=, &w](world_core& self) -> task<> {
+      auto poll = nonzero(self, idx, order::relaxed);
+      static_cast<void>(co_await poll);
+      if (fences)
+        self.fence(order::acquire, scope::system);
+      w.check(self.load(nreqs, order::relaxed, scope::system) == 3, "nreqs of the last use");
+    });
+    w.join();
+  };
+}
+
+} // namespace
+
+TEST_SUITE("museum.slots") {
+  TEST_CASE("1: MSCCL++ torn trigger") {
+    auto const relaxed = order::relaxed, release = order::release, acquire = order::acquire;
+    check_wrong_by_value("PR213, both plain",
+                         torn_trigger({false, std::nullopt, std::nullopt, false, acquire}));
+    check_wrong_by_value("PR232, both relaxed",
+                         torn_trigger({false, relaxed, relaxed, true, acquire}));
+    check_right("PR499, fst released", torn_trigger({false, release, relaxed, true, acquire}));
+    check_right("PR864, snd released", torn_trigger({true, relaxed, release, false, acquire}));
+    check_wrong_by_value("PR864 with snd relaxed",
+                         torn_trigger({true, relaxed, relaxed, false, acquire}));
+    check_wrong_by_value("PR864 with poll relaxed",
+                         torn_trigger({true, relaxed, release, false, relaxed}));
+  }
+
+  TEST_CASE("2: MSCCL++ dropped release") {
+    check_wrong_by_value("relaxed trigger", dropped_release(order::relaxed));
+    check_right("released trigger", dropped_release(order::release));
+  }
+
+  TEST_CASE("3 and 5: clear, then credit") {
+    check_wrong_by_value("relaxed credit", clear_then_credit(order::relaxed));
+    check_right("released credit", clear_then_credit(order::release));
+  }
+
+  TEST_CASE("7: NVSHMEM phase bit in every word, the control") {
+    check_right("everything relaxed", phase_in_every_word);
+  }
+
+  TEST_CASE("18: NCCL idx, then nreqs") {
+    check_wrong_by_value("no fence", idx_then_nreqs(false));
+    check_right("an acquire fence", idx_then_nreqs(true));
+  }
+}
