@@ -27,12 +27,12 @@ bool has_verdict(litmus_row const& row, verdict v) {
   return row.found && row.found->what == v;
 }
 
-std::string outcomes_of(litmus_row const& row) {
+std::string outcomes_of(litmus::test const& t, litmus::search_result const& found) {
   std::string text;
-  for (auto const& [values, outcome] : row.found->outcomes) {
+  for (auto const& [values, outcome] : found.outcomes) {
     text += fmt::format("   {:>12}{}", outcome.count, outcome.is_target ? " *" : "  ");
     for (std::size_t i = 0; i < values.size(); ++i)
-      text += fmt::format("  {}={}", name_of(row.what, row.what.observed[i]), values[i]);
+      text += fmt::format("  {}={}", name_of(t, t.observed[i]), values[i]);
     text += '\n';
   }
   return text;
@@ -78,7 +78,7 @@ std::string to_text(litmus_row const& row, bool with_outcomes) {
   auto const text =
       fmt::format("   {:<12}  {:>9}  {:>10}  {:<15}  {:<4}  {}\n", to_string(row.found->what),
                   row.found->state_count, row.found->execution_count, expected, met, row.what.file);
-  return with_outcomes ? text + outcomes_of(row) : text;
+  return with_outcomes ? text + outcomes_of(row.what, *row.found) : text;
 }
 
 std::string litmus_summary(std::vector<litmus_row> const& rows) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
 namespace quarry::litmus {
 namespace {
@@ -69,8 +68,8 @@ void builder::finish_threads() {
   }
 }
 
-void builder::add(instruction i) {
-  made_.threads[thread_].program.push_back(std::move(i));
+void builder::add(instruction const& i) {
+  made_.threads[thread_].program.push_back(i);
 }
 
 void builder::check_label(token const& name) const {

@@ -33,7 +33,7 @@ public:
 
   void enter(std::size_t thread) { thread_ = thread; }
   [[nodiscard]] std::size_t thread_count() const { return made_.threads.size(); }
-  void add(instruction i);
+  void add(instruction const& i);
   void define_label(token const& name);
   /// Adds a branch to a label that may come later.
   void add_branch(branch b, token const& label);

@@ -239,7 +239,7 @@ barrier read_barrier(lexer& tokens, builder& names) {
   return read;
 }
 
-result<test> parse(std::string_view content, std::string file) {
+result<test> parse(std::string_view content, std::string const& file) {
   try {
     return parser(content, file).read();
   } catch (syntax_error const& e) {

@@ -18,7 +18,7 @@ namespace quarry::litmus {
 ///
 /// Errors   std::errc::bad_message – not such a file; names `file` and the line
 /// Source   the grammars LitmusPTX, LitmusVulkan and LitmusAssertions of Dat3M
-[[nodiscard]] result<test> parse(std::string_view content, std::string file);
+[[nodiscard]] result<test> parse(std::string_view content, std::string const& file);
 
 /// Errors   also a std::errc – the file cannot be read
 [[nodiscard]] result<test> read_test(std::filesystem::path const& file);
