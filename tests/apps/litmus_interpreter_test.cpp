@@ -114,6 +114,15 @@ TEST_SUITE("apps.litmus_interpreter") {
     CHECK(ends(group(2, rows, "P0:r0;P1:r0")) == std::set<values>{{0, 1, 1}, {1, 1, 1}});
   }
 
+  TEST_CASE("who has come to a barrier is part of the state, even if all else is the same") {
+    // P0 ends in the same place with the same registers, whether it has come or not.
+    auto const rows = " ld.weak r0, x | st.weak x, 1 ;\n beq r0, 0, LC00 | ld.weak r1, y ;\n"
+                      " bar.cta.arrive 0 | bar.cta.sync 0 ;\n LC00: | ;\n ld r0, 0 | ;\n"
+                      " st.weak y, 1 | ;\n";
+    CHECK(run(group(2, rows, "x")).stuck_count > 0);
+    CHECK(ends(group(2, rows, "P1:r1")) == std::set<values>{{0, 1}, {1, 1}});
+  }
+
   TEST_CASE("a quorum opens a barrier for so many, and for those who come later") {
     auto const rows = [](std::string const& quorum) {
       return " st.weak x, 1 | bar.cta.sync 0, 1, " + quorum + " | bar.cta.sync 0, 1, " + quorum +
