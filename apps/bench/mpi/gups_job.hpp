@@ -62,9 +62,19 @@ public:
   /// Applies updates that arrived, or that are this node's own: places in its part of the table.
   template<class Update>
   void apply(std::span<Update const> places) noexcept {
+    // Entries are fetched early, and to the second-level cache, as many as go there at a time.
+    constexpr std::size_t ahead = 256;
     std::uint64_t* const table = table_.data();
-    for (Update const place : places)
-      ++table[place];
+    auto const fetch = [&](std::size_t i) { __builtin_prefetch(table + places[i], 0, 2); };
+    std::size_t const at_once = std::min(ahead, places.size());
+    for (std::size_t i = 0; i < at_once; ++i)
+      fetch(i);
+    for (std::size_t i = 0; i < places.size() - at_once; ++i) {
+      fetch(i + ahead);
+      ++table[places[i]];
+    }
+    for (std::size_t i = places.size() - at_once; i < places.size(); ++i)
+      ++table[places[i]];
   }
 
   /// Starts the clock: all processes together.
