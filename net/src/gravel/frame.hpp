@@ -105,6 +105,16 @@ public:
     return true;
   }
 
+  /// May `words` more messages of one word be added, without another run?
+  [[nodiscard]] bool has_room(std::uint32_t words) const noexcept {
+    return limit_ - at_ >= static_cast<std::ptrdiff_t>(words);
+  }
+  /// Adds those of a register's words whose bits are set. Needs room for all of them.
+  template<class Register>
+  void add_some(typename Register::type words, std::uint64_t bits) noexcept {
+    at_ += Register::compress(at_, words, bits);
+  }
+
   /// Ends the frame; gives its words.
   std::size_t close() noexcept {
     end_run();
