@@ -23,20 +23,26 @@ struct share {
 struct gups_wave {
   task<> operator()(emu::any_wavefront auto& wf, update_stream stream, share mine,
                     emu::global<std::uint64_t> table, net::gravel::endpoint& net) const {
-    using words = net::gravel::lanes64<std::remove_reference_t<decltype(wf)>>;
-    table_shape const shape = stream.shape;
     auto const item = wf.global_id();
     for (std::uint64_t done = 0; done < mine.updates; done += mine.stride) {
       auto const active = wf.where(item < static_cast<std::int64_t>(mine.updates - done));
-      words const number = net::gravel::as_words<std::remove_reference_t<decltype(wf)>>(item) +
-                           (stream.first + done);
-      words const entry = mix64(number) >> (64 - shape.log2_entries());
-      words const place = entry & (shape.entries_per_node() - 1);
-      words const node = entry >> shape.log2_entries_per_node;
       // Every wavefront of the group comes, one without active lanes too: software predication.
-      task<> sent = net.increment(wf, table + place, node);
+      task<> sent = update(wf, stream.shape, stream.first + done, table, net);
       co_await std::move(sent);
     }
+  }
+
+private:
+  // A function of its own: what is alive across a co_await lies in memory, this in registers.
+  template<emu::any_wavefront W>
+  static task<> update(W& wf, table_shape shape, std::uint64_t first,
+                       emu::global<std::uint64_t> table, net::gravel::endpoint& net) {
+    using words = net::gravel::lanes64<W>;
+    words const number = net::gravel::as_words<W>(wf.global_id()) + first;
+    words const entry = mix64(number) >> (64 - shape.log2_entries());
+    words const place = entry & (shape.entries_per_node() - 1);
+    words const node = entry >> shape.log2_entries_per_node;
+    return net.increment(wf, table + place, node);
   }
 };
 

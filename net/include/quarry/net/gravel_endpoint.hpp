@@ -55,27 +55,32 @@ public:
            emu::divergence_mechanism D = emu::converged>
   task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes, D how = {},
                    std::source_location where = std::source_location::current()) {
-    lanes64<W> const message[1] = {address<W>(at, nodes)};
-    task<> sent = packages_.push(wf, package_tag::encode(command::increment), message, how, where);
-    co_await std::move(sent);
+    std::uint32_t const tag = package_tag::encode(command::increment);
+    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
+    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.publish(wf, place);
   }
   /// Adds each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> add(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value, Nodes nodes,
              D how = {}, std::source_location where = std::source_location::current()) {
-    lanes64<W> const message[2] = {address<W>(at, nodes), value};
-    task<> sent = packages_.push(wf, package_tag::encode(command::add), message, how, where);
-    co_await std::move(sent);
+    std::uint32_t const tag = package_tag::encode(command::add);
+    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
+    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.write(wf, place, 1, value);
+    packages_.publish(wf, place);
   }
   /// Stores each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> put(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value, Nodes nodes,
              D how = {}, std::source_location where = std::source_location::current()) {
-    lanes64<W> const message[2] = {address<W>(at, nodes), value};
-    task<> sent = packages_.push(wf, package_tag::encode(command::put), message, how, where);
-    co_await std::move(sent);
+    std::uint32_t const tag = package_tag::encode(command::put);
+    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
+    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.write(wf, place, 1, value);
+    packages_.publish(wf, place);
   }
   /// Runs a handler (gravel_node::add_handler) with each lane's word and value on its node.
   template<emu::any_wavefront W, class Index, class Nodes,
@@ -83,10 +88,11 @@ public:
   task<> active_message(W& wf, std::uint32_t handler, emu::lane_address<std::uint64_t, Index> at,
                         lanes64<W> value, Nodes nodes, D how = {},
                         std::source_location where = std::source_location::current()) {
-    lanes64<W> const message[2] = {address<W>(at, nodes), value};
-    task<> sent = packages_.push(wf, package_tag::encode(command::active_message, handler), message,
-                                 how, where);
-    co_await std::move(sent);
+    std::uint32_t const tag = package_tag::encode(command::active_message, handler);
+    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
+    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.write(wf, place, 1, value);
+    packages_.publish(wf, place);
   }
 
   // From an item kernel: for this work-item; those at the same line go together.
