@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <memory>
@@ -73,8 +74,14 @@ void report_absent(std::string_view who, std::string_view why) {
 
 int run(int argc, char** argv) {
   bool const file = writes_a_file(argc, argv);
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv))
+  // First, so that the command line can say otherwise.
+  static char mixed[] = "--benchmark_enable_random_interleaving=true";
+  std::vector<char*> arguments(argv, argv + argc);
+  arguments.insert(arguments.begin() + std::min(argc, 1), mixed);
+  arguments.push_back(nullptr);
+  int count_of_arguments = argc + 1;
+  benchmark::Initialize(&count_of_arguments, arguments.data());
+  if (benchmark::ReportUnrecognizedArguments(count_of_arguments, arguments.data()))
     return 2;
   benchmark::AddCustomContext("machine", machine());
   using console_reporter = benchmark::ConsoleReporter;

@@ -9,7 +9,9 @@
 namespace quarry::bench {
 
 /// What all benchmark programs do: names without google-benchmark's own suffixes
-/// (`saxpy/tbb`, not `saxpy/tbb/real_time`), a line that describes the machine, and an exit status.
+/// (`saxpy/tbb`, not `saxpy/tbb/real_time`), repetitions of all rows in mixed order, so that a
+/// change of the machine's speed meets everybody, a line that describes the machine, and an exit
+/// status.
 ///
 /// Called by main after all benchmarks are registered. Takes google-benchmark's options;
 /// --benchmark_out writes JSON with the same names.
