@@ -104,6 +104,32 @@ void cache_machine::split(std::uintptr_t word, unsigned bytes) {
   words_[word] = {first, static_cast<std::uint8_t>(bytes)};
 }
 
+/// Everything on its way to the cell reaches memory.
+void cache_machine::finish_cell(cell_id c) {
+  for (actor& a : actors_)
+    drain_cell(a, c);
+  while (cells_[c].first_holder != nobody) {
+    node_id lowest = cells_[c].first_holder;
+    for (node_id h = lowest; h != nobody; h = nodes_[h].places[c].next_holder)
+      if (nodes_[h].level < nodes_[lowest].level)
+        lowest = h;
+    write_back(lowest, c, true);
+  }
+}
+
+cache_machine::reading cache_machine::final_value(std::uintptr_t at, unsigned bytes) {
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  reading all{0, 0};
+  for (unsigned done = 0; done < bytes; done += step) {
+    touch(memory, first + done / step);
+    version const& v = newest(memory, first + done / step);
+    all.value |= v.value << (8 * done);
+    all.by = std::max(all.by, v.by);
+  }
+  return all;
+}
+
 // State
 
 namespace {
