@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast `explore` runs: `explore/what`, executions or memory operations a second, everything on:
+// caches, race detector, recording.
+#include "bench.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace quarry::bench {
+namespace {
+
+using namespace quarry::emu;
+
+/// An item is an execution.
+void explore_executions(benchmark::State& state, std::function<void(world&)> const& f) {
+  constexpr std::uint64_t batch = 20'000;
+  std::uint64_t seed = 1;
+  bool is_right = true;
+  for (auto _ : state) {
+    auto const v = explore({.executions = batch, .seed = seed}, f);
+    is_right = is_right && v && v.inconclusive == 0;
+    seed += batch;
+  }
+  check(state, is_right, "a correct world has failed");
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch));
+}
+
+/// Two host threads, a word and a flag.
+void message_passing(benchmark::State& state) {
+  explore_executions(state, [](world& w) {
+    auto words = w.allocate<std::uint64_t>(16, "words");
+    auto const data = words.global(), flag = words.global() + 8;
+    w.start("producer", [=](world_core& self) {
+      self.store(data, 42);
+      self.store(flag, 1, order::release, scope::system);
+    });
+    w.start("consumer", [=, &w](world_core& self) {
+      if (self.load(flag, order::acquire, scope::system) == 1)
+        w.check(self.load(data) == 42, "a stale word");
+    });
+    w.join();
+  });
+}
+
+/// The SPSC queue of emu: two elements through a ring of two slots.
+void spsc_ring(benchmark::State& state) {
+  explore_executions(state, [](world& w) {
+    using queue = spsc_queue<std::uint64_t, 1>;
+    queue q(w.known(), 2);
+    w.start_task("producer", [&q](world_core& self) -> task<> {
+      for (std::uint64_t i = 1; i <= 2; ++i) {
+        auto reserved = q.reserve(self);
+        auto const slot = co_await std::move(reserved);
+        self.store(slot, i);
+        q.publish(self);
+      }
+    });
+    w.start_task("consumer", [&q, &w](world_core& self) -> task<> {
+      for (std::uint64_t i = 1; i <= 2; ++i) {
+        auto peeked = q.peek(self);
+        auto const slot = co_await std::move(peeked);
+        w.check(self.load(slot) == i, "out of order");
+        q.release(self);
+      }
+    });
+    w.join();
+  });
+}
+
+constexpr std::uint64_t operation_count = 4'000;
+
+/// One execution of many operations; an item is an operation.
+void explore_operations(benchmark::State& state, std::uint64_t operations,
+                        std::function<void(world&)> const& f) {
+  std::uint64_t seed = 1;
+  bool is_right = true;
+  for (auto _ : state) {
+    auto const v = explore({.executions = 10, .seed = seed, .most_decisions = 1'000'000}, f);
+    is_right = is_right && v && v.inconclusive == 0;
+    seed += 10;
+  }
+  check(state, is_right, "a correct world has failed");
+  state.SetItemsProcessed(state.iterations() * 10 * static_cast<std::int64_t>(operations));
+}
+
+/// Two actors, a few words each.
+void scalar_operation(benchmark::State& state) {
+  explore_operations(state, operation_count, [](world& w) {
+    auto words = w.allocate<std::uint64_t>(32, "words");
+    for (std::size_t who = 0; who < 2; ++who)
+      w.start("worker", [at = words.global() + 16 * who](world_core& self) {
+        for (std::size_t i = 0; i < operation_count / 4; ++i)
+          self.store(at + i % 4, self.load(at + (i + 1) % 4) + 1);
+      });
+    w.join();
+  });
+}
+
+struct lane_worker {
+  template<any_wavefront W>
+  task<> operator()(W& wf, global<std::uint32_t> words) const {
+    auto const i = wf.global_id();
+    for (std::size_t n = 0; n < 50; ++n)
+      wf.store(words + i, wf.load(words + i) + 1U);
+    co_return;
+  }
+};
+
+/// Plain loads and stores of whole wavefronts of 64 lanes.
+void lane_operation(benchmark::State& state) {
+  explore_operations(state, 2 * 50 * 2, [](world& w) {
+    agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 64});
+    auto words = gpu.allocate<std::uint32_t>(128, "words");
+    auto const result =
+        gpu.run({.work_groups = 2, .work_items_per_group = 64}, lane_worker{}, words.global());
+    w.check(static_cast<bool>(result), "the kernel has failed");
+  });
+}
+
+} // namespace
+} // namespace quarry::bench
+
+int main(int argc, char** argv) {
+  using namespace quarry::bench;
+  auto const add = [](char const* name, void (*f)(benchmark::State&)) {
+    benchmark::RegisterBenchmark(name, f)->UseRealTime()->Unit(benchmark::kMillisecond);
+  };
+  add("explore/message_passing", message_passing);
+  add("explore/spsc_ring", spsc_ring);
+  add("explore/scalar_operation", scalar_operation);
+  add("explore/lane_operation", lane_operation);
+  return run(argc, argv);
+}
