@@ -62,7 +62,8 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
         continue;
       node_id const target = b.path[b.delayed[i].level];
       bool const reaches =
-          target == n || (is_under(target, n) && !(below != nobody && is_under(target, below)));
+          target == n || (!is_wait && is_under(target, n) &&
+                          !(below != nobody && is_under(target, below))); // beyond its scope
       if (reaches)
         candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false,
                                other, b.delayed[i].value, false});

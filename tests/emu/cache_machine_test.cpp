@@ -194,6 +194,25 @@ TEST_SUITE("emu.cache_machine") {
           }) == outcomes{0, 0x1'0000'0001});
   }
 
+  TEST_CASE("who waits is let go by stores whose scope includes it, and by no others") {
+    auto const lets_go = [](cache_machine::actor_id five::* waiter, order o, scope s) {
+      return explore_all([=](five& f) {
+        f.machine.store(f.a, x, 4, 1, o, s);
+        auto const is_met = [](std::uint64_t v, void*) { return v == 1; };
+        auto const can_go_on = [&] {
+          return f.machine.could_load(f.*waiter, x, 4, order::acquire, scope::system, is_met,
+                                      nullptr);
+        };
+        return std::uint64_t{can_go_on() ? 1U : f.machine.settle() && can_go_on() ? 1U : 0U};
+      });
+    };
+    for (auto const o : {order::relaxed, order::release})
+      for (auto const waiter : {&five::other_agent, &five::host}) {
+        CHECK(lets_go(waiter, o, scope::system) == outcomes{1});
+        CHECK(lets_go(waiter, o, scope::agent) == outcomes{0});
+      }
+  }
+
   TEST_CASE("nobody can go on: relaxed stores come to their scope's level, plain ones need not") {
     CHECK(explore_all([](five& f) {
             f.machine.store(f.a, x, 4, 1, order::relaxed, scope::agent);
