@@ -4,10 +4,10 @@
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/operations.hpp>
 
-#include <doctest/doctest.h>
-
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace quarry_test {
 
@@ -19,33 +19,51 @@ using quarry::emu::scope;
 
 using case_world = std::function<void(world&)>;
 
-/// The wrong twin of a published bug: the explorer must find it, and the same again.
-inline void check_wrong(char const* name, case_world const& wrong) {
-  CAPTURE(name);
-  auto const v = quarry::explore({.executions = 2'000, .name = name}, wrong);
-  REQUIRE_MESSAGE(v.failure, v.to_string());
-  CHECK_MESSAGE(v.failure->is_repeatable, v.to_string());
+/// One program of a case.
+struct twin {
+  enum class kind : std::uint8_t {
+    wrong,          ///< must be found by how it is ordered: a race, or a hang
+    wrong_by_value, ///< must be found by what it does as well: a wrong value or a hang
+    right,          ///< must never be flagged
+  };
+  kind what;
+  std::string name;
+  case_world run;
+};
+
+/// A bug of GPU-initiated communication as it was published, rebuilt against Quarry.
+struct exhibit {
+  std::string number; ///< in the list that the museum was built from
+  std::string bug;
+  std::string source; ///< "by our model": nobody has reported it upstream
+  std::vector<twin> twins;
+};
+
+inline twin wrong(std::string name, case_world run) {
+  return {twin::kind::wrong, std::move(name), std::move(run)};
+}
+inline twin wrong_by_value(std::string name, case_world run) {
+  return {twin::kind::wrong_by_value, std::move(name), std::move(run)};
+}
+inline twin right(std::string name, case_world run) {
+  return {twin::kind::right, std::move(name), std::move(run)};
 }
 
-/// The same by what it does, not by what orders it: a wrong value or a hang.
-inline void check_wrong_by_value(char const* name, case_world const& wrong) {
-  check_wrong(name, wrong);
-  auto const v =
-      quarry::explore({.executions = 5'000, .detects_races = false, .name = name}, wrong);
-  CHECK_MESSAGE(v.failure, v.to_string());
-}
-
-/// The right twin: it must never be flagged.
-inline void check_right(char const* name, case_world const& right) {
-  auto const v = quarry::explore({.executions = 10'000, .name = name}, right);
-  CHECK_MESSAGE(v, v.to_string());
-  CHECK(v.inconclusive == 0);
-}
+[[nodiscard]] std::vector<exhibit> slot_exhibits();
+[[nodiscard]] std::vector<exhibit> packet_exhibits();
+[[nodiscard]] std::vector<exhibit> counter_exhibits();
+[[nodiscard]] std::vector<exhibit> barrier_exhibits();
+[[nodiscard]] std::vector<exhibit> network_exhibits();
 
 /// Waits until a word is not 0; gives it.
 inline auto nonzero(world_core& self, quarry::emu::global<std::uint64_t> at, order o,
                     scope s = scope::system) {
   return self.wait_until(at, [](std::uint64_t v) { return v != 0; }, o, s);
+}
+/// Waits until a word has come to `n`.
+inline auto at_least(world_core& self, quarry::emu::global<std::uint64_t> at, std::uint64_t n,
+                     scope s = scope::system) {
+  return self.wait_until(at, [n](std::uint64_t v) { return v >= n; }, order::acquire, s);
 }
 
 } // namespace quarry_test

@@ -2,6 +2,8 @@
 // Flag and payload in one slot: bugs of GPU-initiated communication as they were published.
 #include "exhibit.hpp"
 
+#include <optional>
+
 using namespace quarry_test;
 
 namespace {
@@ -130,37 +132,43 @@ case_world idx_then_nreqs(bool fences) {
 
 } // namespace
 
-TEST_SUITE("museum.slots") {
-  TEST_CASE("1: MSCCL++ torn trigger") {
-    auto const relaxed = order::relaxed, release = order::release, acquire = order::acquire;
-    check_wrong_by_value("PR213, both plain",
-                         torn_trigger({false, std::nullopt, std::nullopt, false, acquire}));
-    check_wrong_by_value("PR232, both relaxed",
-                         torn_trigger({false, relaxed, relaxed, true, acquire}));
-    check_right("PR499, fst released", torn_trigger({false, release, relaxed, true, acquire}));
-    check_right("PR864, snd released", torn_trigger({true, relaxed, release, false, acquire}));
-    check_wrong_by_value("PR864 with snd relaxed",
-                         torn_trigger({true, relaxed, relaxed, false, acquire}));
-    check_wrong_by_value("PR864 with poll relaxed",
-                         torn_trigger({true, relaxed, release, false, relaxed}));
-  }
+namespace quarry_test {
 
-  TEST_CASE("2: MSCCL++ dropped release") {
-    check_wrong_by_value("relaxed trigger", dropped_release(order::relaxed));
-    check_right("released trigger", dropped_release(order::release));
-  }
-
-  TEST_CASE("3 and 5: clear, then credit") {
-    check_wrong_by_value("relaxed credit", clear_then_credit(order::relaxed));
-    check_right("released credit", clear_then_credit(order::release));
-  }
-
-  TEST_CASE("7: NVSHMEM phase bit in every word, the control") {
-    check_right("everything relaxed", phase_in_every_word);
-  }
-
-  TEST_CASE("18: NCCL idx, then nreqs") {
-    check_wrong_by_value("no fence", idx_then_nreqs(false));
-    check_right("an acquire fence", idx_then_nreqs(true));
-  }
+std::vector<exhibit> slot_exhibits() {
+  auto const relaxed = order::relaxed, release = order::release, acquire = order::acquire;
+  return {
+      {"1",
+       "MSCCL++, torn trigger",
+       "PR#213, #232, #499, #864",
+       {wrong_by_value("both words plain",
+                       torn_trigger({false, std::nullopt, std::nullopt, false, acquire})),
+        wrong_by_value("both relaxed", torn_trigger({false, relaxed, relaxed, true, acquire})),
+        right("fst released", torn_trigger({false, release, relaxed, true, acquire})),
+        right("parity in snd, released", torn_trigger({true, relaxed, release, false, acquire})),
+        wrong_by_value("parity, snd relaxed",
+                       torn_trigger({true, relaxed, relaxed, false, acquire})),
+        wrong_by_value("parity, poll relaxed",
+                       torn_trigger({true, relaxed, release, false, relaxed}))}},
+      {"2",
+       "MSCCL++, dropped release",
+       "PR#229, #499",
+       {wrong_by_value("trigger relaxed", dropped_release(relaxed)),
+        right("trigger released", dropped_release(release))}},
+      {"3 and 5",
+       "MSCCL++, NCCL GIN: clear, then credit",
+       "MSCCL++ PR#30; NCCL: by our model",
+       {wrong_by_value("credit relaxed", clear_then_credit(relaxed)),
+        right("credit released", clear_then_credit(release))}},
+      {"7",
+       "NVSHMEM, a phase bit in every word",
+       "the control",
+       {right("everything relaxed", phase_in_every_word)}},
+      {"18",
+       "NCCL, idx, then nreqs",
+       "#1983, PR#2393",
+       {wrong_by_value("no fence", idx_then_nreqs(false)),
+        right("an acquire fence", idx_then_nreqs(true))}},
+  };
 }
+
+} // namespace quarry_test

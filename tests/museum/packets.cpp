@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// AQL packets of several producers.
+#include "exhibit.hpp"
+
+using namespace quarry_test;
+using namespace quarry::emu;
+
+namespace {
+
+/// How packets are handed over, and fetched.
+struct aql {
+  std::uint32_t producers;
+  bool in_order;           ///< published only when all packets before it are
+  order header_of_fetched; ///< relaxed: the two halves of the 64 bytes are not ordered
+};
+
+/// The rest of the packet, of which one word stands for all.
+constexpr int header = 0, body = 7, packet_words = 8;
+constexpr std::uint64_t old_body = 99;
+
+/// Raises the doorbell to `to`; one that is higher stays.
+void ring(world_core& self, global<std::uint64_t> doorbell, std::uint64_t to) {
+  std::uint64_t seen = self.load(doorbell, order::relaxed, scope::system);
+  while (seen < to)
+    if (self.compare_exchange(doorbell, seen, to, order::acq_rel, scope::system))
+      return;
+}
+
+/// ROCm: a producer advances write_index, writes its packet, the header last, and rings the
+/// doorbell. The command processor fetches what lies below the doorbell, 64 bytes in two halves;
+/// two loads with nothing between them, each as old as its last acquire. Another producer's
+/// doorbell lets it fetch a packet that is being written: a valid header with the slot's old body.
+/// Source   ROCm/rocm-systems PR#10367, #10377
+case_world aql_ring(aql how) {
+  return [how](world& w) {
+    constexpr std::uint64_t packets = 2;
+    auto ring_words = w.allocate<std::uint64_t>(packets * packet_words, "ring");
+    for (std::uint64_t i = 0; i < packets; ++i)
+      ring_words.host()[i * packet_words + body] = old_body;
+    auto indices = w.allocate<std::uint64_t>(16, "write index and doorbell");
+    auto const ring_at = ring_words.global();
+    auto const write_index = indices.global(), doorbell = indices.global() + 8;
+    for (std::uint32_t p = 0; p < how.producers; ++p)
+      w.start_task(p == 0 ? "producer 0" : "producer 1", [=](world_core& self) -> task<> {
+        for (std::uint64_t n = 0; n < packets / how.producers; ++n) {
+          auto const i = self.fetch_add(write_index, 1, order::relaxed, scope::system);
+          auto const packet = ring_at + i * packet_words;
+          self.store(packet + body, i);
+          self.store(packet + header, 1, order::release, scope::system);
+          if (how.in_order) { // the doorbell is the commit index
+            auto turn = at_least(self, doorbell, i);
+            static_cast<void>(co_await turn);
+          }
+          ring(self, doorbell, i + 1);
+        }
+      });
+    w.start_task("command processor", [=, &w](world_core& self) -> task<> {
+      for (std::uint64_t i = 0; i < packets; ++i) {
+        auto rung = at_least(self, doorbell, i + 1);
+        static_cast<void>(co_await rung);
+        auto const packet = ring_at + i * packet_words;
+        auto is_valid = nonzero(self, packet + header, how.header_of_fetched);
+        static_cast<void>(co_await is_valid);
+        w.check(self.load(packet + body) == i, "a new header with an old body");
+      }
+    });
+    w.join();
+  };
+}
+
+} // namespace
+
+namespace quarry_test {
+
+std::vector<exhibit> packet_exhibits() {
+  auto const in_halves = order::relaxed, whole = order::acquire;
+  return {
+      {"8",
+       "ROCm, AQL packets of several producers",
+       "rocm-systems PR#10367, #10377",
+       {wrong_by_value("two producers, no order of publication", aql_ring({2, false, in_halves})),
+        right("published in order", aql_ring({2, true, in_halves})),
+        right("one producer", aql_ring({1, false, in_halves})),
+        right("fetched whole", aql_ring({2, false, whole}))}}};
+}
+
+} // namespace quarry_test
