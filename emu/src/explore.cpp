@@ -198,7 +198,7 @@ private:
   }
 
   void sample() {
-    auto made = make_strategy(options_.strategy);
+    auto made = make_strategy(options_.strategy, {.bytes = options_.bytes});
     if (!made)
       throw std::invalid_argument(made.error().what + ", or exhaustive");
     any_strategy& strategy = *made;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -185,6 +186,25 @@ TEST_SUITE("emu.explore") {
     CHECK(again.failure->kind == found.failure->kind);
     CHECK(again.failure->where == found.failure->where);
     CHECK(again.divergence == "");
+  }
+
+  TEST_CASE("bytes decide an execution: none are the boring one, some a stale payload") {
+    auto const run = [](std::vector<std::uint8_t> const& choices) {
+      return explore_message({order::relaxed, order::acquire},
+                             {.strategy = "bytes", .bytes = choices, .detects_races = false});
+    };
+    CHECK(run({}));
+    std::vector<std::uint8_t> first;
+    for (std::uint32_t bits = 0; first.empty() && bits < 4096; ++bits) {
+      std::vector<std::uint8_t> some(12);
+      for (unsigned i = 0; i < some.size(); ++i)
+        some[i] = bits >> i & 1;
+      if (!run(some))
+        first = some;
+    }
+    REQUIRE(!first.empty());
+    CHECK(run(first).executions == 1);
+    CHECK(run(first).trace_hash == run(first).trace_hash);
   }
 
   TEST_CASE("state outside the world is found out") {

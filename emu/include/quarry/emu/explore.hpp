@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -26,6 +27,8 @@ struct explore_options {
   std::uint64_t seed = 1;
   /// A name of make_strategy(), or "exhaustive".
   std::string strategy = "swarm";
+  /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
+  std::span<std::uint8_t const> bytes{};
   /// Decisions after which an execution is given up: it counts as inconclusive.
   std::uint64_t most_decisions = 20'000;
   bool detects_races = true;
