@@ -90,7 +90,7 @@ void nursery::wait(executor& children_run_on) {
     std::string const table = children_run_on.report_now().to_string();
     std::lock_guard const guard(state_->queue);
     state_->gave_up = true;
-    throw std::runtime_error(
+    throw stall_error(
         fmt::format("nursery: {} children do not come to an end\n{}", state_->at_work, table));
   }
   state_->rethrow();

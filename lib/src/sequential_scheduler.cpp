@@ -25,7 +25,7 @@ public:
     return number_ == 0 ? std::string("host") : fmt::format("host {}", number_);
   }
   void on_done() noexcept override {}
-  void call() noexcept {
+  void run() override {
     try {
       body_();
     } catch (...) {
@@ -164,11 +164,7 @@ bool sequential_scheduler::ask_the_polling() {
 }
 
 void sequential_scheduler::run_actor(void* a) {
-  auto* const self = static_cast<actor*>(a);
-  if (auto* const host = dynamic_cast<host_actor*>(self))
-    host->call();
-  else
-    self->resume();
+  static_cast<actor*>(a)->run();
 }
 
 /// Runs one actor to its next decision point, wait or end.
@@ -290,7 +286,7 @@ void sequential_scheduler::run(std::vector<std::function<void()>> hosts) {
       table.add("", h);
       abandon(h);
     }
-    throw std::runtime_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
+    throw stall_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
   }
   for (host_actor const& h : actors)
     if (h.error)

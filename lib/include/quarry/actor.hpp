@@ -55,6 +55,10 @@ public:
   /// the actor that it is a part of (a lane's wavefront). Null if that one is on its way already.
   [[nodiscard]] virtual actor* on_ready() noexcept { return this; }
 
+  /// Runs a slice, in the schedulers that run every actor on a fiber: a plain function may suspend
+  /// the fiber. On return the state says why the slice ended.
+  virtual void run() { resume(); }
+
   /// The innermost frame: the one that the trampoline resumes next. Null once the root has
   /// returned.
   std::coroutine_handle<> leaf;

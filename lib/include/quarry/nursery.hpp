@@ -38,7 +38,7 @@ public:
 
   /// join() for a host thread: runs actors on it meanwhile. The executor is that of the children.
   ///
-  /// Errors   as join(); std::runtime_error with the report – the children do not come to an end
+  /// Errors   as join(); stall_error – the children do not come to an end
   void wait(executor& children_run_on);
 
 private:

@@ -4,6 +4,7 @@
 #include <quarry/actor.hpp>
 
 #include <cstddef>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,11 @@ struct report {
   [[nodiscard]] std::vector<std::vector<std::size_t>> cycles() const;
   /// A line an actor, aligned; below the busy strands and the cycles: "cycle: a -> b -> a".
   [[nodiscard]] std::string to_string() const;
+};
+
+/// Thrown by who waits for actors that will not come to an end; what() has the report.
+class stall_error : public std::runtime_error {
+  using std::runtime_error::runtime_error;
 };
 
 [[nodiscard]] std::string_view to_string(actor_state state) noexcept;

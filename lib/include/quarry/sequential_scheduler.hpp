@@ -54,7 +54,7 @@ public:
 
   /// Runs `host` as actor 0, on a fiber of its own, to its end. Rethrows what it throws.
   ///
-  /// Errors   std::runtime_error with the report – nobody can go on, or most_decisions were taken
+  /// Errors   stall_error – nobody can go on, or most_decisions were taken
   void run(std::function<void()> host);
   /// The same with several host threads, a node each say. Rethrows what the first of them threw.
   void run(std::vector<std::function<void()>> hosts);

@@ -14,7 +14,7 @@ namespace quarry {
 /// Runs `root` as an actor of `s` to its end, and other actors meanwhile; returns its result. For
 /// host threads; a coroutine awaits instead.
 ///
-/// Errors   what `root` throws; std::runtime_error with the report – it does not come to an end.
+/// Errors   what `root` throws; stall_error – it does not come to an end.
 ///          `root` is left behind in `s` then, and what it refers to must live as long as `s`
 template<class T>
 T sync_wait(strand& s, task<T> root, std::string name = "sync_wait");
