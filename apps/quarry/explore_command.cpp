@@ -114,7 +114,7 @@ int weaken_all(target const& t, request const& r, std::vector<weakening> const& 
     std::string kinds;
     for (std::uint64_t run = 0; run < r.runs; ++run) {
       explore_options options = r.options;
-      options.shrinks = false;
+      options.shrinks = options.diagnoses = false;
       options.seed += run * 1'000'000'007;
       verdict const v = explore_target(t, &w, options);
       if (!v.failure)
@@ -192,6 +192,7 @@ int replay_one(std::string const& path) {
                                      {.detects_races = file->detects_races,
                                       .direct_lint = file->direct_lint,
                                       .shrinks = false,
+                                      .diagnoses = false,
                                       .replays = file->choices});
     print(v.to_string());
     if (v.failure && v.failure->kind == file->kind && v.failure->where == file->where)
@@ -238,6 +239,9 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "--no-races", [r] { r->options.detects_races = false; }, "look at values only");
   command->add_flag("--direct", r->options.direct_lint,
                     "also report what is ordered only through different scopes (HRF-direct)");
+  command->add_flag("--narrow", r->options.narrows,
+                    "if nothing fails: which operations could be weaker, each tried in as many "
+                    "executions");
   command->add_option("--failures", r->folder, "folder for replay files; empty: none")
       ->capture_default_str();
   command->add_option("--json", r->json, "write the results to this file as well")

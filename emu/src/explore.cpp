@@ -1,132 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/explore.hpp>
-#include <quarry/emu/explored_memory.hpp>
+#include "diagnosis.hpp"
+#include "explorer.hpp"
+
 #include <quarry/exhaustive.hpp>
-#include <quarry/nursery.hpp>
 #include <quarry/replay.hpp>
-#include <quarry/sequential_scheduler.hpp>
 #include <quarry/shrink.hpp>
-#include <quarry/strand.hpp>
 #include <quarry/strategy.hpp>
-#include <quarry/this_actor.hpp>
 
-#include <fmt/core.h>
-
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace quarry {
-
-/// One execution's actors and memory.
-class world::implementation {
-public:
-  implementation(sequential_scheduler& s, emu::explored_memory& m)
-      : scheduler_(s), memory_(m), host_({s.current(), &s}) {
-    known_.tell(&m);
-  }
-
-  void start(std::string name, std::function<task<>(world_core&)> body) {
-    places_.push_back(std::make_unique<strand>(scheduler_, name));
-    auto const begun = memory_.signal(*scheduler_.current());
-    children_.start(*places_.back(), run(std::move(body), begun), std::move(name));
-  }
-
-  void join() {
-    children_.wait(scheduler_);
-    for (auto const end : ended_)
-      memory_.receive(*scheduler_.current(), end);
-    ended_.clear();
-    memory_.to_host();
-  }
-
-  sequential_scheduler& scheduler_;
-  emu::explored_memory& memory_;
-  emu::allocations known_;
-  world_core host_;
-
-private:
-  task<> run(std::function<task<>(world_core&)> body, emu::explored_memory::edge begun) {
-    actor& self = co_await this_actor();
-    memory_.receive(self, begun);
-    world_core core({&self, &scheduler_});
-    task<> work = body(core);
-    co_await std::move(work);
-    scheduler_.decision_point(self); // others may act before its end makes its stores visible
-    ended_.push_back(memory_.signal(self));
-  }
-
-  nursery children_;
-  std::vector<emu::explored_memory::edge> ended_;
-  std::vector<std::unique_ptr<strand>> places_; ///< first to go: whoever runs there is let go of
-};
-
-executor& world::scheduler() noexcept {
-  return implementation_.scheduler_;
-}
-world_core& world::host() noexcept {
-  return implementation_.host_;
-}
-emu::allocations& world::known() noexcept {
-  return implementation_.known_;
-}
-void world::start(std::string name, std::function<void(world_core&)> body) {
-  implementation_.start(std::move(name), [body = std::move(body)](world_core& self) -> task<> {
-    body(self);
-    co_return;
-  });
-}
-void world::start_task(std::string name, std::function<task<>(world_core&)> body) {
-  implementation_.start(std::move(name), std::move(body));
-}
-void world::join() {
-  implementation_.join();
-}
-void world::check(bool holds, std::string_view what, std::source_location where) {
-  if (!holds)
-    implementation_.memory_.found(
-        {"check", to_string(where), fmt::format("{}: {}\n", to_string(where), what)});
-}
-
 namespace {
-
-/// Runs a world function again and again.
-class explorer {
-public:
-  struct result {
-    std::optional<emu::explored_memory::finding> finding;
-    bool is_cut = false; ///< by the limit of decisions
-    std::string history{};
-  };
-
-  explorer(explore_options const& o, std::function<void(world&)> const& f)
-      : function_(f), scheduler_({.most_decisions = o.most_decisions,
-                                  .when_nobody_can = [this] { return memory_.settle(); }}),
-        memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}) {}
-
-  result run(chooser& choices, bool keeps_history = false) {
-    scheduler_.begin(choices);
-    memory_.begin(choices, keeps_history);
-    try {
-      scheduler_.run([&] {
-        world::implementation parts(scheduler_, memory_);
-        world w(parts);
-        function_(w);
-      });
-    } catch (std::exception const& e) {
-      bool const nobody_can =
-          std::string_view(e.what()).find("nobody can go on") != std::string_view::npos ||
-          std::string_view(e.what()).find("do not come to an end") != std::string_view::npos;
-      memory_.found({nobody_can ? "deadlock" : "exception", "", e.what()});
-    }
-    return {memory_.first_finding(), scheduler_.is_out_of_decisions(), memory_.history()};
-  }
-
-private:
-  std::function<void(world&)> const& function_;
-  sequential_scheduler scheduler_;
-  emu::explored_memory memory_;
-};
 
 bool is_same_class(emu::explored_memory::finding const& a, exploration_failure const& b) {
   return a.kind == b.kind && a.where == b.where;
@@ -162,6 +50,73 @@ void narrate(explorer& worlds, exploration_failure& f) {
     f.report = r.finding->report;
 }
 
+/// Tries what becomes of a world when some of its operations are stronger, or weaker.
+class probe {
+public:
+  probe(explorer& worlds, explore_options const& options, std::uint64_t executions)
+      : worlds_(worlds), options_(options), executions_(executions),
+        strategy_(*make_strategy(options.strategy == "exhaustive" ? "swarm" : options.strategy)) {}
+  probe(probe const&) = delete;
+  ~probe() { worlds_.adjust({}); }
+
+  /// The operations of a few executions, and of this one.
+  [[nodiscard]] std::vector<emu::operation_site> sites(choice_record const* also) {
+    std::vector<emu::operation_site> all;
+    worlds_.collect(&all);
+    if (also != nullptr)
+      repeat(*also);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(executions_, 100); ++i)
+      run(i);
+    worlds_.collect(nullptr);
+    return all;
+  }
+
+  /// First of all in the execution `known` to fail, if there is one.
+  [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, choice_record const* known) {
+    if (known != nullptr && spent_ > most_executions)
+      return true;
+    worlds_.adjust(with);
+    if (known != nullptr && repeat(*known))
+      return true;
+    for (std::uint64_t i = 0; i < executions_; ++i)
+      if (run(i))
+        return true;
+    return false;
+  }
+
+private:
+  bool repeat(choice_record const& r) {
+    replay choices(r);
+    choices.begin(0);
+    return has_failed(worlds_.run(choices));
+  }
+  bool run(std::uint64_t i) {
+    ++spent_;
+    strategy_.begin(options_.seed + i);
+    auto const r = worlds_.run(strategy_.choices());
+    strategy_.end();
+    return has_failed(r);
+  }
+  static bool has_failed(explorer::result const& r) { return r.finding && !r.is_cut; }
+
+  /// For a diagnosis; then nothing more is found to help.
+  static constexpr std::uint64_t most_executions = 100'000;
+  explorer& worlds_;
+  explore_options const& options_;
+  std::uint64_t executions_;
+  any_strategy strategy_;
+  std::uint64_t spent_ = 0;
+};
+
+/// Which operations would have to be stronger?
+void diagnose(explorer& worlds, explore_options const& options, exploration_failure& f) {
+  std::uint64_t const executions = std::clamp<std::uint64_t>(16 * f.execution, 200, 2'000);
+  probe trial(worlds, options, executions);
+  f.mended = mend(trial.sites(&f.shrunk),
+                  [&](std::vector<emu::adjustment> const& a) { return trial.fails(a, &f.shrunk); });
+  f.mended->executions = executions;
+}
+
 class exploration {
 public:
   exploration(explore_options const& o, std::function<void(world&)> const& f)
@@ -180,6 +135,13 @@ public:
     if (verdict_.failure) {
       examine(worlds_, options_, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
+      if (options_.diagnoses && verdict_.failure->is_repeatable)
+        diagnose(worlds_, options_, *verdict_.failure);
+    } else if (options_.narrows) {
+      probe trial(worlds_, options_, options_.executions);
+      verdict_.narrowings =
+          narrow(trial.sites(nullptr),
+                 [&](std::vector<emu::adjustment> const& a) { return trial.fails(a, nullptr); });
     }
     verdict_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
@@ -250,28 +212,6 @@ private:
 
 verdict explore(explore_options const& options, std::function<void(world&)> const& world_function) {
   return exploration(options, world_function).run();
-}
-
-std::string verdict::to_string() const {
-  std::string const extent = fmt::format(
-      "{} execution{} in {:.2f} s{}{}", executions, executions == 1 ? "" : "s", seconds,
-      is_complete ? ", all there are" : "",
-      inconclusive == 0 ? ""
-                        : fmt::format("; {} inconclusive: cut off by the limit", inconclusive));
-  std::string const warning = divergence.empty() ? "" : fmt::format("  {}\n", divergence);
-  if (!failure)
-    return fmt::format("{}  {}: no failure in {}\n{}", is_complete ? "PASS" : "OK  ", name, extent,
-                       warning);
-  exploration_failure const& f = *failure;
-  return fmt::format("FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"
-                     "  the last operations before it:\n{}  shrunk: {} -> {} choices that are "
-                     "not the boring one, {} -> {} pre-emptions\n{}",
-                     name, f.kind, f.where, f.execution, f.seed, extent, f.report, warning,
-                     f.history, f.found.nonzero_count(), f.shrunk.nonzero_count(),
-                     f.found.preemption_count(), f.shrunk.preemption_count(),
-                     f.is_repeatable
-                         ? ""
-                         : "  hidden state: the same choices did not lead to the same execution\n");
 }
 
 } // namespace quarry

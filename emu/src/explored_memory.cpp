@@ -245,6 +245,19 @@ void explored_memory::note(std::optional<race_detector::race> const& race) {
 
 // Accesses
 
+void explored_memory::watch(operation_kind what, std::optional<order>& o, scope& s,
+                            std::source_location where) {
+  operation_site const site{where, what, o, s};
+  if (collected_ != nullptr &&
+      std::find(collected_->begin(), collected_->end(), site) == collected_->end())
+    collected_->push_back(site);
+  for (adjustment const& a : adjustments_)
+    if (a.at == site) {
+      o = a.how;
+      s = a.far;
+    }
+}
+
 std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
                                     scope s, std::source_location where, int lane) const {
   return read(at, bytes, o, s, nullptr, nullptr, where, lane);
@@ -261,6 +274,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
                                std::source_location where, int lane) const {
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
+  if (memory_->watches_) [[unlikely]]
+    memory_->watch(operation_kind::load, o, s, where);
   cache_machine::reading r{0, 0};
   if (is_lds(at))
     r = {host_word(address, size), memory_->lds_writes_[address]};
@@ -277,6 +292,8 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
                             int lane) const {
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
+  if (memory_->watches_) [[unlikely]]
+    memory_->watch(operation_kind::store, o, s, where);
   race_detector::write_id by = 0;
   memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
@@ -294,6 +311,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
                                       std::source_location where,
                                       std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
                                       void* argument) const {
+  watched(operation_kind::update, o, s, where);
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
   if (is_lds(at)) {
@@ -327,14 +345,28 @@ void cache_port::begin_instruction() const {
     memory_->races_.begin_instruction(id_);
 }
 
-void cache_port::fence(order o, scope s) const {
+void cache_port::fence(order o, scope s, std::source_location where) const {
+  watched(operation_kind::fence, o, s, where);
+  memory_->remember(id_, "fence", o, s, 0, 0, where);
   memory_->machine_.fence(id_, o, s);
   if (memory_->options_.detects_races)
-    memory_->races_.fence(id_, o, s);
+    memory_->races_.fence(id_, o, s, site(where, -1));
+}
+
+/// Atomic operations and fences: changes the order and scope, if somebody wants it.
+void cache_port::watched(operation_kind what, order& o, scope& s,
+                         std::source_location where) const {
+  if (!memory_->watches_)
+    return;
+  std::optional<order> how = o;
+  memory_->watch(what, how, s, where);
+  o = *how;
 }
 
 bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,
-                                 cache_machine::predicate is_met, void* argument) const {
+                                 cache_machine::predicate is_met, void* argument,
+                                 std::source_location where) const {
+  watched(operation_kind::load, o, s, where);
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
   if (is_lds(at))

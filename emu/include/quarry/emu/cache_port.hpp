@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/cache_machine.hpp>
+#include <quarry/emu/operation_site.hpp>
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/emu/scope.hpp>
 
@@ -82,15 +83,16 @@ public:
         &change));
   }
 
-  void fence(order o, scope s) const;
+  void fence(order o, scope s, std::source_location where) const;
   /// A vector instruction begins: its lanes' accesses are not ordered among each other.
   void begin_instruction() const;
 
   /// Could an atomic load satisfy the predicate now?
   template<class T, class Predicate>
-  [[nodiscard]] bool could_load(T const* at, Predicate const& is_met, order o, scope s) const {
+  [[nodiscard]] bool could_load(T const* at, Predicate const& is_met, order o, scope s,
+                                std::source_location where) const {
     return could_load_word(at, sizeof(T), o, s, &meets<T, Predicate>,
-                           const_cast<Predicate*>(&is_met));
+                           const_cast<Predicate*>(&is_met), where);
   }
   /// A load that does, if it can.
   template<class T, class Predicate>
@@ -138,7 +140,9 @@ private:
                      int lane) const;
   static race_detector::site site(std::source_location where, int lane) noexcept;
   bool could_load_word(void const* at, std::size_t bytes, order o, scope s,
-                       cache_machine::predicate is_met, void* argument) const;
+                       cache_machine::predicate is_met, void* argument,
+                       std::source_location where) const;
+  void watched(operation_kind what, order& o, scope& s, std::source_location where) const;
   std::uint64_t load_word_if(void const* at, std::size_t bytes, order o, scope s,
                              cache_machine::predicate is_met, void* argument,
                              std::source_location where) const;

@@ -5,6 +5,7 @@
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/core.hpp>
+#include <quarry/emu/operation_site.hpp>
 #include <quarry/scheduler.hpp>
 #include <quarry/task.hpp>
 
@@ -17,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace quarry {
 
@@ -35,6 +37,11 @@ struct explore_options {
   bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
   bool shrinks = true;
   std::size_t most_shrinking = 2'000; ///< executions for it
+  /// After a failure: which operations would have to be stronger.
+  bool diagnoses = true;
+  /// Without a failure: which operations could be weaker, one at a time, each tried in
+  /// `executions`.
+  bool narrows = false;
   /// Only this execution, nothing else.
   std::optional<choice_record> replays{};
   std::string name = "world"; ///< in reports
@@ -70,7 +77,7 @@ public:
   /// Waits for all that were started. What they did comes before what the world function does next.
   ///
   /// Errors   whatever one of them threw
-  void join();
+  void join(std::source_location where = std::source_location::current());
 
   /// A failure of the world, unless `holds`. The first one counts.
   void check(bool holds, std::string_view what,
@@ -78,6 +85,13 @@ public:
 
 private:
   implementation& implementation_;
+};
+
+/// What would mend a failure.
+struct mending {
+  std::vector<emu::adjustment> changes; ///< together; each as weak as it can be
+  bool is_possible = false;             ///< false: no order and no scope helps
+  std::uint64_t executions = 0;         ///< in which nothing failed any more, for each answer
 };
 
 /// What went wrong in an execution.
@@ -91,6 +105,7 @@ struct exploration_failure {
   choice_record found;         ///< the choices that led there
   choice_record shrunk;        ///< fewer of them, to a failure of the same class
   bool is_repeatable = true;   ///< false: the same choices gave another trace; hidden state
+  std::optional<mending> mended{};
 };
 
 /// What an exploration came to.
@@ -102,6 +117,7 @@ struct verdict {
   std::uint64_t trace_hash = 0;   ///< of all executions
   double seconds = 0;
   std::string name;
+  std::vector<emu::adjustment> narrowings; ///< if they were asked for
   std::string divergence; ///< of a replay: where the execution was another than the recorded one
 
   explicit operator bool() const noexcept { return !failure; }

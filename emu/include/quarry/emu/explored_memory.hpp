@@ -5,6 +5,7 @@
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/fault.hpp>
+#include <quarry/emu/operation_site.hpp>
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
@@ -42,6 +43,17 @@ public:
 
   /// A new execution: nothing of the last one is left.
   void begin(chooser& choices, bool keeps_history);
+
+  /// Operations are performed as these say, until the next call.
+  void adjust(std::vector<adjustment> those) {
+    adjustments_ = std::move(those);
+    watches_ = collected_ != nullptr || !adjustments_.empty();
+  }
+  /// Keeps which operations there are, each once; null: no more.
+  void collect(std::vector<operation_site>* into) {
+    collected_ = into;
+    watches_ = collected_ != nullptr || !adjustments_.empty();
+  }
 
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
@@ -105,12 +117,17 @@ private:
   cache_port& add(actor_id id, race_detector::place where, std::string name);
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   void note(std::optional<race_detector::race> const& race);
+  /// The order and scope in which an operation is performed.
+  void watch(operation_kind what, std::optional<order>& o, scope& s, std::source_location where);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
                 std::uint64_t value, std::source_location where, std::string_view more = {});
 
   sequential_scheduler& scheduler_;
   options options_;
   bool keeps_history_ = false;
+  bool watches_ = false; ///< there are adjustments, or somebody collects
+  std::vector<adjustment> adjustments_;
+  std::vector<operation_site>* collected_ = nullptr;
   cache_machine machine_;
   race_detector races_;
   std::deque<cache_port> ports_; ///< by actor

@@ -53,7 +53,8 @@ private:
   static bool ask(void* w) {
     auto* const self = static_cast<memory_wait*>(w);
     if (self->port_ != nullptr)
-      return self->port_->could_load(self->at_.get(), self->is_met_, self->order_, self->scope_);
+      return self->port_->could_load(self->at_.get(), self->is_met_, self->order_, self->scope_,
+                                     self->where_);
     // Always atomic: a poll may run on the strand's own thread while another strand writes.
     std::atomic_ref<T> const cell(*const_cast<T*>(self->at_.get()));
     self->value_ = cell.load(load_order(self->order_));
@@ -218,7 +219,7 @@ public:
   void fence(order o, scope s, std::source_location where = std::source_location::current()) const {
     memory().before(nullptr, 0, 0, where);
     if (auto const* const port = explored())
-      return port->fence(o, s);
+      return port->fence(o, s, where);
     if (needs_atomic(s))
       hardware_fence(o);
   }

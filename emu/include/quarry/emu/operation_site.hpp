@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/scope.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <vector>
+
+namespace quarry::emu {
+
+enum class operation_kind : std::uint8_t { load, store, update, fence };
+
+/// An operation of the program as it is written: a line, and how it reaches for memory. Two of a
+/// kind on one line are one.
+struct operation_site {
+  std::source_location where;
+  operation_kind what = operation_kind::load;
+  std::optional<order> how{}; ///< none: plain
+  scope far = scope::work_item;
+
+  friend bool operator==(operation_site const& a, operation_site const& b) noexcept {
+    return a.where.line() == b.where.line() && a.what == b.what && a.how == b.how &&
+           a.far == b.far && std::strcmp(a.where.file_name(), b.where.file_name()) == 0;
+  }
+};
+
+/// An operation, and how it is performed instead of as it is written.
+struct adjustment {
+  operation_site at;
+  order how;
+  scope far;
+};
+
+/// As strong as the operation can be.
+[[nodiscard]] adjustment strongest(operation_site const& s);
+/// Stronger ones, the smallest change first, strongest() last.
+[[nodiscard]] std::vector<adjustment> strengthened(operation_site const& s);
+/// Those that are one step weaker: a weaker order, or a narrower scope. Scopes below a work-group
+/// count as one. None for a plain access.
+[[nodiscard]] std::vector<adjustment> narrowed(operation_site const& s);
+
+/// "queue.hpp:88 store release agent"
+[[nodiscard]] std::string to_string(operation_site const& s);
+/// "queue.hpp:88 store relaxed agent -> release agent"
+[[nodiscard]] std::string to_string(adjustment const& a);
+
+} // namespace quarry::emu

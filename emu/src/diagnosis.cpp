@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "diagnosis.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace quarry {
+namespace {
+
+using emu::adjustment;
+using emu::operation_site;
+
+std::vector<adjustment> all_strongest(std::vector<operation_site> const& sites, bool plain_too) {
+  std::vector<adjustment> all;
+  for (operation_site const& s : sites)
+    if (plain_too || s.how)
+      all.push_back(strongest(s));
+  return all;
+}
+
+/// Takes out what is not needed: halves first, then ever smaller parts.
+std::vector<adjustment> fewer(std::vector<adjustment> needed, still_fails const& fails) {
+  for (std::size_t part = (needed.size() + 1) / 2; part != 0; part = part == 1 ? 0 : (part + 1) / 2)
+    for (std::size_t at = 0; at < needed.size();) {
+      std::vector<adjustment> without = needed;
+      auto const first = without.begin() + static_cast<std::ptrdiff_t>(at);
+      without.erase(first, first + static_cast<std::ptrdiff_t>(std::min(part, needed.size() - at)));
+      if (without.empty() || fails(without))
+        at += part;
+      else
+        needed = std::move(without);
+    }
+  return needed;
+}
+
+/// Makes each as weak as the others allow.
+void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
+  for (adjustment& a : needed)
+    for (adjustment const& weaker : strengthened(a.at)) {
+      adjustment const strong = std::exchange(a, weaker);
+      if (!fails(needed))
+        break;
+      a = strong;
+    }
+}
+
+} // namespace
+
+mending mend(std::vector<operation_site> const& sites, still_fails const& fails) {
+  for (bool const plain_too : {false, true}) {
+    auto needed = all_strongest(sites, plain_too);
+    if (needed.empty() || fails(needed))
+      continue;
+    needed = fewer(std::move(needed), fails);
+    weaken(needed, fails);
+    return {.changes = std::move(needed), .is_possible = true};
+  }
+  return {};
+}
+
+std::vector<adjustment> narrow(std::vector<operation_site> const& sites, still_fails const& fails) {
+  std::vector<adjustment> possible;
+  for (operation_site const& s : sites)
+    for (adjustment const& weaker : narrowed(s))
+      if (!fails({weaker}))
+        possible.push_back(weaker);
+  return possible;
+}
+
+} // namespace quarry

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/explore.hpp>
+#include <quarry/emu/operation_site.hpp>
+
+#include <functional>
+#include <vector>
+
+namespace quarry {
+
+/// Does the world still fail, with its operations adjusted? Decided by so many executions as the
+/// asker finds enough.
+using still_fails = std::function<bool(std::vector<emu::adjustment> const&)>;
+
+/// The smallest set of operations, each as weak as can be, that must be stronger for the failure to
+/// go; first of all of atomic operations and fences, then of plain ones, too.
+///
+/// Source   design §8: strengthening; GPUMC-style repair, VSync's barrier optimisation, ASPLOS'21
+[[nodiscard]] mending mend(std::vector<emu::operation_site> const& sites, still_fails const& fails);
+
+/// Those steps by which a single operation could be weaker, without a failure.
+[[nodiscard]] std::vector<emu::adjustment> narrow(std::vector<emu::operation_site> const& sites,
+                                                  still_fails const& fails);
+
+} // namespace quarry

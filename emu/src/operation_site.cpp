@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/operation_site.hpp>
+#include <quarry/report.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace quarry::emu {
+namespace {
+
+/// What an operation of a kind can have, and how strong each is.
+struct graded {
+  order how;
+  int strength;
+};
+
+std::span<graded const> orders_of(operation_kind k) noexcept {
+  static constexpr graded load[] = {{order::relaxed, 0}, {order::acquire, 1}, {order::seq_cst, 3}};
+  static constexpr graded store[] = {{order::relaxed, 0}, {order::release, 1}, {order::seq_cst, 3}};
+  static constexpr graded update[] = {{order::relaxed, 0},
+                                      {order::acquire, 1},
+                                      {order::release, 1},
+                                      {order::acq_rel, 2},
+                                      {order::seq_cst, 3}};
+  static constexpr graded fence[] = {
+      {order::acquire, 1}, {order::release, 1}, {order::acq_rel, 2}, {order::seq_cst, 3}};
+  switch (k) {
+  case operation_kind::load:
+    return load;
+  case operation_kind::store:
+    return store;
+  case operation_kind::update:
+    return update;
+  case operation_kind::fence:
+    return fence;
+  }
+  return {};
+}
+
+/// -1: plain. A load has no release side, a store no acquire side.
+int strength(operation_kind k, std::optional<order> o) noexcept {
+  if (!o)
+    return -1;
+  for (graded const g : orders_of(k))
+    if (g.how == *o)
+      return g.strength;
+  return *o == order::acq_rel ? 1 : 0;
+}
+
+bool is_as_strong(order a, order than) noexcept {
+  auto const has = [](order o, order side) {
+    return o == side || o == order::acq_rel || o == order::seq_cst;
+  };
+  return (!has(than, order::acquire) || has(a, order::acquire)) &&
+         (!has(than, order::release) || has(a, order::release));
+}
+
+constexpr scope scopes[] = {scope::work_group, scope::agent, scope::system};
+
+std::string_view name_of(operation_kind k) noexcept {
+  constexpr std::string_view names[] = {"load", "store", "update", "fence"};
+  return names[static_cast<std::size_t>(k)];
+}
+
+std::string manner(std::optional<order> o, scope s) {
+  return o ? fmt::format("{} {}", to_string(*o), to_string(s)) : std::string("plain");
+}
+
+} // namespace
+
+adjustment strongest(operation_site const& s) {
+  return {s, order::seq_cst, scope::system};
+}
+
+std::vector<adjustment> strengthened(operation_site const& s) {
+  std::vector<std::pair<int, adjustment>> all;
+  int const before = strength(s.what, s.how);
+  for (graded const g : orders_of(s.what)) {
+    bool const is_stronger = g.strength > before;
+    if (!is_stronger && g.how != s.how)
+      continue;
+    if (s.how && g.how != s.how && !is_as_strong(g.how, *s.how))
+      continue;
+    for (scope const far : scopes) {
+      if (far < s.far || (!is_stronger && far == s.far))
+        continue;
+      int const wider = static_cast<int>(far) - static_cast<int>(std::max(s.far, scopes[0]));
+      all.push_back({g.strength - before + wider, {s, g.how, far}});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](auto const& a, auto const& b) { return a.first < b.first; });
+  std::vector<adjustment> result;
+  for (auto& [cost, a] : all)
+    result.push_back(std::move(a));
+  return result;
+}
+
+std::vector<adjustment> narrowed(operation_site const& s) {
+  std::vector<adjustment> all;
+  if (!s.how)
+    return all;
+  int const before = strength(s.what, s.how);
+  int next = -1;
+  for (graded const g : orders_of(s.what))
+    if (g.strength < before && is_as_strong(*s.how, g.how))
+      next = std::max(next, g.strength);
+  for (graded const g : orders_of(s.what))
+    if (g.strength == next && g.strength < before && is_as_strong(*s.how, g.how))
+      all.push_back({s, g.how, s.far});
+  for (std::size_t i = 1; i < std::size(scopes); ++i)
+    if (scopes[i] == s.far)
+      all.push_back({s, *s.how, scopes[i - 1]});
+  return all;
+}
+
+std::string to_string(operation_site const& s) {
+  return fmt::format("{} {} {}", quarry::to_string(s.where), name_of(s.what), manner(s.how, s.far));
+}
+
+std::string to_string(adjustment const& a) {
+  return fmt::format("{} -> {}", to_string(a.at), manner(a.how, a.far));
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an exploration says.
+#include <quarry/emu/explore.hpp>
+
+#include <fmt/core.h>
+
+namespace quarry {
+namespace {
+
+std::string list(std::vector<emu::adjustment> const& those) {
+  std::string text;
+  for (emu::adjustment const& a : those)
+    text += fmt::format("    {}\n", emu::to_string(a));
+  return text;
+}
+
+std::string describe(mending const& m) {
+  if (!m.is_possible)
+    return "  no stronger order or wider scope mends it: look at the logic\n";
+  return fmt::format("  it is mended by{} (then no failure in {} executions):\n{}",
+                     m.changes.size() == 1 ? "" : ", together", m.executions, list(m.changes));
+}
+
+} // namespace
+
+std::string verdict::to_string() const {
+  std::string const extent = fmt::format(
+      "{} execution{} in {:.2f} s{}{}", executions, executions == 1 ? "" : "s", seconds,
+      is_complete ? ", all there are" : "",
+      inconclusive == 0 ? ""
+                        : fmt::format("; {} inconclusive: cut off by the limit", inconclusive));
+  std::string const warning = divergence.empty() ? "" : fmt::format("  {}\n", divergence);
+  if (!failure)
+    return fmt::format(
+        "{}  {}: no failure in {}\n{}{}", is_complete ? "PASS" : "OK  ", name, extent, warning,
+        narrowings.empty()
+            ? ""
+            : "  could be weaker, one at a time, for all that was seen:\n" + list(narrowings));
+  exploration_failure const& f = *failure;
+  return fmt::format(
+      "FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"
+      "  the last operations before it:\n{}  shrunk: {} -> {} choices that are "
+      "not the boring one, {} -> {} pre-emptions\n{}{}",
+      name, f.kind, f.where, f.execution, f.seed, extent, f.report, warning, f.history,
+      f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
+      f.shrunk.preemption_count(), f.mended ? describe(*f.mended) : "",
+      f.is_repeatable ? ""
+                      : "  hidden state: the same choices did not lead to the same execution\n");
+}
+
+} // namespace quarry

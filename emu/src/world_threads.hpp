@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/explore.hpp>
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/sequential_scheduler.hpp>
+#include <quarry/strand.hpp>
+
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <optional>
+#include <source_location>
+#include <string>
+
+namespace quarry {
+
+class world_threads;
+
+/// A host thread that a world has started: a plain function, or a task.
+class world_thread final : public actor {
+public:
+  using plain_body = std::function<void(world_core&)>;
+  using task_body = std::function<task<>(world_core&)>;
+
+  world_thread(world_threads& of, strand& place) noexcept : all_(of) { home = &place; }
+  void start(std::string name, plain_body body, emu::explored_memory::edge begun);
+  void start(std::string name, task_body body, emu::explored_memory::edge begun);
+  /// What it did comes before whoever receives this. After its end.
+  [[nodiscard]] emu::explored_memory::edge ended() const noexcept { return ended_; }
+  /// Its functions and frames go.
+  void forget() noexcept;
+
+  [[nodiscard]] std::string name() const override { return name_; }
+  void run() override;
+  void on_done() noexcept override;
+
+private:
+  void begin(std::string name, emu::explored_memory::edge begun);
+  void end();
+
+  world_threads& all_;
+  std::string name_;
+  plain_body plain_;
+  task_body makes_task_;
+  task<> work_;
+  std::optional<world_core> core_;
+  emu::explored_memory::edge begun_{};
+  emu::explored_memory::edge ended_{};
+  bool has_begun_ = false;
+};
+
+/// The threads of a world. Kept from execution to execution: to make an actor costs as much as a
+/// short execution.
+class world_threads final : public strand {
+public:
+  world_threads(sequential_scheduler& s, emu::explored_memory& m);
+  ~world_threads() override;
+
+  template<class Body>
+  void start(std::string name, Body body);
+  /// Parks the actor that runs until all have ended; rethrows what the first of them threw.
+  void join(std::source_location where);
+  /// The execution is over: those that have not ended are let go of.
+  void end();
+
+  void describe(report& into) const override;
+
+private:
+  friend class world_thread;
+  world_thread& next();
+  void has_ended() noexcept;
+
+  sequential_scheduler& scheduler_;
+  emu::explored_memory& memory_;
+  std::deque<world_thread> threads_;
+  std::size_t used_ = 0;    ///< of them, in this execution
+  std::size_t joined_ = 0;  ///< of those
+  std::size_t at_work_ = 0; ///< have not ended
+  actor* joining_ = nullptr;
+};
+
+template<class Body>
+void world_threads::start(std::string name, Body body) {
+  auto const begun = memory_.signal(*scheduler_.current());
+  world_thread& t = next();
+  t.start(std::move(name), std::move(body), begun);
+  make_ready(t);
+}
+
+} // namespace quarry
