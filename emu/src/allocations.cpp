@@ -25,7 +25,7 @@ std::uintptr_t number(void const* at) {
 
 } // namespace
 
-void allocations::add(void const* begin, std::size_t bytes, std::string name) {
+void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds) {
   std::uintptr_t const first = number(begin);
   std::unique_lock const lock(mutex_);
   // Known ranges are apart, so that only a neighbour can be in the way.
@@ -36,6 +36,8 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name) {
     if (auto const& [at, e] = *std::prev(next); e.end > first)
       overlaps(name, bytes, e.name, e.end - at);
   by_begin_.emplace_hint(next, first, extent{first + bytes, std::move(name)});
+  if (holds == contents::uninitialised && listener_ != nullptr)
+    listener_->added_uninitialised(begin, bytes);
 }
 
 void allocations::remove(void const* begin) noexcept {

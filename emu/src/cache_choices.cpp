@@ -215,7 +215,7 @@ cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowes
   if (lowest != 0)
     drop_below(self, c, lowest);
   ++now_;
-  return {v.value, v.by};
+  return {v.value, v.by, false, v.written == 0};
 }
 
 // Words on their way

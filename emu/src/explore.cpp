@@ -24,12 +24,11 @@ bool is_same_class(emu::explored_memory::finding const& a, exploration_failure c
 void examine(explorer& worlds, explore_options const& options, exploration_failure& f) {
   auto const again = [&](choice_record const& r) -> std::optional<choice_record> {
     replay recorded(r);
-    recorder choices(recorded);
     recorded.begin(0);
-    auto const found = worlds.run(choices).finding;
+    auto const found = worlds.run(recorded).finding;
     if (!found || !is_same_class(*found, f))
       return std::nullopt;
-    return choices.record();
+    return worlds.chosen().record();
   };
   auto const first = again(f.found);
   f.is_repeatable = first && *first == f.found;
@@ -55,7 +54,9 @@ class probe {
 public:
   probe(explorer& worlds, explore_options const& options, std::uint64_t executions)
       : worlds_(worlds), options_(options), executions_(executions),
-        strategy_(*make_strategy(options.strategy == "exhaustive" ? "swarm" : options.strategy)) {}
+        strategy_(*make_strategy(options.strategy == "exhaustive" || options.strategy == "bytes"
+                                     ? "swarm"
+                                     : options.strategy)) {}
   probe(probe const&) = delete;
   ~probe() { worlds_.adjust({}); }
 
@@ -97,7 +98,7 @@ private:
     strategy_.end();
     return has_failed(r);
   }
-  static bool has_failed(explorer::result const& r) { return r.finding && !r.is_cut; }
+  static bool has_failed(explorer::result const& r) { return r.finding.has_value(); }
 
   /// For a diagnosis; then nothing more is found to help.
   static constexpr std::uint64_t most_executions = 100'000;
@@ -151,9 +152,8 @@ public:
 private:
   void repeat() {
     replay recorded(*options_.replays);
-    recorder choices(recorded);
     recorded.begin(0);
-    one(choices, 0);
+    one(recorded, 0);
     recorded.end();
     if (auto const& d = recorded.diverged())
       verdict_.divergence = d->to_string();
@@ -164,42 +164,40 @@ private:
     if (!made)
       throw std::invalid_argument(made.error().what + ", or exhaustive");
     any_strategy& strategy = *made;
-    recorder choices(strategy.choices());
     for (std::uint64_t i = 0; i < options_.executions && !verdict_.failure; ++i) {
       strategy.begin(options_.seed + i);
-      choices.begin();
-      one(choices, options_.seed + i);
+      one(strategy.choices(), options_.seed + i);
       strategy.end();
     }
   }
 
   void search() {
     exhaustive_search all;
-    recorder choices(all);
     bool is_left = true;
     while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
       all.begin();
-      choices.begin();
-      one(choices, 0);
+      one(all, 0);
       is_left = all.next();
     }
     verdict_.is_complete = !is_left && verdict_.inconclusive == 0;
   }
 
-  void one(recorder& choices, std::uint64_t seed) {
+  void one(chooser& choices, std::uint64_t seed) {
     auto const r = worlds_.run(choices);
+    recorder const& chosen = worlds_.chosen();
     ++verdict_.executions;
-    verdict_.trace_hash = (verdict_.trace_hash ^ choices.trace_hash()) * 0x9e3779b97f4a7c15;
-    if (r.is_cut)
+    verdict_.trace_hash = (verdict_.trace_hash ^ chosen.trace_hash()) * 0x9e3779b97f4a7c15;
+    if (r.is_cut) {
       ++verdict_.inconclusive;
-    else if (r.finding)
+      verdict_.busiest = r.busiest;
+    } else if (r.finding)
       verdict_.failure = exploration_failure{.kind = r.finding->kind,
                                              .where = r.finding->where,
                                              .report = r.finding->report,
                                              .history = {},
                                              .seed = seed,
                                              .execution = verdict_.executions,
-                                             .found = choices.record(),
+                                             .found = chosen.record(),
                                              .shrunk = {}};
   }
 

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -34,15 +35,63 @@ void world::check(bool holds, std::string_view what, std::source_location where)
         {"check", to_string(where), fmt::format("{}: {}\n", to_string(where), what)});
 }
 
+// The end
+
+void fair_end::begin(chooser& choices) noexcept {
+  choices_ = &choices;
+  has_begun_ = false;
+  last_ = 0;
+}
+
+bool fair_end::is_without_hope() const noexcept {
+  return has_begun_ && memory_.activity() == activity_;
+}
+
+unsigned fair_end::pick(unsigned n, choice_kind kind) {
+  unsigned const chosen = choices_->pick(n, kind);
+  return has_begun_ ? 0 : chosen;
+}
+
+unsigned fair_end::pick_actor(std::span<std::uint32_t const> ready) {
+  unsigned const chosen = choices_->pick_actor(ready);
+  if (scheduler_.decision_count() < begins_at_)
+    return chosen;
+  if (!std::exchange(has_begun_, true)) {
+    while (memory_.settle()) {
+    }
+    memory_.count_operations();
+    activity_ = memory_.activity();
+  }
+  // The next number after the last one, or the smallest.
+  auto const after = [this](std::uint32_t number) { return number - last_ - 1; };
+  auto const next = std::min_element(ready.begin(), ready.end(),
+                                     [&](auto a, auto b) { return after(a) < after(b); });
+  last_ = *next;
+  return static_cast<unsigned>(next - ready.begin());
+}
+
+// Executions
+
+namespace {
+
+/// More decisions, for the end of an execution that has come to its limit.
+std::uint64_t with_end(std::uint64_t most_decisions) {
+  return most_decisions + std::max<std::uint64_t>(most_decisions / 4, 500);
+}
+
+} // namespace
+
 explorer::explorer(explore_options const& o, std::function<void(world&)> const& f)
-    : function_(f), scheduler_({.most_decisions = o.most_decisions,
+    : function_(f), scheduler_({.most_decisions = with_end(o.most_decisions),
                                 .when_nobody_can = [this] { return memory_.settle(); }}),
       memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
-      threads_(scheduler_, memory_) {}
+      threads_(scheduler_, memory_), end_(scheduler_, memory_, o.most_decisions) {}
 
 explorer::result explorer::run(chooser& choices, bool keeps_history) {
-  scheduler_.begin(choices);
-  memory_.begin(choices, keeps_history);
+  end_.begin(choices);
+  recorder_.begin();
+  scheduler_.begin(recorder_);
+  memory_.begin(recorder_, keeps_history);
   try {
     scheduler_.run([&] {
       world::implementation parts(scheduler_, memory_, threads_);
@@ -50,11 +99,18 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
       function_(w);
     });
   } catch (stall_error const& e) {
-    memory_.found({"deadlock", "", e.what()});
+    if (!scheduler_.is_out_of_decisions())
+      memory_.found({"deadlock", "", e.what()});
+    else if (end_.is_without_hope())
+      memory_.found({"livelock", "",
+                     fmt::format("livelock: nobody writes or wakes anybody any more, even if all "
+                                 "take turns and see the newest values\n  busiest: {}\n{}",
+                                 memory_.busiest(), e.what())});
   } catch (std::exception const& e) {
     memory_.found({"exception", "", e.what()});
   }
-  return {memory_.first_finding(), scheduler_.is_out_of_decisions(), memory_.history()};
+  bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
+  return {memory_.first_finding(), is_cut, is_cut ? memory_.busiest() : "", memory_.history()};
 }
 
 } // namespace quarry

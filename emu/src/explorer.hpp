@@ -3,11 +3,13 @@
 
 #include "world_threads.hpp"
 
+#include <quarry/choice_record.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <span>
@@ -16,18 +18,46 @@
 
 namespace quarry {
 
+/// The end of an execution that has come to its limit: everybody in turn, with the newest values.
+/// Where nothing happens even then, nothing ever will.
+class fair_end final : public chooser {
+public:
+  fair_end(sequential_scheduler const& s, emu::explored_memory& m, std::uint64_t begins_at) noexcept
+      : scheduler_(s), memory_(m), begins_at_(begins_at) {}
+
+  void begin(chooser& choices) noexcept;
+  /// It has begun, and nobody has written or woken anybody since.
+  [[nodiscard]] bool is_without_hope() const noexcept;
+
+  unsigned pick(unsigned n, choice_kind kind) override;
+  unsigned pick_actor(std::span<std::uint32_t const> ready) override;
+  void on_yield(std::uint32_t actor) override { choices_->on_yield(actor); }
+
+private:
+  sequential_scheduler const& scheduler_;
+  emu::explored_memory& memory_;
+  std::uint64_t begins_at_; ///< decisions
+  chooser* choices_ = nullptr;
+  bool has_begun_ = false;
+  std::uint32_t last_ = 0; ///< who went on
+  std::uint64_t activity_ = 0;
+};
+
 /// Runs one execution of a world after the other.
 class explorer {
 public:
   struct result {
     std::optional<emu::explored_memory::finding> finding;
-    bool is_cut = false; ///< by the limit of decisions
+    bool is_cut = false;   ///< by the limit of decisions, without a finding
+    std::string busiest{}; ///< then
     std::string history{};
   };
 
   explorer(explore_options const& o, std::function<void(world&)> const& f);
 
   result run(chooser& choices, bool keeps_history = false);
+  /// What was chosen in the last execution.
+  [[nodiscard]] recorder const& chosen() const noexcept { return recorder_; }
 
   /// Executions from now on perform operations as these say.
   void adjust(std::vector<emu::adjustment> those) { memory_.adjust(std::move(those)); }
@@ -39,6 +69,8 @@ private:
   sequential_scheduler scheduler_;
   emu::explored_memory memory_;
   world_threads threads_;
+  fair_end end_;
+  recorder recorder_{end_};
 };
 
 /// What a world stands on.

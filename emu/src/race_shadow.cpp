@@ -182,6 +182,28 @@ race_detector::word& race_detector::place_of(std::uintptr_t number) noexcept {
   }
 }
 
+void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
+  std::uintptr_t const first = begin / 8, end = (begin + bytes + 7) / 8;
+  if (words_in_use_ == 0)
+    return;
+  if (end - first < words_.size())
+    for (std::uintptr_t number = first; number < end; ++number)
+      forget(place_of(number));
+  else
+    for (word& w : words_)
+      if (w.number >= first && w.number < end)
+        forget(w);
+}
+
+void race_detector::forget(word& w) {
+  if (w.generation != generation_)
+    return;
+  while (w.first != none) {
+    std::uint32_t const freed = std::exchange(w.first, marks_[w.first].next);
+    marks_[freed].next = std::exchange(free_mark_, freed);
+  }
+}
+
 void race_detector::grow() {
   std::vector<word> const old =
       std::exchange(words_, std::vector<word>(std::max<std::size_t>(256, 2 * words_.size())));

@@ -28,7 +28,8 @@ std::string verdict::to_string() const {
       "{} execution{} in {:.2f} s{}{}", executions, executions == 1 ? "" : "s", seconds,
       is_complete ? ", all there are" : "",
       inconclusive == 0 ? ""
-                        : fmt::format("; {} inconclusive: cut off by the limit", inconclusive));
+                        : fmt::format("; {} inconclusive: cut off by the limit (busiest: {})",
+                                      inconclusive, busiest));
   std::string const warning = divergence.empty() ? "" : fmt::format("  {}\n", divergence);
   if (!failure)
     return fmt::format(

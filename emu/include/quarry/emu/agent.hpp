@@ -63,12 +63,14 @@ public:
   basic_agent(executor& scheduler, machine const& m, options o)
       : core_(scheduler, m, o.checks_bounds) {}
 
-  /// Memory that kernels may touch, zeroed, until the buffer is destroyed.
+  /// Memory that kernels may touch, zeroed unless it is asked for uninitialised, until the buffer
+  /// is destroyed.
   ///
   /// Shape    count elements, 64-byte aligned; `name` appears in reports
   template<class T>
-  [[nodiscard]] buffer<T> allocate(std::size_t count, std::string name = "buffer") {
-    return buffer<T>(core_.known(), count, std::move(name));
+  [[nodiscard]] buffer<T> allocate(std::size_t count, std::string name = "buffer",
+                                   contents holds = contents::zeroed) {
+    return buffer<T>(core_.known(), count, std::move(name), holds);
   }
   /// Lets kernels touch `count` elements that somebody else owns, while the result lives.
   ///

@@ -11,14 +11,21 @@
 
 namespace quarry::emu {
 
-/// Whoever wants to know that a range is about to go away.
-class removal_listener {
+/// Whoever wants to know which ranges come and go.
+class allocation_listener {
 public:
+  /// Nobody has given it a value yet: it holds `uninitialised_byte`s.
+  virtual void added_uninitialised(void const* begin, std::size_t bytes) = 0;
+  /// Is about to go away.
   virtual void removed(void const* begin, std::size_t bytes) noexcept = 0;
 
 protected:
-  ~removal_listener() = default;
+  ~allocation_listener() = default;
 };
+
+/// What device memory holds before anybody gives it a value.
+enum class contents : std::uint8_t { zeroed, uninitialised };
+inline constexpr unsigned char uninitialised_byte = 0xcd;
 
 /// The bounds of everything that kernels may touch: device allocations and registered host memory.
 /// Asked by the checking memory models at each access. Thread-safe.
@@ -29,10 +36,11 @@ public:
   allocations& operator=(allocations const&) = delete;
 
   /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are
-  void add(void const* begin, std::size_t bytes, std::string name);
+  void add(void const* begin, std::size_t bytes, std::string name,
+           contents holds = contents::zeroed);
   void remove(void const* begin) noexcept;
-  /// Told before each removal from now on; null: nobody.
-  void tell(removal_listener* listener) noexcept { listener_ = listener; }
+  /// Told of everything from now on; null: nobody.
+  void tell(allocation_listener* listener) noexcept { listener_ = listener; }
 
   /// True if [at, at + bytes) lies inside one allocation.
   [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
@@ -45,7 +53,7 @@ private:
     std::uintptr_t end;
     std::string name;
   };
-  removal_listener* listener_ = nullptr;
+  allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, extent> by_begin_;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <span>
@@ -21,10 +22,11 @@ namespace quarry::emu {
 /// Errors   std::invalid_argument – the range overlaps one that kernels may touch already
 class registration {
 public:
-  registration(allocations& known, void const* begin, std::size_t bytes, std::string name)
+  registration(allocations& known, void const* begin, std::size_t bytes, std::string name,
+               contents holds = contents::zeroed)
       : known_(bytes == 0 ? nullptr : &known), begin_(begin) {
     if (bytes != 0)
-      known.add(begin, bytes, std::move(name));
+      known.add(begin, bytes, std::move(name), holds);
   }
   registration(registration&& other) noexcept
       : known_(std::exchange(other.known_, nullptr)), begin_(other.begin_) {}
@@ -39,7 +41,8 @@ private:
   void const* begin_;
 };
 
-/// Device memory with one owner, zeroed. The host reads and writes it between launches.
+/// Device memory with one owner, zeroed unless it is asked for uninitialised: then `explore` finds
+/// who reads a word that nobody has written. The host reads and writes it between launches.
 template<class T>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable elements");
@@ -47,9 +50,9 @@ class buffer {
 
 public:
   /// Errors   std::bad_alloc
-  buffer(allocations& known, std::size_t count, std::string name)
-      : elements_(make(count)), count_(count),
-        registration_(known, elements_.get(), count * sizeof(T), std::move(name)) {}
+  buffer(allocations& known, std::size_t count, std::string name, contents holds = contents::zeroed)
+      : elements_(make(count, holds)), count_(count),
+        registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds) {}
 
   [[nodiscard]] emu::global<T> global() noexcept { return emu::global<T>(elements_.get()); }
   [[nodiscard]] emu::global<T const> global() const noexcept {
@@ -63,12 +66,14 @@ private:
   struct free_aligned {
     void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{line}); }
   };
-  static T* make(std::size_t count) {
+  static T* make(std::size_t count, contents holds) {
     if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T))
       throw std::bad_array_new_length{};
     auto* const p = static_cast<T*>(
         ::operator new(std::max<std::size_t>(count, 1) * sizeof(T), std::align_val_t{line}));
     std::uninitialized_value_construct_n(p, count);
+    if (holds == contents::uninitialised)
+      std::memset(static_cast<void*>(p), uninitialised_byte, count * sizeof(T));
     return p;
   }
 

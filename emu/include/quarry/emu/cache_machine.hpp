@@ -47,6 +47,8 @@ public:
     write_tag by;
     /// A newer write was there to be seen.
     bool is_stale = false;
+    /// Memory's first value, or a part of it.
+    bool is_first = false;
   };
   /// A predicate on a value.
   using predicate = bool (*)(std::uint64_t value, void* argument);

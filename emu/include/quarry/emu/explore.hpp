@@ -31,7 +31,8 @@ struct explore_options {
   std::string strategy = "swarm";
   /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
   std::span<std::uint8_t const> bytes{};
-  /// Decisions after which an execution is given up: it counts as inconclusive.
+  /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
+  /// livelock: given a fair end, nobody writes or wakes anybody any more.
   std::uint64_t most_decisions = 20'000;
   bool detects_races = true;
   bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
@@ -64,10 +65,11 @@ public:
   /// The world function's own way to memory.
   [[nodiscard]] world_core& host() noexcept;
   [[nodiscard]] emu::allocations& known() noexcept;
-  /// Memory that everybody may touch, zeroed.
+  /// Memory that everybody may touch, zeroed unless it is asked for uninitialised.
   template<class T>
-  [[nodiscard]] emu::buffer<T> allocate(std::size_t count, std::string name = "buffer") {
-    return emu::buffer<T>(known(), count, std::move(name));
+  [[nodiscard]] emu::buffer<T> allocate(std::size_t count, std::string name = "buffer",
+                                        emu::contents holds = emu::contents::zeroed) {
+    return emu::buffer<T>(known(), count, std::move(name), holds);
   }
 
   /// Starts an actor; what the world function did before comes before it.
@@ -96,7 +98,9 @@ struct mending {
 
 /// What went wrong in an execution.
 struct exploration_failure {
-  std::string kind;  ///< "race", "check", "deadlock", …
+  /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "exception", or a
+  /// kernel's fault
+  std::string kind;
   std::string where; ///< the source line, or the two of a race; with `kind`, the failure's class
   std::string report;
   std::string history;         ///< the last operations before it, a line each
@@ -113,6 +117,7 @@ struct verdict {
   std::optional<exploration_failure> failure;
   std::uint64_t executions = 0;
   std::uint64_t inconclusive = 0; ///< cut off by most_decisions
+  std::string busiest;            ///< in the last one of those: who, where
   bool is_complete = false;       ///< there are no other executions
   std::uint64_t trace_hash = 0;   ///< of all executions
   double seconds = 0;

@@ -31,7 +31,7 @@ class work_group;
 ///
 /// Host code that reads or writes device memory directly does so between launches: a launch begins
 /// with a release of the host's writes, a completion ends with everything in host memory.
-class explored_memory final : public executor_attachment, public removal_listener {
+class explored_memory final : public executor_attachment, public allocation_listener {
 public:
   struct options {
     bool detects_races = true;
@@ -56,6 +56,13 @@ public:
   }
 
   /// Null if the scheduler does not explore.
+  /// Writes, wake-ups by memory, launches, meetings: whatever may let somebody go on.
+  [[nodiscard]] std::uint64_t activity() const noexcept { return activity_; }
+  /// Counts the operations of each actor anew.
+  void count_operations() noexcept;
+  /// Those that did most operations since then, and where their last ones were.
+  [[nodiscard]] std::string busiest() const;
+
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
 
   /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
@@ -79,6 +86,7 @@ public:
 
   /// Delayed stores come to their level. True if there were any.
   bool settle() { return machine_.settle(); }
+  void added_uninitialised(void const* begin, std::size_t bytes) override;
   /// The range is no device memory any more: what is on its way there arrives, then it is
   /// forgotten.
   void removed(void const* begin, std::size_t bytes) noexcept override;
@@ -106,7 +114,11 @@ private:
   using actor_id = cache_machine::actor_id;
   struct known_actor {
     std::string name;
-    race_detector::edge released = 0;
+    std::uint64_t operations = 0; ///< since they were last counted anew
+    std::source_location last{};  ///< operation
+    std::uintptr_t polled = 0;    ///< the word that plain loads of one line have read again
+    std::uint64_t polled_value = 0;
+    unsigned polled_times = 0;
   };
   struct known_unit {
     void const* unit;
@@ -114,6 +126,21 @@ private:
     std::uint32_t number;
   };
 
+  /// An operation; all but a plain load end a loop of plain loads.
+  void count(actor_id who, std::source_location where, bool is_plain_load = false) noexcept {
+    ++actors_[who].operations;
+    actors_[who].last = where;
+    if (!is_plain_load)
+      end_polling(who);
+  }
+  void end_polling(actor_id who) noexcept { actors_[who].polled = 0; }
+  /// A plain load has read a value: has a loop of such loads ended by mere chance?
+  void watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
+                     std::source_location where);
+  void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes, std::uint64_t value,
+                         std::source_location where);
+  void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
+  void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
   cache_port& add(actor_id id, race_detector::place where, std::string name);
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   void note(std::optional<race_detector::race> const& race);
@@ -132,7 +159,7 @@ private:
   race_detector races_;
   std::deque<cache_port> ports_; ///< by actor
   std::vector<known_actor> actors_;
-  std::unordered_map<actor const*, cache_port*> by_actor_;
+  std::vector<cache_port*> by_number_; ///< of actors that are not wavefronts
   std::vector<known_unit> agents_;
   std::vector<known_unit> units_;
   std::unordered_map<launch_state const*, std::vector<race_detector::edge>> launches_;
@@ -143,7 +170,14 @@ private:
     unsigned bytes;
     std::uint64_t value;
   };
-  std::unordered_map<std::uintptr_t, race_detector::write_id> lds_writes_; ///< the last of a word
+  /// The last write of an address, and of each word of 8 bytes which have been written.
+  std::unordered_map<std::uintptr_t, race_detector::write_id> lds_writes_;
+  std::unordered_map<std::uintptr_t, std::uint8_t> lds_written_;
+  struct range {
+    std::uintptr_t begin, end;
+  };
+  std::vector<range> uninitialised_;
+  std::uint64_t activity_ = 0;
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
   std::optional<finding> finding_;
   static constexpr std::size_t history_lines = 40;

@@ -116,6 +116,9 @@ public:
   void fence(actor_id a, order o, scope s);
   void fence(actor_id a, order o, scope s, site where);
 
+  /// The range will hold something else: nobody races with what was done there.
+  void forget(std::uintptr_t begin, std::size_t bytes);
+
   /// A vector instruction begins. Its lanes' accesses, those with a lane until the next one or
   /// until an access without, are not ordered among each other. Lanes are ordered if nobody calls
   /// this.
@@ -282,6 +285,7 @@ private:
   [[nodiscard]] bool conflicts(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool stands_for(access const& a, mark const& m) const noexcept;
   word& find(std::uintptr_t number);
+  void forget(word& w);
   word& place_of(std::uintptr_t number) noexcept;
   void grow();
 

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// The accesses of an actor: to LDS, or to the caches; past the race detector.
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/memory.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace quarry::emu {
+namespace {
+
+std::uint64_t host_word(std::uintptr_t at, unsigned bytes) noexcept {
+  std::uint64_t word = 0;
+  std::memcpy(&word, reinterpret_cast<void const*>(at), bytes); // NOLINT: memory of the execution
+  return word;
+}
+
+} // namespace
+
+void explored_memory::watch(operation_kind what, std::optional<order>& o, scope& s,
+                            std::source_location where) {
+  operation_site const site{where, what, o, s};
+  if (collected_ != nullptr &&
+      std::find(collected_->begin(), collected_->end(), site) == collected_->end())
+    collected_->push_back(site);
+  for (adjustment const& a : adjustments_)
+    if (a.at == site) {
+      o = a.how;
+      s = a.far;
+    }
+}
+
+std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
+                                    scope s, std::source_location where, int lane) const {
+  return read(at, bytes, o, s, nullptr, nullptr, where, lane);
+}
+
+std::uint64_t cache_port::load_word_if(void const* at, std::size_t bytes, order o, scope s,
+                                       cache_machine::predicate is_met, void* argument,
+                                       std::source_location where) const {
+  return read(at, bytes, o, s, is_met, argument, where, -1);
+}
+
+std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<order> o, scope s,
+                               cache_machine::predicate is_met, void* argument,
+                               std::source_location where, int lane) const {
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  auto const size = static_cast<unsigned>(bytes);
+  if (memory_->watches_) [[unlikely]]
+    memory_->watch(operation_kind::load, o, s, where);
+  cache_machine::reading r{0, 0};
+  if (is_lds(at)) {
+    memory_->check_lds(id_, address, size, where);
+    r = {host_word(address, size), memory_->lds_writes_[address]};
+  } else {
+    r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
+    if (r.is_first && !memory_->uninitialised_.empty())
+      memory_->check_initialised(id_, address, size, r.value, where);
+    if (!o && lane == -1)
+      memory_->watch_polling(id_, address, r.value, where);
+  }
+  memory_->count(id_, where, !o && lane == -1);
+  memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
+  if (memory_->options_.detects_races)
+    memory_->note(memory_->races_.load(id_, address, size, o, s, r.by, site(where, lane)));
+  return r.value;
+}
+
+void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t word,
+                            std::optional<order> o, scope s, std::source_location where,
+                            int lane) const {
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  auto const size = static_cast<unsigned>(bytes);
+  if (memory_->watches_) [[unlikely]]
+    memory_->watch(operation_kind::store, o, s, where);
+  race_detector::write_id by = 0;
+  memory_->count(id_, where);
+  ++memory_->activity_;
+  memory_->remember(id_, "store", o, s, address, word, where);
+  if (memory_->options_.detects_races)
+    memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane)));
+  if (is_lds(at)) {
+    std::memcpy(const_cast<void*>(at), &word, bytes);
+    memory_->wrote_lds(address, size, by);
+  } else if (o)
+    memory_->machine_.store(id_, address, size, word, *o, s, by);
+  else
+    memory_->machine_.store(id_, address, size, word, by);
+}
+
+std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o, scope s,
+                                      std::source_location where,
+                                      std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
+                                      void* argument) const {
+  watched(operation_kind::update, o, s, where);
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  auto const size = static_cast<unsigned>(bytes);
+  memory_->count(id_, where);
+  if (is_lds(at)) {
+    memory_->check_lds(id_, address, size, where);
+    std::uint64_t const old = host_word(address, size);
+    auto const desired = f(old, argument);
+    if (desired)
+      std::memcpy(const_cast<void*>(at), &*desired, bytes);
+    race_detector::write_id by = 0;
+    if (memory_->options_.detects_races)
+      memory_->note(memory_->races_.update(id_, address, size, o, s, memory_->lds_writes_[address],
+                                           desired.has_value(), by, site(where, -1)));
+    if (desired) {
+      memory_->wrote_lds(address, size, by);
+      ++memory_->activity_;
+    }
+    return old;
+  }
+  race_detector::write_id by = 0;
+  auto const old = memory_->machine_.update(
+      id_, address, size, o, s, [&](std::uint64_t value, cache_machine::write_tag read_from) {
+        auto const desired = f(value, argument);
+        memory_->activity_ += desired ? 1 : 0;
+        memory_->remember(id_, "update", o, s, address, desired.value_or(value), where);
+        if (memory_->options_.detects_races)
+          memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,
+                                               desired.has_value(), by, site(where, -1)));
+        return std::pair(desired, by);
+      });
+  if (old.is_first && !memory_->uninitialised_.empty())
+    memory_->check_initialised(id_, address, size, old.value, where);
+  return old.value;
+}
+
+void cache_port::begin_instruction() const {
+  if (memory_->options_.detects_races)
+    memory_->races_.begin_instruction(id_);
+}
+
+void cache_port::fence(order o, scope s, std::source_location where) const {
+  watched(operation_kind::fence, o, s, where);
+  memory_->count(id_, where);
+  memory_->remember(id_, "fence", o, s, 0, 0, where);
+  memory_->machine_.fence(id_, o, s);
+  if (memory_->options_.detects_races)
+    memory_->races_.fence(id_, o, s, site(where, -1));
+}
+
+/// Atomic operations and fences: changes the order and scope, if somebody wants it.
+void cache_port::watched(operation_kind what, order& o, scope& s,
+                         std::source_location where) const {
+  if (!memory_->watches_)
+    return;
+  std::optional<order> how = o;
+  memory_->watch(what, how, s, where);
+  o = *how;
+}
+
+bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,
+                                 cache_machine::predicate is_met, void* argument,
+                                 std::source_location where) const {
+  watched(operation_kind::load, o, s, where);
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  auto const size = static_cast<unsigned>(bytes);
+  if (is_lds(at))
+    return is_met(host_word(address, size), argument);
+  return memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+}
+
+race_detector::site cache_port::site(std::source_location where, int lane) noexcept {
+  race_detector::site s{};
+  s.where = where;
+  s.lane = static_cast<std::int16_t>(lane);
+  return s;
+}
+
+cache_port* find_port(memory_context const& c) {
+  if (c.port != nullptr || c.scheduler == nullptr || c.self == nullptr)
+    return c.port;
+  explored_memory* const memory = explored_memory::of(*c.scheduler);
+  return memory == nullptr ? nullptr : &memory->join(*c.self);
+}
+
+void wait_on_fiber(cache_port const& port, bool (*ask)(void*), void* argument, void const* on,
+                   std::source_location where) {
+  actor* const self = port.scheduler().current();
+  self->poll_for("wait_until", where, on, ask, argument);
+  self->fiber->suspend();
+  if (self->is_abandoned)
+    throw abandoned{};
+}
+
+sequential_scheduler& cache_port::scheduler() const noexcept {
+  return memory_->scheduler();
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+// What an explored execution says of itself: its last operations, and what went wrong.
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/report.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace quarry::emu {
+
+// History
+
+void explored_memory::remember(actor_id who, char const* what, std::optional<order> o, scope s,
+                               std::uintptr_t at, std::uint64_t value, std::source_location where,
+                               std::string_view more) {
+  if (!keeps_history_ || finding_)
+    return;
+  std::string const how =
+      o ? fmt::format("{} {}", to_string(*o), to_string(s)) : std::string("plain");
+  std::string const word =
+      at == 0
+          ? ""
+          : fmt::format("word {} = {:#x}",
+                        word_numbers_.try_emplace(at, word_numbers_.size()).first->second, value);
+  history_.push_back(fmt::format("  {:>5}  {:<26} {:<6} {:<18} {:<24} {}{}\n", ++operations_,
+                                 actors_[who].name, what, how, word, quarry::to_string(where),
+                                 more));
+  if (history_.size() > history_lines)
+    history_.pop_front();
+}
+
+std::string explored_memory::history() const {
+  std::string all;
+  for (std::string const& line : history_)
+    all += line;
+  return all;
+}
+
+void explored_memory::count_operations() noexcept {
+  for (known_actor& a : actors_)
+    a.operations = 0;
+}
+
+std::string explored_memory::busiest() const {
+  std::vector<known_actor const*> those;
+  for (known_actor const& a : actors_)
+    if (a.operations != 0)
+      those.push_back(&a);
+  std::stable_sort(those.begin(), those.end(),
+                   [](auto const* a, auto const* b) { return a->operations > b->operations; });
+  those.resize(std::min<std::size_t>(those.size(), 3));
+  std::string text;
+  for (known_actor const* a : those)
+    text += fmt::format("{}{} at {} ({} operations)", text.empty() ? "" : ", ", a->name,
+                        quarry::to_string(a->last), a->operations);
+  return text;
+}
+
+// Findings
+
+void explored_memory::found(finding f) {
+  if (!finding_)
+    finding_ = std::move(f);
+}
+
+void explored_memory::found(fault const& f) {
+  found({std::string(to_string(f.what)), f.kernel, f.report});
+}
+
+void explored_memory::note(std::optional<race_detector::race> const& race) {
+  if (!race || finding_)
+    return;
+  auto const name_of = [this](race_detector::actor_id id) { return actors_[id].name; };
+  auto const word_of = [this](std::uintptr_t at) {
+    auto const known = word_numbers_.find(at);
+    return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
+  };
+  found({"race",
+         fmt::format("{} and {}", quarry::to_string(race->first.at.where),
+                     quarry::to_string(race->second.at.where)),
+         to_string(*race, name_of, word_of)});
+}
+
+// Values that nobody gave, or that came by chance
+
+void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
+                                        std::uint64_t value, std::source_location where) {
+  bool const is_inside = std::any_of(uninitialised_.begin(), uninitialised_.end(),
+                                     [&](range r) { return at >= r.begin && at < r.end; });
+  if (!is_inside)
+    return;
+  for (unsigned i = 0; i < bytes; ++i) // what host code has written there directly is another value
+    if ((value >> (8 * i) & 0xff) != uninitialised_byte)
+      return;
+  found({"uninitialised", quarry::to_string(where),
+         fmt::format("{}: {} reads {} bytes of global memory that nobody has written\n",
+                     quarry::to_string(where), actors_[who].name, bytes)});
+}
+
+void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
+                                std::source_location where) {
+  auto const word = lds_written_.find(at / 8);
+  auto const mask = ((1U << bytes) - 1) << at % 8;
+  if (word != lds_written_.end() && (word->second & mask) == mask)
+    return;
+  found({"uninitialised", quarry::to_string(where),
+         fmt::format("{}: {} reads {} bytes of LDS that nobody in its work-group has written\n",
+                     quarry::to_string(where), actors_[who].name, bytes)});
+}
+
+void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by) {
+  lds_writes_[at] = by;
+  auto& mask = lds_written_[at / 8];
+  mask = static_cast<std::uint8_t>(mask | ((1U << bytes) - 1) << at % 8);
+}
+
+void explored_memory::watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
+                                    std::source_location where) {
+  known_actor& a = actors_[who];
+  if (a.polled != at || a.last.line() != where.line()) {
+    a.polled = at;
+    a.polled_value = value;
+    a.polled_times = 1;
+    return;
+  }
+  if (a.polled_value == value) {
+    ++a.polled_times;
+    return;
+  }
+  if (a.polled_times > 1)
+    found({"eviction", quarry::to_string(where),
+           fmt::format("{}: {} has read {:#x} {} times, and now {:#x}: a loop of plain loads ends "
+                       "only if its cache happens to fetch the word anew\n  needs relaxed or "
+                       "stronger, at the writer's scope, or wait_until\n",
+                       quarry::to_string(where), actors_[who].name, a.polled_value, a.polled_times,
+                       value)});
+  a.polled_value = value;
+  a.polled_times = 1;
+}
+
+} // namespace quarry::emu
