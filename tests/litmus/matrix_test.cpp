@@ -108,7 +108,8 @@ verdict search(placement where, protocol p, bool detects_races) {
   return explore({.executions = 1'000'000,
                   .strategy = "exhaustive",
                   .detects_races = detects_races,
-                  .shrinks = false},
+                  .shrinks = false,
+                  .diagnoses = false},
                  [=](world& w) { pass_message(w, where, p); });
 }
 

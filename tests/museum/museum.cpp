@@ -99,8 +99,11 @@ struct effort {
 effort measure(twin const& t, bool detects_races, std::uint64_t seeds) {
   effort all;
   for (std::uint64_t i = 0; i < seeds; ++i) {
-    auto const v = quarry::explore(
-        {.seed = 1 + i * 1'000'000'007, .detects_races = detects_races, .shrinks = false}, t.run);
+    auto const v = quarry::explore({.seed = 1 + i * 1'000'000'007,
+                                    .detects_races = detects_races,
+                                    .shrinks = false,
+                                    .diagnoses = false},
+                                   t.run);
     all.seconds = std::max(all.seconds, v.seconds);
     if (!v.failure)
       continue;
