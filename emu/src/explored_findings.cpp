@@ -48,8 +48,9 @@ std::string explored_memory::busiest() const {
   for (known_actor const& a : actors_)
     if (a.operations != 0)
       those.push_back(&a);
-  std::stable_sort(those.begin(), those.end(),
-                   [](auto const* a, auto const* b) { return a->operations > b->operations; });
+  std::sort(those.begin(), those.end(), [](auto const* a, auto const* b) {
+    return a->operations != b->operations ? a->operations > b->operations : a < b;
+  });
   those.resize(std::min<std::size_t>(those.size(), 3));
   std::string text;
   for (known_actor const* a : those)
