@@ -154,7 +154,13 @@ struct execution_fiber::state {
   }
 };
 
-execution_fiber::execution_fiber() : state_(std::make_unique<state>()) {}
+execution_fiber::execution_fiber() : state_(std::make_unique<state>()) {
+  // Debuggers find a suspended fiber's registers so: a fiber points to its state, whose first word
+  // points to what make_fcontext() and jump_fcontext() push (quarry-gdb.py).
+  static_assert(sizeof(execution_fiber) == sizeof(void*) &&
+                sizeof(context::fiber) == sizeof(void*));
+  QUARRY_ASSERT(static_cast<void*>(&state_->inside.rest) == state_.get());
+}
 
 execution_fiber::~execution_fiber() {
   if (state_ == nullptr)

@@ -218,6 +218,7 @@ struct native_scheduler::state {
 native_scheduler::native_scheduler() : native_scheduler(options{}) {}
 
 native_scheduler::native_scheduler(options o) {
+  debug_entry().kind = name;
   constexpr std::size_t most_threads = 1024;
   if (o.threads > most_threads)
     throw std::invalid_argument(

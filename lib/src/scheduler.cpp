@@ -23,23 +23,30 @@ bool try_to_hold(std::atomic<bool>& is_drained) {
 
 } // namespace
 
-executor::~executor() = default;
+executor::executor() {
+  announce(debug_);
+}
+
+executor::~executor() {
+  withdraw(debug_);
+}
 
 void executor::add(strand& s) {
   std::lock_guard const lock(strands_mutex_);
-  strands_.push_back(&s);
+  debug_.strands.push_back(s.debug_);
 }
 
 void executor::remove(strand& s) noexcept {
   std::lock_guard const lock(strands_mutex_);
-  std::erase(strands_, &s);
+  debug_.strands.remove(s.debug_);
 }
 
 report executor::report_now() {
   report table;
   std::lock_guard const lock(strands_mutex_);
   bool const is_paused = pause_for_report();
-  for (strand* s : strands_) {
+  for (debug_strand const* entry = debug_.strands.first; entry != nullptr; entry = entry->next) {
+    strand* const s = entry->self;
     if (!is_paused || !try_to_hold(s->is_drained_)) {
       table.busy.push_back(s->name());
       continue;

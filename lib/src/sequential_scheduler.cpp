@@ -20,10 +20,11 @@ namespace {
 class host_actor final : public actor {
 public:
   host_actor(std::function<void()> body, std::size_t number)
-      : body_(std::move(body)), number_(number) {}
-  std::string name() const override {
-    return number_ == 0 ? std::string("host") : fmt::format("host {}", number_);
+      : debug{.self = this}, body_(std::move(body)),
+        name_(number == 0 ? std::string("host") : fmt::format("host {}", number)) {
+    debug.name = name_.c_str();
   }
+  std::string name() const override { return name_; }
   void on_done() noexcept override {}
   void run() override {
     try {
@@ -34,9 +35,23 @@ public:
     state = actor_state::done;
   }
 
+  debug_actor debug;
+
 private:
   std::function<void()> body_;
-  std::size_t number_;
+  std::string name_;
+};
+
+/// Takes the hosts from the debugger's list when run() is left.
+class debug_listing {
+public:
+  explicit debug_listing(debug_list<debug_actor>& hosts) : hosts_(hosts) {}
+  debug_listing(debug_listing const&) = delete;
+  debug_listing& operator=(debug_listing const&) = delete;
+  ~debug_listing() { hosts_ = {}; }
+
+private:
+  debug_list<debug_actor>& hosts_;
 };
 
 } // namespace
@@ -75,11 +90,16 @@ private:
 };
 
 sequential_scheduler::sequential_scheduler() : sequential_scheduler(options{}) {}
-sequential_scheduler::sequential_scheduler(options o) : options_(o), random_(o.seed.value_or(0)) {}
+sequential_scheduler::sequential_scheduler(options o) : options_(o), random_(o.seed.value_or(0)) {
+  debug_entry().kind = name;
+  debug_entry().current = &current_;
+  debug_entry().decisions = &decisions_;
+}
 sequential_scheduler::~sequential_scheduler() = default;
 
 void sequential_scheduler::begin(chooser& choices) {
   QUARRY_ASSERT(current_ == nullptr && waiting_in_run_until_.empty());
+  ++debug_entry().executions;
   options_.choices = &choices;
   ready_.clear();
   polling_.clear();
@@ -129,6 +149,8 @@ void sequential_scheduler::go_on_after_report() {
 }
 
 std::size_t sequential_scheduler::choose(std::size_t count) {
+  if (debugger_asks()) [[unlikely]]
+    debug_decision(debug_entry(), nullptr, decisions_ + 1);
   std::size_t const pick = options_.seed ? random_() % count : 0;
   ++decisions_;
   trace_hash_ = (trace_hash_ ^ (pick * 64 + count)) * 0x100000001b3;
@@ -144,6 +166,8 @@ actor& sequential_scheduler::choose_next() {
     numbers_.clear();
     for (actor const* a : ready_)
       numbers_.push_back(a->number);
+    if (debugger_asks()) [[unlikely]]
+      debug_decision(debug_entry(), nullptr, decisions_ + 1);
     ++decisions_;
     chosen = options_.choices->pick_actor(numbers_);
   }
@@ -177,6 +201,8 @@ void sequential_scheduler::run_slice(actor& a) {
   a.state = actor_state::running;
   a.fiber->resume();
   current_ = before;
+  if (debugger_asks()) [[unlikely]]
+    debug_slice_end(debug_entry(), a, decisions_ + 1);
   bool const has_yielded = !std::exchange(is_at_decision_, false);
   if (a.state == actor_state::ready) { // it has come to a decision point, or yielded
     ready_.push_back(&a);
@@ -244,6 +270,8 @@ bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument) {
 void sequential_scheduler::decision_point(actor& self) {
   if (self.is_abandoned || current_ != &self)
     return; // unwinding, or an operation on behalf of an actor that is not running
+  if (debugger_asks()) [[unlikely]]
+    debug_decision(debug_entry(), &self, decisions_ + 1);
   if (options_.choices != nullptr && !is_out_of_decisions()) {
     ++decisions_;
     ask_the_polling();
@@ -272,8 +300,12 @@ void sequential_scheduler::run(std::function<void()> host) {
 
 void sequential_scheduler::run(std::vector<std::function<void()>> hosts) {
   std::deque<host_actor> actors;
-  for (auto& body : hosts)
-    make_ready(actors.emplace_back(std::move(body), actors.size()));
+  debug_listing const listed(debug_entry().hosts);
+  for (auto& body : hosts) {
+    host_actor& h = actors.emplace_back(std::move(body), actors.size());
+    debug_entry().hosts.push_back(h.debug);
+    make_ready(h);
+  }
   auto const is_done = [](host_actor const& h) { return h.state == actor_state::done; };
   if (!run_until([&] { return std::all_of(actors.begin(), actors.end(), is_done); })) {
     report table = report_now();

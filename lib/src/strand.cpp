@@ -22,8 +22,7 @@ public:
     home = &s;
     root_.start_on(*this);
     std::lock_guard const lock(s.spawned_mutex_);
-    before_ = std::exchange(s.last_spawned_, this);
-    (before_ == nullptr ? s.spawned_ : before_->after_) = this;
+    s.debug_.actors.push_back(debug_);
   }
 
   std::string name() const override { return name_; }
@@ -33,32 +32,32 @@ public:
       std::terminate();
     {
       std::lock_guard const lock(home->spawned_mutex_);
-      (before_ == nullptr ? home->spawned_ : before_->after_) = after_;
-      (after_ == nullptr ? home->last_spawned_ : after_->before_) = before_;
+      home->debug_.actors.remove(debug_);
     }
     delete this;
   }
 
-  [[nodiscard]] spawned_actor* after() const noexcept { return after_; }
-
 private:
   task<> root_;
   std::string name_;
-  spawned_actor* before_ = nullptr; ///< neighbours in strand::spawned_
-  spawned_actor* after_ = nullptr;
+  debug_actor debug_{.self = this, .name = name_.c_str()}; ///< in strand::debug_
 };
 
-strand::strand(executor& executor, std::string name) : executor_(executor), name_(std::move(name)) {
+strand::strand(executor& executor, std::string name)
+    : executor_(executor), name_(std::move(name)),
+      debug_{.self = this, .name = name_.c_str(), .actors = {}} {
   executor_.add(*this);
 }
 
 strand::~strand() {
   retire();
   // All are told before the first one goes: what one does on its way out may wake another.
-  for (spawned_actor* a = spawned_; a != nullptr; a = a->after())
-    executor_.abandon(*a);
-  while (spawned_ != nullptr)
-    delete std::exchange(spawned_, spawned_->after());
+  for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
+    executor_.abandon(*a->self);
+  while (debug_actor* const a = debug_.actors.first) {
+    debug_.actors.remove(*a);
+    delete a->self;
+  }
 }
 
 void strand::retire() noexcept {
@@ -188,8 +187,8 @@ strand::turn strand::drain() {
 
 void strand::describe(report& into) const {
   std::lock_guard const lock(spawned_mutex_);
-  for (spawned_actor const* a = spawned_; a != nullptr; a = a->after())
-    into.add(name_, *a);
+  for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
+    into.add(name_, *a->self);
 }
 
 } // namespace quarry

@@ -46,6 +46,7 @@
 
 // To build awaitables and schedulers from
 #include <quarry/actor_list.hpp>
+#include <quarry/debug_root.hpp>
 #include <quarry/fiber.hpp>
 #include <quarry/frame_pool.hpp>
 #include <quarry/random_bits.hpp>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/debug_root.hpp>
 #include <quarry/report.hpp>
 #include <quarry/strand.hpp>
 
 #include <concepts>
 #include <mutex>
 #include <type_traits>
-#include <vector>
 
 namespace quarry {
 
@@ -21,7 +21,7 @@ public:
 /// wait, never per memory operation, so that a virtual call does not matter.
 class executor {
 public:
-  executor() = default;
+  executor();
   executor(executor const&) = delete;
   executor& operator=(executor const&) = delete;
   virtual ~executor();
@@ -57,6 +57,9 @@ public:
   /// within a second is listed as busy, and so is the one that the caller itself runs on.
   [[nodiscard]] report report_now();
 
+  /// For debuggers; the kind of scheduler is said by the model.
+  [[nodiscard]] debug_executor& debug_entry() noexcept { return debug_; }
+
   template<class F>
   [[nodiscard]] bool run_until(F&& is_over) {
     return run_until(
@@ -77,8 +80,8 @@ protected:
 
 private:
   executor_attachment* attachment_ = nullptr;
-  std::mutex strands_mutex_;
-  std::vector<strand*> strands_;
+  std::mutex strands_mutex_; ///< guards debug_.strands
+  debug_executor debug_;     ///< holds the list of strands
 };
 
 /// What decides what happens next (design §2). Models: native_scheduler, sequential_scheduler.

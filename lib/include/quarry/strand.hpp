@@ -3,6 +3,7 @@
 
 #include <quarry/actor.hpp>
 #include <quarry/actor_list.hpp>
+#include <quarry/debug_root.hpp>
 #include <quarry/report.hpp>
 #include <quarry/task.hpp>
 
@@ -93,9 +94,8 @@ private:
   bool is_retired_ = false;
   actor_list ready_;
   std::vector<actor*> polling_;
-  mutable std::mutex spawned_mutex_;
-  spawned_actor* spawned_ = nullptr; ///< a list of those that are not done; any thread may spawn
-  spawned_actor* last_spawned_ = nullptr;
+  mutable std::mutex spawned_mutex_; ///< guards debug_.actors: any thread may spawn
+  debug_strand debug_;               ///< holds the list of spawned actors that are not done
 };
 
 } // namespace quarry

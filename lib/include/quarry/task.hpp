@@ -8,6 +8,7 @@
 #include <coroutine>
 #include <exception>
 #include <optional>
+#include <source_location>
 #include <utility>
 
 namespace quarry {
@@ -23,6 +24,8 @@ public:
   /// The frame that awaits this one; null in an actor's root.
   std::coroutine_handle<> continuation;
   std::exception_ptr error;
+  /// Of the co_await of the task that this one awaits; for debuggers.
+  std::source_location awaits_at{};
 
   static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
   static void operator delete(void* frame, std::size_t bytes) noexcept { free_frame(frame, bytes); }
@@ -99,7 +102,9 @@ private:
     explicit awaiter(handle frame) noexcept : frame_(frame) {}
     bool await_ready() const noexcept { return false; }
     template<task_promise P>
-    void await_suspend(std::coroutine_handle<P> parent) noexcept {
+    void await_suspend(std::coroutine_handle<P> parent,
+                       std::source_location where = std::source_location::current()) noexcept {
+      parent.promise().awaits_at = where;
       frame_.promise().continuation = parent;
       frame_.promise().self = parent.promise().self;
       parent.promise().self->leaf = frame_;
