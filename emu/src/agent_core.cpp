@@ -50,11 +50,19 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
   known_.tell(explored_memory::of(scheduler)); // null if nobody explores
   check(m);
   for (std::uint32_t i = 0; i < m.compute_units; ++i)
-    units_.push_back(std::make_unique<compute_unit>(*this, scheduler, machine_, i));
+    debug_.units.push_back(
+        units_.emplace_back(std::make_unique<compute_unit>(*this, scheduler, machine_, i))->debug_);
+  debug_.scheduler = &scheduler.debug_entry();
+  debug_.compute_units = m.compute_units;
+  debug_.wavefront_slots = m.wavefront_slots;
+  debug_.wavefront_size = m.wavefront_size;
+  debug_.lds_bytes = m.lds_bytes;
+  announce(debug_);
 }
 
 agent_core::~agent_core() {
   QUARRY_ASSERT(launches_.empty());
+  withdraw(debug_);
 }
 
 void agent_core::prepare(launch_state& l) const {
@@ -109,6 +117,12 @@ void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
     std::lock_guard const lock(mutex_);
     is_alone = launches_.empty();
     launches_.push_back(&l);
+    l.debug.self = &l;
+    l.debug.kernel = l.kernel.c_str();
+    l.debug.id = ++debug_.dispatch_count;
+    l.debug.first_wave = debug_.wave_count;
+    debug_.wave_count += l.group_count * l.waves_per_group;
+    debug_.dispatches.push_back(l.debug);
   }
   if (native_ == nullptr) {
     if (auto* const memory = explored_memory::of(scheduler_))
@@ -135,6 +149,7 @@ outcome agent_core::wait(launch_state& l) {
     memory->completed(l);
   std::lock_guard const lock(mutex_);
   std::erase(launches_, &l);
+  debug_.dispatches.remove(l.debug);
   return outcome(l.first_fault);
 }
 

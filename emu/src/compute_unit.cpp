@@ -61,7 +61,10 @@ compute_unit::compute_unit(agent_core& agent, executor& executor, machine const&
                            std::uint32_t number)
     : strand(executor, fmt::format("compute unit {}", number)), agent_(agent),
       decides_(executor.decides()), wavefront_size_(m.wavefront_size),
-      free_slots_(m.wavefront_slots), free_lds_(m.lds_bytes) {}
+      free_slots_(m.wavefront_slots), free_lds_(m.lds_bytes) {
+  debug_.self = this;
+  debug_.name = name().c_str();
+}
 
 compute_unit::~compute_unit() {
   retire(); // before anything that drain() and describe() look at goes away

@@ -62,8 +62,10 @@ std::string explored_memory::busiest() const {
 // Findings
 
 void explored_memory::found(finding f) {
-  if (!finding_)
-    finding_ = std::move(f);
+  if (finding_)
+    return;
+  finding_ = std::move(f);
+  debug_failure(finding_->kind.c_str(), finding_->where.c_str());
 }
 
 void explored_memory::found(fault const& f) {

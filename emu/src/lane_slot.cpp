@@ -51,9 +51,11 @@ item_lanes::item_lanes(wave_slot& wave)
     s.spins = 0;
   });
   ready_ = live_;
+  wave.lanes = this;
 }
 
 item_lanes::~item_lanes() {
+  wave_.lanes = nullptr;
   fiber_pool& fibers = fibers_of(wave_);
   live_.for_each([&](int i) {
     lane_slot& s = (*this)[i];

@@ -45,6 +45,7 @@ work_group& compute_unit::idle_group() {
       g.waves[i].home = this;
     }
     g.decides = decides_;
+    debug_.groups.push_back(g.debug);
     return g;
   }
   work_group& g = *idle_.back();
@@ -94,6 +95,7 @@ void compute_unit::enter(work_group& g, launch_state& l) {
   }
   for (std::uint32_t i = 0; i < g.wave_count; ++i) {
     g.waves[i].state = actor_state::ready;
+    g.waves[i].reason.where = {}; // it has waited nowhere yet
     start_now(g.waves[i]);
   }
   g.wake(g.all);
@@ -145,6 +147,7 @@ void compute_unit::evict(launch_state& l) {
       g.waves[k].root = {};
       g.waves[k].error = nullptr;
     }
+    g.finished = g.all; // to a debugger it is not resident any more
     resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
     idle_.push_back(&g);
     free_slots_ += l.waves_per_group;

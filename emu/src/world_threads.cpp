@@ -14,6 +14,10 @@ void world_thread::begin(std::string name, emu::explored_memory::edge begun) {
   error = nullptr;
   leaf = nullptr;
   number = 0;
+  reason.where = {};
+  debug_.name = name_.c_str();
+  all_.list(debug_);
+  is_listed_ = true;
 }
 
 void world_thread::start(std::string name, plain_body body, emu::explored_memory::edge begun) {
@@ -27,6 +31,8 @@ void world_thread::start(std::string name, task_body body, emu::explored_memory:
 }
 
 void world_thread::forget() noexcept {
+  if (std::exchange(is_listed_, false))
+    all_.unlist(debug_);
   work_ = task<>();
   plain_ = nullptr;
   makes_task_ = nullptr;

@@ -49,6 +49,8 @@ private:
   emu::explored_memory::edge begun_{};
   emu::explored_memory::edge ended_{};
   bool has_begun_ = false;
+  bool is_listed_ = false;
+  debug_actor debug_{.self = this};
 };
 
 /// The threads of a world. Kept from execution to execution: to make an actor costs as much as a

@@ -39,6 +39,7 @@
 #include <quarry/emu/agent.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/launch_state.hpp>
 

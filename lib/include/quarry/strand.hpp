@@ -57,6 +57,10 @@ public:
   [[nodiscard]] executor& owner() const noexcept { return executor_; }
 
 protected:
+  /// For debuggers: actors of a derived class's own. Not while anybody spawns.
+  void list(debug_actor& a) noexcept { debug_.actors.push_back(a); }
+  void unlist(debug_actor& a) noexcept { debug_.actors.remove(a); }
+
   /// Takes the strand from its executor; on return no thread runs it, or will. May be called twice.
   void retire() noexcept;
 

@@ -3,6 +3,7 @@
 
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/launch_state.hpp>
@@ -58,7 +59,8 @@ private:
   machine machine_;
   bool checks_bounds_;
   allocations known_;
-  std::mutex mutex_; ///< guards launches_
+  std::mutex mutex_; ///< guards launches_ and debug_
+  debug_agent debug_;
   std::vector<launch_state*> launches_;
   /// Last, so first to go: a unit may still look for launches while another one is destroyed.
   std::vector<std::unique_ptr<compute_unit>> units_;

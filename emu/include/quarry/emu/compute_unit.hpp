@@ -93,6 +93,7 @@ private:
   std::vector<work_group*> resident_;             ///< in the order in which they run
   std::vector<std::unique_ptr<work_group>> pool_; ///< all groups ever made here
   std::vector<work_group*> idle_;                 ///< those that are not resident
+  debug_unit debug_;                              ///< lists the same as pool_
 };
 
 } // namespace quarry::emu

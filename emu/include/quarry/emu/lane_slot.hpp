@@ -90,6 +90,7 @@ public:
   void block(lane_slot& lane);
 
 private:
+  friend struct debug_layout_access;
   void after_slice(int lane);
   void run_plain_lanes();
   [[nodiscard]] bool has_next() const noexcept;

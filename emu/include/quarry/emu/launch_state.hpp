@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/scheduler.hpp>
@@ -87,6 +88,7 @@ struct launch_state {
   std::mutex mutex; ///< guards what follows
   std::vector<group_range> returned;
   std::optional<fault> first_fault;
+  debug_dispatch debug;
 };
 
 } // namespace quarry::emu

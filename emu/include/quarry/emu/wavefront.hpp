@@ -296,6 +296,7 @@ public:
   [[nodiscard]] lane_mask& exec_mask() noexcept { return active_; }
 
 private:
+  friend struct debug_layout_access;
   static lane_mask as_mask(lane_mask m) noexcept { return m; }
   template<class T>
   static lane_mask as_mask(lane_predicate<T, Size> const& p) noexcept {

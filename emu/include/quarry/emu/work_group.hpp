@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/actor.hpp>
+#include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/lane_mask.hpp>
@@ -20,6 +21,7 @@
 
 namespace quarry::emu {
 
+class item_lanes;
 class work_group;
 
 /// One wavefront while it is resident: an actor, with room for what its kernel sees of it.
@@ -34,7 +36,8 @@ public:
   lane_mask items;            ///< lanes that have a work-item
   std::uint32_t lds_used = 0; ///< bytes that this wavefront has named so far
   std::uint32_t fine_grain_barriers_used = 0;
-  cache_port* port = nullptr; ///< when the execution is explored
+  cache_port* port = nullptr;  ///< when the execution is explored
+  item_lanes* lanes = nullptr; ///< of an item kernel that runs; for debuggers
   int failed_lane = -1; ///< of an item kernel: whose work-item threw `error`; -1: the wavefront
   task<> root;
   /// The basic_wavefront<M, Size> that the kernel works with lives here.
@@ -174,6 +177,7 @@ public:
   std::array<diverged_place, most_waves> diverged_at;
   std::vector<fine_grain_barrier_state> fine_grain_barriers;
   std::array<wave_slot, most_waves> waves;
+  debug_group debug{.self = this};
 
 private:
   std::unique_ptr<std::byte[], void (*)(std::byte*)> lds_owner_{nullptr, nullptr};
