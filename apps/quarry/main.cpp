@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build_info.hpp"
 #include "explore_command.hpp"
+#include "gdb_command.hpp"
 #include "graph_command.hpp"
 #include "info_command.hpp"
 #include "launch_command.hpp"
@@ -44,10 +45,10 @@ void check_command(CLI::App const& app, std::vector<std::string> const& argument
 }
 
 int run(std::vector<std::string> arguments) {
-  // What `launch` starts is none of our business, whatever it looks like.
+  // What `launch` and `gdb` start is none of our business, whatever it looks like.
   std::vector<std::string> launched;
   if (auto const end = std::ranges::find(arguments, "--");
-      end != arguments.end() && arguments.front() == "launch") {
+      end != arguments.end() && (arguments.front() == "launch" || arguments.front() == "gdb")) {
     launched.assign(end + 1, arguments.end());
     arguments.erase(end, arguments.end());
   }
@@ -60,6 +61,7 @@ int run(std::vector<std::string> arguments) {
   quarry::command::add_launch_command(app, launched, exit_status);
   quarry::command::add_explore_command(app, exit_status);
   quarry::command::add_replay_command(app, exit_status);
+  quarry::command::add_gdb_command(app, launched, exit_status);
   quarry::command::add_graph_command(app, exit_status);
   quarry::command::add_litmus_command(app, exit_status);
   quarry::command::add_info_command(app, exit_status);

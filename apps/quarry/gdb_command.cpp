@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gdb_command.hpp"
+
+#include <quarry/emu/replay_file.hpp>
+
+#include <fmt/core.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <unistd.h>
+
+namespace quarry::command {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int world_fault = 3;
+
+constexpr char const* footer =
+    "PROGRAM and its arguments come after --. In gdb: info agents, dispatches, waves, lanes,\n"
+    "actors; wave N, wave bt, wave locals, wave step, wave next, wave back; lane N; decision N;\n"
+    "step-back; `help wave` says more. A program that explores stops where it first fails.\n\n"
+    "Examples:\n"
+    "  quarry gdb -- ./my_program --its-option\n"
+    "  quarry gdb --replay quarry-failures/spsc-queue-1.replay\n"
+    "  quarry gdb --core core -- ./my_program\n"
+    "  quarry gdb --batch -x commands.gdb -- ./my_program\n"
+    "Exit status: that of gdb; 2 bad usage, 3 no gdb, or a file cannot be read.\n";
+
+struct request {
+  std::string replay;
+  std::string core;
+  std::vector<std::string> command_files;
+  bool is_batch = false;
+};
+
+int complain(std::string const& text) {
+  std::fputs(fmt::format("quarry gdb: {}\n", text).c_str(), stderr);
+  return world_fault;
+}
+
+/// Of the running program, without its name.
+fs::path own_file() {
+  std::error_code none;
+  return fs::read_symlink("/proc/self/exe", none);
+}
+
+/// Beside the program in a build folder; in share/ where it is installed.
+std::string find_script() {
+  auto const folder = own_file().parent_path();
+  for (auto const& place : {folder / "quarry-gdb.py",
+                            folder.parent_path() / "share" / "quarry" / "gdb" / "quarry-gdb.py"})
+    if (std::error_code none; fs::exists(place, none))
+      return place.string();
+  return {};
+}
+
+void check(CLI::App const& command, request const& r, std::vector<std::string> const& program) {
+  auto const rest = command.remaining();
+  if (!rest.empty())
+    throw CLI::ValidationError(fmt::format(
+        "gdb: '{0}' was not expected; the program and its arguments come after --, as in: "
+        "quarry gdb -- {0}",
+        rest.front()));
+  if (program.empty() == r.replay.empty())
+    throw CLI::ValidationError(
+        program.empty() ? "gdb: no program; it comes after --, as in: quarry gdb -- ./program"
+                        : "gdb: --replay runs quarry itself; give either a file or a program");
+  if (!r.core.empty() && !r.replay.empty())
+    throw CLI::ValidationError("gdb: a replay is run; there is no core dump of it");
+}
+
+std::vector<std::string> command_line(request const& r, std::string const& script,
+                                      std::vector<std::string> program) {
+  std::vector<std::string> line{"gdb", "-q"};
+  if (r.is_batch)
+    line.emplace_back("-batch");
+  // In a build folder the script has the name that gdb looks for beside `quarry`.
+  line.insert(line.end(), {"-iex", "add-auto-load-safe-path " + script, "-x", script});
+  for (auto const& file : r.command_files)
+    line.insert(line.end(), {"-x", file});
+  if (!r.core.empty()) {
+    line.insert(line.end(), {program.front(), r.core});
+    return line;
+  }
+  if (!r.replay.empty())
+    program = {own_file().string(), "replay", r.replay};
+  line.emplace_back("--args");
+  line.insert(line.end(), program.begin(), program.end());
+  return line;
+}
+
+/// Becomes gdb: it has the terminal, its signals and the exit status. Returns only if it cannot.
+int become(std::vector<std::string> line) {
+  std::vector<char*> words;
+  for (auto& word : line)
+    words.push_back(word.data());
+  words.push_back(nullptr);
+  std::fflush(nullptr);
+  ::execvp("gdb", words.data());
+  return complain(errno == ENOENT ? "there is no gdb; install it: apt install gdb"
+                                  : fmt::format("gdb: {}", std::strerror(errno)));
+}
+
+int run(request const& r, std::vector<std::string> const& program) {
+  if (!r.replay.empty())
+    if (auto const file = replay_file::read(r.replay); !file)
+      return complain(file.error().what);
+  for (auto const& file : r.command_files)
+    if (std::error_code none; !fs::exists(file, none))
+      return complain(fmt::format("{}: no such file", file));
+  if (std::error_code none; !r.core.empty() && !fs::exists(r.core, none))
+    return complain(fmt::format("{}: no such file", r.core));
+  auto const script = find_script();
+  if (script.empty())
+    return complain("quarry-gdb.py is neither beside this program nor in ../share/quarry/gdb");
+  return become(command_line(r, script, program));
+}
+
+} // namespace
+
+void add_gdb_command(CLI::App& quarry, std::vector<std::string> const& program, int& exit_status) {
+  auto* command = quarry.add_subcommand("gdb", "debug a program, or a saved failure, by waves");
+  command->footer(footer);
+  command->allow_extras(); // to say what is wrong with them
+  auto r = std::make_shared<request>();
+  command->add_option("--replay", r->replay, "a failure that `quarry explore` has saved")
+      ->type_name("FILE");
+  command->add_option("--core", r->core, "a core dump of the program")->type_name("FILE");
+  command->add_option("-x,--command", r->command_files, "gdb commands to begin with")
+      ->type_name("FILE")
+      ->expected(1);
+  command->add_flag("--batch", r->is_batch, "end after those commands");
+  command->callback([command, r, &program, &exit_status] {
+    check(*command, *r, program);
+    exit_status = run(*r, program);
+  });
+}
+
+} // namespace quarry::command

@@ -1,0 +1,267 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The words that a person types."""
+import re
+
+import gdb
+
+from . import control, session, stacks, tables
+from .image import Image
+
+
+def guarded(work):
+    """What gdb refuses is said in one line, without a Python traceback."""
+    def call(self, argument, from_tty):
+        try:
+            work(self, argument.strip())
+        except (gdb.error, gdb.MemoryError) as e:
+            raise gdb.GdbError(str(e))
+    return call
+
+
+def add_info(name, show, words):
+    class Info(gdb.Command):
+        __doc__ = words
+
+        def __init__(self):
+            super().__init__('info ' + name, gdb.COMMAND_STATUS)
+
+        invoke = guarded(lambda self, argument: show(argument))
+    Info()
+
+
+def backtrace(actor, argument):
+    stack = stacks.stack(actor, argument == '-full')
+    if not stack:
+        print('(%s)' % actor.doing())
+    for i, f in enumerate(stack):
+        print(f.row(i))
+
+
+def show_locals(actor, argument):
+    """`locals [FRAME]`: of that row of the backtrace; without it, of the first."""
+    stack = stacks.stack(actor)
+    if argument and not argument.isdigit():
+        raise gdb.GdbError('locals [FRAME]: a number of the backtrace, not "%s"' % argument)
+    index = int(argument or 0)
+    if not stack:
+        print('(%s)' % actor.doing())
+        return
+    if index >= len(stack):
+        raise gdb.GdbError('There is no frame %d; there are %d.' % (index, len(stack)))
+    if not stack[index].variables:
+        print('No locals, or no debug information of this frame.')
+    for name, value in stack[index].variables:
+        print('%s = %s' % (name, value))
+
+
+def switch(actor, words):
+    session.choose(actor)
+    print('[Switching to %s (%s)]' % (words, actor.target_id()))
+    control.tell_stack(actor)
+
+
+def verbs(actor, verb, argument):
+    """What waves and actors have in common. False if there is no such verb."""
+    if verb == 'bt':
+        backtrace(actor, argument)
+    elif verb == 'locals':
+        show_locals(actor, argument)
+    elif verb == 'step':
+        control.step(actor)
+    elif verb == 'next':
+        control.next_line(actor)
+    elif verb == 'back':
+        control.back(actor)
+    else:
+        return False
+    return True
+
+
+class WaveCommand(gdb.Command):
+    """Select a wave, or see what the selected one does.
+wave           say which wave is selected
+wave N         select wave N of `info waves` (AGENT.N if there are several agents)
+wave bt        its stack: native frames first, then the coroutines that await; -full: all of it
+wave locals K  the variables of frame K of that
+wave step      run to its next memory operation, wait or end      (explore, replay, sequential)
+wave next      the same, to another line: passes over what the line calls and awaits
+wave back      back to its last memory operation: restarts the program, which must be deterministic
+wave find RE   the waves whose row matches"""
+
+    def __init__(self):
+        super().__init__('wave', gdb.COMMAND_RUNNING)
+
+    @guarded
+    def invoke(self, argument):
+        image = Image()
+        verb, _, rest = argument.partition(' ')
+        if verb == 'find':
+            find_waves(image, rest.strip())
+        elif not verb:
+            wave = session.need_wave(image)
+            print('[Current wave is %s (%s)]' % (wave.qualified_id(), wave.target_id()))
+        elif verb[0].isdigit():
+            wave = session.find_wave(image, verb)
+            switch(wave, 'wave %s' % wave.qualified_id())
+        else:
+            actor = session.need_wave(image)
+            lanes = {lane.index: lane for lane in actor.lanes()}
+            if verb in ('bt', 'locals') and session.lane() in lanes:
+                actor = lanes[session.lane()]  # a work-item's own coroutine
+            if not verbs(actor, verb, rest.strip()):
+                raise gdb.GdbError('wave: N, bt, locals, step, next, back or find, not "%s"' % verb)
+
+
+def find_waves(image, pattern):
+    try:
+        wanted = re.compile(pattern)
+    except re.error as e:
+        raise gdb.GdbError('Invalid regexp: %s' % e)
+    found = [w for w in image.waves()
+             if wanted.search(' '.join(map(str, tables.WaveRow(w, False).cells())))]
+    if not found:
+        print('No waves match \'%s\'' % pattern)
+    else:
+        tables.show(image, found, True)
+
+
+class ActorCommand(gdb.Command):
+    """Select an actor: whatever has a program order of its own, waves among them.
+actor N, actor NAME     select it (`info actors`)
+actor bt|locals K|step|next|back   as `wave`"""
+
+    def __init__(self):
+        super().__init__('actor', gdb.COMMAND_RUNNING)
+
+    @guarded
+    def invoke(self, argument):
+        image = Image()
+        verb, _, rest = argument.partition(' ')
+        if verb in ('bt', 'locals', 'step', 'next', 'back') or not verb:
+            actor = session.selected(image)
+            if actor is None:
+                raise gdb.GdbError('No actor is selected: `info actors` lists them, `actor N` '
+                                   'selects one.')
+            if verb:
+                verbs(actor, verb, rest.strip())
+            else:
+                print('[Current %s (%s)]' % (control.describe(actor), actor.target_id()))
+        else:
+            actor = session.find_actor(image, argument)
+            switch(actor, control.describe(actor))
+
+
+class LaneCommand(gdb.Command):
+    """Select a lane of the selected wave: `lane N`. Of an item kernel, `wave bt` and `wave locals`
+are then about its work-item's own coroutine."""
+
+    def __init__(self):
+        super().__init__('lane', gdb.COMMAND_RUNNING)
+
+    @guarded
+    def invoke(self, argument):
+        wave = session.need_wave(Image())
+        if not argument:
+            number = session.lane()
+            if number is None:
+                raise gdb.GdbError('No lane is selected.')
+            print('[Current lane is %d (%s)]' % (number, wave.lane_id(number)))
+            return
+        if not argument.isdigit() or int(argument) >= wave.agent.wavefront_size:
+            raise gdb.GdbError('Invalid lane ID: %s; lanes are 0 to %d' %
+                               (argument, wave.agent.wavefront_size - 1))
+        number = int(argument)
+        if not (wave.items() >> number) & 1:
+            raise gdb.GdbError('Lane %d has no work-item.' % number)
+        session.choose(wave, number)
+        print('[Switching to wave %s, lane %d (%s)]' %
+              (wave.qualified_id(), number, wave.lane_id(number)))
+        if not (wave.active() >> number) & 1:
+            print('warning: Current lane is inactive.')
+
+
+class DecisionCommand(gdb.Command):
+    """Where the schedule stands, or go there.
+decision         the number of the decision that comes next
+decision N       run to decision N of this execution; back too, by restarting the program
+decision N E     of execution E (a replay repeats its execution: the first one is number 1)"""
+
+    def __init__(self):
+        super().__init__('decision', gdb.COMMAND_RUNNING)
+
+    @guarded
+    def invoke(self, argument):
+        words = argument.split()
+        if len(words) > 2 or not all(w.isdigit() for w in words):
+            raise gdb.GdbError('decision [N [EXECUTION]]: numbers, not "%s"' % argument)
+        if not words:
+            print('Decision %d of execution %d comes next.' % tuple(
+                reversed(control.here(Image()))))
+        elif not control.is_live():
+            if control.restart(execution=int(words[1]) if len(words) > 1 else 0,
+                               decision=int(words[0])):
+                control.tell()
+        else:
+            execution = int(words[1]) if len(words) > 1 else here_or_first()
+            control.go_to_decision(int(words[0]), execution)
+
+
+def here_or_first():
+    """Before the scheduler exists, any execution is meant: the first one comes first."""
+    found = [e for e in Image().executors if e.is_deterministic()]
+    return found[-1].executions if found else 0
+
+
+class StepBackCommand(gdb.Command):
+    """Go back one decision, or K: `step-back [K]`. Restarts the program with a stop at decision
+N - K, so it must be deterministic: a replay, or a seeded scheduler."""
+
+    def __init__(self):
+        super().__init__('step-back', gdb.COMMAND_RUNNING)
+
+    @guarded
+    def invoke(self, argument):
+        if argument and not argument.isdigit():
+            raise gdb.GdbError('step-back [K]: a number, not "%s"' % argument)
+        control.step_back(int(argument or 1))
+
+
+class WaveId(gdb.Function):
+    """$_wave_id(): the wave whose code runs, 0 if none; for conditions of breakpoints."""
+
+    def __init__(self):
+        super().__init__('_wave_id')
+
+    def invoke(self):
+        actor = session.running_actor(Image())
+        return getattr(actor, 'id', 0) if actor else 0
+
+
+_is_registered = False
+
+
+def register():
+    """Once, however often the script is sourced."""
+    global _is_registered
+    if _is_registered:
+        return
+    _is_registered = True
+    for name, show, words in (
+            ('agents', tables.info_agents, 'The emulated GPUs.'),
+            ('queues', tables.info_queues, 'User-mode queues.'),
+            ('dispatches', tables.info_dispatches, 'The launches that run.'),
+            ('waves', tables.info_waves, 'The wavefronts that are resident; -full: a row for each.'),
+            ('lanes', tables.info_lanes, 'The selected wave\'s lanes: [-all|-active|-inactive].'),
+            ('actors', tables.info_actors, 'Host threads, command processors, interfaces, ….')):
+        add_info(name, show, words)
+    for command in (WaveCommand, ActorCommand, LaneCommand, DecisionCommand, StepBackCommand,
+                    WaveId):
+        command()
+    gdb.unwinder.register_unwinder(None, stacks.UNWINDER, replace=True)
+    gdb.events.stop.connect(control.on_stop)
+    gdb.events.exited.connect(session.forget)
+    gdb.events.new_objfile.connect(lambda _: control.watch_for_failures())
+    control.watch_for_failures()
+    # `step` goes into what a person wrote, not into the machinery of co_await.
+    for skip in ('-gfi */coroutine', '-rfu ^std::', '-rfu ^quarry::.*(await_|promise)'):
+        gdb.execute('skip ' + skip, to_string=True)

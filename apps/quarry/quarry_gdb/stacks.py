@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where actors are: on the stack of a thread, on that of a suspended fiber, in frames on the heap."""
+import os
+import re
+
+import gdb
+import gdb.unwinder
+
+from . import image
+from .frames import (NOISE, Coroutine, Frame, captures, clean, parameter_names, shown)
+
+# Below these nothing belongs to an actor any more.
+BOTTOM = re.compile(r'^(quarry::sequential_scheduler::(run_actor|run_slice|step)|'
+                    r'quarry::actor::(resume|run)\b|quarry::emu::compute_unit::|'
+                    r'quarry::emu::item_lanes::|boost::context|quarry::execution_fiber|'
+                    r'quarry::strand::|quarry::native_scheduler)')
+
+
+def coroutine_of(frame):
+    """The coroutine whose code runs in gdb's frame: its frame's address, or 0."""
+    try:
+        block = frame.block()
+    except RuntimeError:
+        return 0
+    while block is not None and block.function is None:
+        block = block.superblock
+    for s in block or ():
+        try:
+            if s.name == 'frame_ptr':
+                return int(frame.read_var(s))
+            if s.name == '__promise' and s.is_variable:
+                return int(frame.read_var(s).address) - 16
+        except (gdb.error, TypeError, ValueError):
+            return 0
+    return 0
+
+
+def of_gdb(frame):
+    """A Frame of one of gdb's."""
+    sal = frame.find_sal()
+    file = sal.symtab.fullname() if sal.symtab else None
+    address = coroutine_of(frame)
+    line, function = sal.line, frame.function()
+    home = function.symtab.fullname() if function and function.symtab else None
+    if home is not None and file != home:
+        file, line = own_line(frame, function) or (file, line)
+    made = Frame(clean(frame.name()), file, line, False, address, frame.level(),
+                 reads=lambda: variables_of(frame), home=home)
+    if made.is_internal() and home is not None:
+        made.site = site_of(frame)
+    return made
+
+
+def site_of(frame):
+    """A memory operation says where it was written: its argument `where`."""
+    try:
+        data = int(frame.read_var('where')['_M_impl'])
+        file, _, line, _ = image.read(data, 'QQII')
+        return (image.text(file), line) if data and line else None
+    except (gdb.error, gdb.GdbError, ValueError, RuntimeError):
+        return None
+
+
+def own_line(frame, function):
+    """The last line of the function's own file before where it stands: what it stands at may be
+    the remains of something inlined, from a header. (g++ books the code around a suspension under
+    the coroutine's first line.)"""
+    block = frame.block()
+    while block is not None and block.function is None:
+        block = block.superblock
+    if block is None:
+        return None
+    # Not function.symtab: gdb 13 dies of a line table that is not there.
+    table = gdb.find_pc_line(block.start).symtab
+    if table is None or table.fullname() != function.symtab.fullname():
+        return None
+    best = None
+    for e in table.linetable():
+        if block.start <= e.pc < frame.pc() and e.line not in (0, function.line) and (
+                best is None or e.pc >= best.pc):
+            best = e
+    return (function.symtab.fullname(), best.line) if best else None
+
+
+def variables_of(frame):
+    found, seen = [], set()
+    try:
+        block = frame.block()
+    except RuntimeError:
+        return found
+    while block is not None:
+        for s in block:
+            if not (s.is_variable or s.is_argument) or NOISE.match(s.name) or s.name in seen:
+                continue
+            seen.add(s.name)
+            try:
+                value = s.value(frame)
+            except (gdb.error, TypeError):
+                continue
+            if s.name in ('__closure', 'this') and 'lambda' in str(frame.name()):
+                found += [(n, shown(v), False) for n, v, _ in captures(value)]
+            elif s.name != 'this':
+                found.append((s.name, shown(value), s.is_argument))
+        if block.function is not None:
+            parameters = parameter_names(block)
+            found = [(n, v, p or n in parameters) for n, v, p in found]
+            break
+        block = block.superblock
+    return found
+
+
+def walk(frame, wanted):
+    """An actor's frames on a stack: from `frame` down to its coroutine `wanted`, or to where the
+    scheduler begins."""
+    found = []
+    for _ in range(200):
+        if frame is None or not frame.is_valid():
+            break
+        name = frame.name() or ''
+        here = of_gdb(frame)
+        if here.coroutine == 0 and found and BOTTOM.match(name):
+            break
+        found.append(here)
+        if here.coroutine != 0 and here.coroutine == wanted:
+            break
+        try:
+            frame = frame.older()
+        except gdb.error:
+            break
+    return found
+
+
+class FiberUnwinder(gdb.unwinder.Unwinder):
+    """While it is given registers, the frame below the innermost one is a suspended fiber's."""
+
+    def __init__(self):
+        super().__init__('quarry-fiber')
+        self.registers = None
+        self.top = None
+
+    def __call__(self, pending):
+        if self.registers is None:
+            return None
+        sp = pending.read_register('rsp')
+        if int(sp) != self.top:
+            return None
+        pc = pending.read_register('rip')
+        info = pending.create_unwind_info(FrameId(sp, pc))
+        long = gdb.lookup_type('unsigned long')
+        for name, number in self.registers.items():
+            info.add_saved_register(name, gdb.Value(number).cast(long))
+        return info
+
+
+class FrameId:
+    def __init__(self, sp, pc):
+        self.sp, self.pc = sp, pc
+
+
+UNWINDER = FiberUnwinder()
+
+
+def saved_registers(fiber):
+    """What jump_fcontext() has pushed, on x86-64: a word of control flags, one for the stack
+    protector, then r12 … r15, rbx, rbp, and where to go on."""
+    context = image.word(image.word(fiber))
+    r12, r13, r14, r15, rbx, rbp, rip = image.read(context + 16, '7Q')
+    return {'rsp': context + 72, 'rip': rip, 'rbp': rbp, 'rbx': rbx, 'r12': r12, 'r13': r13,
+            'r14': r14, 'r15': r15}
+
+
+def on_fiber(fiber, wanted, reads):
+    """The frames of an actor that is suspended in mid-function."""
+    architecture = gdb.selected_inferior().architecture().name()
+    if 'x86-64' not in architecture:
+        raise gdb.GdbError('Stacks of suspended fibers can be read on x86-64 only, not on %s.'
+                           % architecture)
+    selected = gdb.selected_frame().level()
+    UNWINDER.top = int(gdb.newest_frame().read_register('rsp'))
+    UNWINDER.registers = saved_registers(fiber)
+    try:
+        gdb.invalidate_cached_frames()
+        found = walk(gdb.newest_frame().older(), wanted)
+        for f in found:
+            if reads and not f.is_internal():
+                f.read()  # now: gdb does not stand on this stack
+            f.level = None
+    finally:
+        UNWINDER.registers = None
+        gdb.invalidate_cached_frames()
+        select(selected)
+    return found
+
+
+def select(level):
+    frame = gdb.newest_frame()
+    while frame is not None and frame.level() < level:
+        frame = frame.older()
+    if frame is not None:
+        frame.select()
+
+
+def on_thread(wanted):
+    """The frames of an actor that runs now: on the selected thread, or on another."""
+    selected = gdb.selected_thread()
+    level = gdb.selected_frame().level()
+    threads = [selected] + [t for t in gdb.selected_inferior().threads() if t != selected]
+    for thread in threads:
+        thread.switch()
+        found = walk(gdb.newest_frame(), wanted)
+        if found and (found[-1].coroutine == wanted or wanted == 0):
+            if thread != selected:
+                for f in found:
+                    f.read()
+                    f.level = None
+                selected.switch()
+                select(level)
+            else:
+                select(level)
+            return found
+    selected.switch()
+    select(level)
+    return []
+
+
+def stack(actor, full=False, reads=True):
+    """An actor's frames, innermost first: those on a stack, then those that await."""
+    layout = actor.image.layout
+    if actor.doing() in ('not begun', 'ended'):
+        return []
+    leaf = actor.leaf()
+    found, where = [], actor.waited_at()
+    if actor.is_running():
+        found = on_thread(leaf)
+    elif actor.fiber():
+        found = on_fiber(actor.fiber(), leaf, reads)
+    if not full:
+        site = None
+        while len(found) > 1 and not found[0].coroutine and found[0].is_internal():
+            site = found.pop(0).site or site
+        if site and found[0].file and (
+                os.path.basename(site[0]) == os.path.basename(found[0].file)):
+            found[0].line = site[1]
+        found = [f for f in found if not (f.home or '').startswith('/usr/include/')] or found
+    if found and leaf and not found[-1].coroutine and found[-1].name == Coroutine(leaf).name():
+        found[-1].coroutine = leaf  # without debug information the name has to do
+    if found and leaf and found[-1].coroutine == leaf:
+        leaf, where = awaited_by(leaf, layout)
+    seen = set()
+    while leaf and leaf not in seen:
+        seen.add(leaf)
+        found.append(Coroutine(leaf).frame(where))
+        leaf, where = awaited_by(leaf, layout)
+    if not full and len(found) > 1:
+        found = [f for f in found
+                 if not (f.is_async and f.is_internal() and f.name != found[0].name)] or found
+    if found and found[0].name == 'before_its_end':
+        found[0].name = '(about to end)'
+    return found
+
+
+def awaited_by(address, layout):
+    """The frame that awaits a coroutine, and where it does so."""
+    outer = Coroutine(address).awaiting(layout)
+    return outer, image.place(Coroutine(outer).promise() + layout['awaits_at']) if outer else None
