@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program of apps/quarry/debugging.md: case 1 of the museum, on a GPU. MSCCL++ writes a trigger
+// of two words; a proxy on the host polls the first one and reads both. Source   PR#213, PR#232
+//
+// torn_trigger FILE: explores, and saves a failing execution. torn_trigger --replay FILE: repeats
+// it.
+#include <quarry/emu.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace quarry::emu;
+using quarry::task;
+using quarry::world;
+using quarry::world_core;
+
+namespace {
+
+using word = global<std::uint64_t>;
+
+/// The second word, then the first: the proxy waits for the first.
+struct send_trigger {
+  task<> operator()(any_wavefront auto& wf, word trigger) const {
+    std::uint64_t const destination = 5;
+    std::uint64_t const size = 7;
+    wf.store(trigger + 1, size, order::relaxed, scope::system);
+    wf.store(trigger, destination, order::relaxed, scope::system); // must be a release
+    co_return;
+  }
+};
+
+task<> proxy(world& w, world_core& self, word trigger) {
+  auto const is_set = [](std::uint64_t v) { return v != 0; };
+  auto poll = self.wait_until(trigger, is_set, order::acquire, scope::system);
+  std::uint64_t const destination = co_await poll;
+  std::uint64_t const size = self.load(trigger + 1, order::relaxed, scope::system);
+  w.check(destination == 5 && size == 7, "a torn trigger");
+}
+
+void trigger_world(world& w) {
+  basic_agent<targets<memories<interleaving_memory>, 32>> gpu(
+      w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto trigger = gpu.allocate<std::uint64_t>(2, "trigger");
+  w.start_task("proxy", [&](world_core& self) { return proxy(w, self, trigger.global()); });
+  static_cast<void>(gpu.run({.work_items = 1}, send_trigger{}, trigger.global()));
+  w.join();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  bool const repeats = argc == 3 && std::string_view(argv[1]) == "--replay";
+  if (argc != 2 && !repeats) {
+    std::fputs("torn_trigger FILE or torn_trigger --replay FILE\n", stderr);
+    return 2;
+  }
+  quarry::explore_options options{.detects_races = false, .name = "torn_trigger"};
+  if (repeats) {
+    auto const file = quarry::replay_file::read(argv[2]);
+    if (!file) {
+      std::fprintf(stderr, "torn_trigger: %s\n", file.error().what.c_str());
+      return 3;
+    }
+    options.replays = file->choices;
+  }
+  auto const verdict = quarry::explore(options, trigger_world);
+  std::fputs(verdict.to_string().c_str(), stdout);
+  if (!verdict.failure || repeats)
+    return verdict.failure ? 1 : 0;
+  auto const& f = *verdict.failure;
+  quarry::replay_file const file{.name = verdict.name,
+                                 .build = quarry::build_id(),
+                                 .seed = f.seed,
+                                 .detects_races = options.detects_races,
+                                 .kind = f.kind,
+                                 .where = f.where,
+                                 .choices = f.shrunk};
+  if (auto const written = file.write(argv[1]); !written) {
+    std::fprintf(stderr, "torn_trigger: %s\n", written.error().what.c_str());
+    return 3;
+  }
+  std::printf("  saved:  %s\n", argv[1]);
+  return 1;
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the debugger's tests look at: kernels that wait, until a marker has been reached.
+#include <quarry/emu.hpp>
+#include <quarry/quarry.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+using namespace quarry::emu;
+using quarry::task;
+
+namespace {
+
+bool dumps_core = false;
+
+/// Tests stop here.
+[[gnu::noinline]] void reached(int where) {
+  asm volatile("" ::"r"(where) : "memory");
+  if (dumps_core)
+    std::abort();
+}
+
+task<std::uint32_t> fetch(any_wavefront auto& wf, global<std::uint32_t> flag, int wanted) {
+  auto const is_set = [](std::uint32_t v) { return v != 0; };
+  auto set = wf.wait_until(flag, is_set, order::acquire, scope::agent);
+  std::uint32_t const value = co_await set;
+  co_return value + static_cast<std::uint32_t>(wanted);
+}
+
+/// Group 0's first wavefront fetches what group 1's last one stores; the others meet at barriers.
+struct meet {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
+    int const round = 7;
+    std::uint32_t total = 0;
+    if (wf.linear_group_id() == 0 && wf.index_in_group() == 0) {
+      auto value = fetch(wf, flag, round);
+      total = co_await std::move(value);
+    }
+    if (wf.linear_group_id() == 1 && wf.index_in_group() == 1) {
+      auto const few = wf.where(wf.local_id() < 66); // the first two lanes of this wavefront
+      reached(1);
+      wf.store(flag, 1, order::release, scope::agent);
+    }
+    co_await wf.barrier();
+    static_cast<void>(total);
+  }
+};
+
+/// Odd work-items wait for work-item 6.
+struct wait_for_six {
+  task<> operator()(any_work_item auto& wi, global<std::uint32_t> flag) const {
+    int const id = static_cast<int>(wi.global_id());
+    auto const is_set = [](std::uint32_t v) { return v != 0; };
+    if (id % 2 == 1) {
+      auto set = wi.wait_until(flag, is_set, order::acquire, scope::agent);
+      static_cast<void>(co_await set);
+    } else if (id == 6) {
+      reached(2);
+      wi.store(flag, 1, order::release, scope::agent);
+    }
+  }
+};
+
+constexpr machine small{.compute_units = 1};
+
+template<class Scheduler>
+void run(Scheduler& scheduler, std::string_view what) {
+  agent gpu(scheduler, small);
+  auto flag = gpu.allocate<std::uint32_t>(1, "flag");
+  if (what == "items")
+    gpu.run({.work_items = 16, .work_items_per_group = 16}, wait_for_six{}, flag.global())
+        .or_throw();
+  else
+    gpu.run({.work_groups = 2, .work_items_per_group = 128}, meet{}, flag.global()).or_throw();
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::string_view const mode = argc > 1 ? argv[1] : "native";
+  std::string_view const what = argc > 2 ? argv[2] : "waves";
+  dumps_core = what == "core";
+  if (mode == "native") {
+    quarry::native_scheduler scheduler({.threads = 1});
+    run(scheduler, what);
+  } else {
+    quarry::sequential_scheduler scheduler;
+    scheduler.run([&] { run(scheduler, what); });
+  }
+  std::puts("done");
+}
