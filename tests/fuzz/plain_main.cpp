@@ -16,8 +16,10 @@
 #include <string_view>
 #include <vector>
 
+// NOLINTBEGIN(readability-identifier-naming): the names are libFuzzer's
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv);
 extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size);
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 

@@ -39,6 +39,8 @@ verdict run(explore_options const& options) {
 }
 
 void save(verdict const& v) {
+  if (!v.failure)
+    return;
   request const& r = asked();
   replay_file const file{.name = v.name,
                          .build = build_id(),
@@ -58,6 +60,7 @@ void save(verdict const& v) {
 
 } // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are libFuzzer's
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   request& r = asked();
   r.target = &exploration::find_target(QUARRY_FUZZ_TARGET);
@@ -90,3 +93,4 @@ extern "C" int LLVMFuzzerTestOneInput(std::uint8_t const* data, std::size_t size
   save(shown);
   std::abort();
 }
+// NOLINTEND(readability-identifier-naming)

@@ -22,9 +22,8 @@ using case_world = std::function<void(world&)>;
 /// One program of a case.
 struct twin {
   enum class kind : std::uint8_t {
-    wrong,          ///< must be found by how it is ordered: a race, or a hang
-    wrong_by_value, ///< must be found by what it does as well: a wrong value or a hang
-    right,          ///< must never be flagged
+    wrong, ///< must be found, and by what it does, too: a wrong value or a hang
+    right, ///< must never be flagged
   };
   kind what;
   std::string name;
@@ -41,9 +40,6 @@ struct exhibit {
 
 inline twin wrong(std::string name, case_world run) {
   return {twin::kind::wrong, std::move(name), std::move(run)};
-}
-inline twin wrong_by_value(std::string name, case_world run) {
-  return {twin::kind::wrong_by_value, std::move(name), std::move(run)};
 }
 inline twin right(std::string name, case_world run) {
   return {twin::kind::right, std::move(name), std::move(run)};

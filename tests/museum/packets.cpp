@@ -26,6 +26,11 @@ void ring(world_core& self, global<std::uint64_t> doorbell, std::uint64_t to) {
       return;
 }
 
+void write_packet(world_core& self, global<std::uint64_t> packet, std::uint64_t content) {
+  self.store(packet + body, content);
+  self.store(packet + header, 1, order::release, scope::system);
+}
+
 /// ROCm: a producer advances write_index, writes its packet, the header last, and rings the
 /// doorbell. The command processor fetches what lies below the doorbell, 64 bytes in two halves;
 /// two loads with nothing between them, each as old as its last acquire. Another producer's
@@ -40,18 +45,20 @@ case_world aql_ring(aql how) {
     auto indices = w.allocate<std::uint64_t>(16, "write index and doorbell");
     auto const ring_at = ring_words.global();
     auto const write_index = indices.global(), doorbell = indices.global() + 8;
+    auto const produce = [=](world_core& self) -> task<> {
+      auto const i = self.fetch_add(write_index, 1, order::relaxed, scope::system);
+      write_packet(self, ring_at + i * packet_words, i);
+      if (how.in_order) { // the doorbell is the commit index
+        auto turn = at_least(self, doorbell, i);
+        static_cast<void>(co_await turn);
+      }
+      ring(self, doorbell, i + 1);
+    };
     for (std::uint32_t p = 0; p < how.producers; ++p)
-      w.start_task(p == 0 ? "producer 0" : "producer 1", [=](world_core& self) -> task<> {
+      w.start_task(p == 0 ? "producer 0" : "producer 1", [=, &produce](world_core& self) -> task<> {
         for (std::uint64_t n = 0; n < packets / how.producers; ++n) {
-          auto const i = self.fetch_add(write_index, 1, order::relaxed, scope::system);
-          auto const packet = ring_at + i * packet_words;
-          self.store(packet + body, i);
-          self.store(packet + header, 1, order::release, scope::system);
-          if (how.in_order) { // the doorbell is the commit index
-            auto turn = at_least(self, doorbell, i);
-            static_cast<void>(co_await turn);
-          }
-          ring(self, doorbell, i + 1);
+          task<> produced = produce(self);
+          co_await std::move(produced);
         }
       });
     w.start_task("command processor", [=, &w](world_core& self) -> task<> {
@@ -74,14 +81,13 @@ namespace quarry_test {
 
 std::vector<exhibit> packet_exhibits() {
   auto const in_halves = order::relaxed, whole = order::acquire;
-  return {
-      {"8",
-       "ROCm, AQL packets of several producers",
-       "rocm-systems PR#10367, #10377",
-       {wrong_by_value("two producers, no order of publication", aql_ring({2, false, in_halves})),
-        right("published in order", aql_ring({2, true, in_halves})),
-        right("one producer", aql_ring({1, false, in_halves})),
-        right("fetched whole", aql_ring({2, false, whole}))}}};
+  return {{"8",
+           "ROCm, AQL packets of several producers",
+           "rocm-systems PR#10367, #10377",
+           {wrong("two producers, no order of publication", aql_ring({2, false, in_halves})),
+            right("published in order", aql_ring({2, true, in_halves})),
+            right("one producer", aql_ring({1, false, in_halves})),
+            right("fetched whole", aql_ring({2, false, whole}))}}};
 }
 
 } // namespace quarry_test

@@ -38,7 +38,7 @@ unsigned count_own(unsigned& all) {
     if (found == s.expected)
       continue;
     ++noticed;
-    std::printf("  %s: %s\n", s.name.c_str(), litmus::to_string(found).data());
+    std::printf("  %s: %s\n", s.name.c_str(), std::string(litmus::to_string(found)).c_str());
   }
   return noticed;
 }
