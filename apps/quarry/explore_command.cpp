@@ -34,7 +34,6 @@ struct request {
   bool all_weakenings = false;
   bool list = false;
   std::uint64_t runs = 1;
-  std::string folder = "quarry-failures";
   std::string json;
   explore_options options;
 };
@@ -56,30 +55,6 @@ int list_targets() {
       print(fmt::format("{:<17}   --weaken {}\n", "", w.name()));
   }
   return 0;
-}
-
-/// Saves the failure, and says how to see it again.
-int save(verdict const& v, explore_options const& options, std::string const& folder) {
-  if (folder.empty())
-    return failed;
-  auto const& f = *v.failure;
-  replay_file const file{.name = v.name,
-                         .build = build_id(),
-                         .seed = f.seed,
-                         .detects_races = options.detects_races,
-                         .direct_lint = options.direct_lint,
-                         .kind = f.kind,
-                         .where = f.where,
-                         .choices = f.shrunk};
-  std::string name = v.name;
-  std::replace(name.begin(), name.end(), ' ', '-');
-  std::error_code made;
-  std::filesystem::create_directories(folder, made);
-  std::string const path = fmt::format("{}/{}-{:x}.replay", folder, name, f.seed);
-  if (auto const written = file.write(path); !written)
-    return complain(written.error().what, world_fault);
-  print(fmt::format("  saved:  {}\n  replay: quarry replay {}\n", path, path));
-  return failed;
 }
 
 ordered_json to_json(verdict const& v) {
@@ -115,6 +90,7 @@ int weaken_all(target const& t, request const& r, std::vector<weakening> const& 
     for (std::uint64_t run = 0; run < r.runs; ++run) {
       explore_options options = r.options;
       options.shrinks = options.diagnoses = false;
+      options.failures.clear();
       options.seed += run * 1'000'000'007;
       verdict const v = explore_target(t, &w, options);
       if (!v.failure)
@@ -148,7 +124,7 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
   verdict const v = explore_target(t, w, r.options);
   print(v.to_string());
   rows.push_back(to_json(v));
-  return v.failure ? save(v, r.options, r.folder) : 0;
+  return v.failure ? failed : 0;
 }
 
 int run(request const& r) {
@@ -171,6 +147,8 @@ int run(request const& r) {
     return status;
   } catch (std::invalid_argument const& e) {
     return complain(e.what(), bad_usage);
+  } catch (std::system_error const& e) {
+    return complain(e.what(), world_fault);
   }
 }
 
@@ -218,6 +196,8 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
                   "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
                   "not found), 2 no such target, entry or strategy, 3 a file cannot be written.\n");
   auto r = std::make_shared<request>();
+  r->options.failures = "quarry-failures";
+  r->options.replay_command = "quarry replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
   command->add_flag("--list", r->list, "list the targets, and what can be weakened in each");
   command->add_option("--executions", r->options.executions, "at most so many")
@@ -242,7 +222,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   command->add_flag("--narrow", r->options.narrows,
                     "if nothing fails: which operations could be weaker, each tried in as many "
                     "executions");
-  command->add_option("--failures", r->folder, "folder for replay files; empty: none")
+  command->add_option("--failures", r->options.failures, "folder for replay files; empty: none")
       ->capture_default_str();
   command->add_option("--json", r->json, "write the results to this file as well")
       ->type_name("FILE");

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis.hpp"
 #include "explorer.hpp"
+#include "failure_folder.hpp"
+#include "replay_request.hpp"
 
 #include <quarry/exhaustive.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
 #include <quarry/strategy.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstdlib>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -118,11 +124,33 @@ void diagnose(explorer& worlds, explore_options const& options, exploration_fail
   f.mended->executions = executions;
 }
 
+/// With what the environment says.
+explore_options completed(explore_options o) {
+  if (o.failures.empty())
+    if (char const* const folder = std::getenv("QUARRY_FAILURES"))
+      o.failures = folder;
+  if (o.replays)
+    return o;
+  if (replay_file const* const wanted = requested_replay(); wanted && wanted->name == o.name) {
+    o.replays = wanted->choices;
+    o.detects_races = wanted->detects_races;
+    o.direct_lint = wanted->direct_lint;
+    o.shrinks = o.diagnoses = false;
+    o.failures.clear();
+  }
+  return o;
+}
+
 class exploration {
 public:
   exploration(explore_options const& o, std::function<void(world&)> const& f)
-      : options_(o), worlds_(o, f) {
+      : options_(completed(o)), worlds_(options_, f),
+        folder_(options_.replays ? "" : options_.failures, o.name, o.seed) {
     verdict_.name = o.name;
+    verdict_.left_behind = folder_.left_behind();
+    replay_file const* const wanted = requested_replay();
+    if (options_.replays && !o.replays && wanted->build != build_id())
+      verdict_.divergence = "the replay file is of another build\n  ";
   }
 
   verdict run() {
@@ -138,6 +166,7 @@ public:
       narrate(worlds_, *verdict_.failure);
       if (options_.diagnoses && verdict_.failure->is_repeatable)
         diagnose(worlds_, options_, *verdict_.failure);
+      save(*verdict_.failure);
     } else if (options_.narrows) {
       probe trial(worlds_, options_, options_.executions);
       verdict_.narrowings =
@@ -156,7 +185,22 @@ private:
     one(recorded, 0);
     recorded.end();
     if (auto const& d = recorded.diverged())
-      verdict_.divergence = d->to_string();
+      verdict_.divergence += d->to_string();
+  }
+
+  void save(exploration_failure& f) {
+    f.file = folder_.save({.name = options_.name,
+                           .build = build_id(),
+                           .seed = f.seed,
+                           .detects_races = options_.detects_races,
+                           .direct_lint = options_.direct_lint,
+                           .kind = f.kind,
+                           .where = f.where,
+                           .choices = f.shrunk});
+    if (!f.file.empty())
+      f.replay_line = options_.replay_command.empty()
+                          ? fmt::format("{} --quarry-replay={}", program_invocation_name, f.file)
+                          : options_.replay_command + f.file;
   }
 
   void sample() {
@@ -183,9 +227,9 @@ private:
   }
 
   void one(chooser& choices, std::uint64_t seed) {
+    folder_.begin(++verdict_.executions);
     auto const r = worlds_.run(choices);
     recorder const& chosen = worlds_.chosen();
-    ++verdict_.executions;
     verdict_.trace_hash = (verdict_.trace_hash ^ chosen.trace_hash()) * 0x9e3779b97f4a7c15;
     if (r.is_cut) {
       ++verdict_.inconclusive;
@@ -201,8 +245,9 @@ private:
                                              .shrunk = {}};
   }
 
-  explore_options const& options_;
+  explore_options const options_;
   explorer worlds_;
+  failure_folder folder_;
   verdict verdict_;
 };
 

@@ -30,7 +30,9 @@ std::string verdict::to_string() const {
       inconclusive == 0 ? ""
                         : fmt::format("; {} inconclusive: cut off by the limit (busiest: {})",
                                       inconclusive, busiest));
-  std::string const warning = divergence.empty() ? "" : fmt::format("  {}\n", divergence);
+  std::string warning = divergence.empty() ? "" : fmt::format("  {}\n", divergence);
+  if (!left_behind.empty())
+    warning += fmt::format("  a process died in an earlier exploration: {}\n", left_behind);
   if (!failure)
     return fmt::format(
         "{}  {}: no failure in {}\n{}{}", is_complete ? "PASS" : "OK  ", name, extent, warning,
@@ -41,12 +43,13 @@ std::string verdict::to_string() const {
   return fmt::format(
       "FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"
       "  the last operations before it:\n{}  shrunk: {} -> {} choices that are "
-      "not the boring one, {} -> {} pre-emptions\n{}{}",
+      "not the boring one, {} -> {} pre-emptions\n{}{}{}",
       name, f.kind, f.where, f.execution, f.seed, extent, f.report, warning, f.history,
       f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
       f.shrunk.preemption_count(), f.mended ? describe(*f.mended) : "",
       f.is_repeatable ? ""
-                      : "  hidden state: the same choices did not lead to the same execution\n");
+                      : "  hidden state: the same choices did not lead to the same execution\n",
+      f.file.empty() ? "" : fmt::format("  replay: {}\n", f.replay_line));
 }
 
 } // namespace quarry

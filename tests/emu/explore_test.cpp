@@ -6,8 +6,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <functional>
+#include <iterator>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -57,7 +62,7 @@ struct produce {
 };
 
 /// Signals with a relaxed store, and ends only when it is told to.
-struct signal {
+struct send_signal {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> at, scope far,
                     global<std::uint32_t> end) const {
     wf.store(at, 1, order::relaxed, far);
@@ -315,7 +320,8 @@ TEST_SUITE("emu.explore") {
               co_await self.wait_until(words.global(), is_set, order::acquire, scope::system));
         });
         auto last = gpu.allocate<std::uint32_t>(1, "last");
-        auto running = gpu.launch({.work_items = 32}, signal{}, words.global(), far, last.global());
+        auto running =
+            gpu.launch({.work_items = 32}, send_signal{}, words.global(), far, last.global());
         w.join();
         w.host().store(last.global(), 2, order::release, scope::system);
         static_cast<void>(running.wait());
@@ -374,6 +380,35 @@ TEST_SUITE("emu.explore") {
     REQUIRE(v.failure);
     CHECK(!v.failure->is_repeatable);
     CHECK(v.to_string().find("hidden state") != std::string::npos);
+  }
+
+  TEST_CASE("a process that dies in an execution leaves a mark of which one it was") {
+    auto const folder =
+        std::filesystem::temp_directory_path() / ("quarry-explore-" + std::to_string(::getpid()));
+    auto const explore_here = [&](bool dies) {
+      int executions = 0;
+      return explore({.executions = 10, .seed = 7, .name = "a/b", .failures = folder.string()},
+                     [&](world&) {
+                       if (++executions == 5 && dies)
+                         ::_exit(3);
+                     });
+    };
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+      static_cast<void>(explore_here(true));
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WEXITSTATUS(status) == 3);
+    std::ifstream mark(folder / "a-b.running");
+    std::string const text(std::istreambuf_iterator<char>(mark), {});
+    CHECK(text == "quarry-running 1\nname: a/b\nseed: 0x7\nexecution:                    5\n");
+    verdict const v = explore_here(false);
+    CHECK(v);
+    CHECK(v.left_behind == (folder / "a-b.died").string());
+    CHECK(v.to_string().find("a-b.died") != std::string::npos);
+    CHECK(!std::filesystem::exists(folder / "a-b.running"));
+    std::filesystem::remove_all(folder);
   }
 
   TEST_CASE("a strategy that does not exist is refused, with those that do") {

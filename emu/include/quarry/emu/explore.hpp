@@ -45,7 +45,12 @@ struct explore_options {
   bool narrows = false;
   /// Only this execution, nothing else.
   std::optional<choice_record> replays{};
-  std::string name = "world"; ///< in reports
+  std::string name = "world"; ///< in reports, and of files
+  /// Folder for failures, a replay file each, and a mark of how far a process came that died.
+  /// Empty: QUARRY_FAILURES of the environment; without that, nowhere.
+  std::string failures{};
+  /// What repeats a saved failure, but for the file. Empty: this program, `--quarry-replay=`.
+  std::string replay_command{};
 };
 
 /// An actor that a world starts: a host thread, as far as scopes go.
@@ -110,6 +115,8 @@ struct exploration_failure {
   choice_record shrunk;        ///< fewer of them, to a failure of the same class
   bool is_repeatable = true;   ///< false: the same choices gave another trace; hidden state
   std::optional<mending> mended{};
+  std::string file{};        ///< the replay file; empty: not saved
+  std::string replay_line{}; ///< the command that repeats it
 };
 
 /// What an exploration came to.
@@ -123,7 +130,9 @@ struct verdict {
   double seconds = 0;
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
-  std::string divergence; ///< of a replay: where the execution was another than the recorded one
+  /// Of a replay: where the execution was another than the recorded one, or what else differs.
+  std::string divergence;
+  std::string left_behind; ///< by a process that died in the exploration of this name: a file
 
   explicit operator bool() const noexcept { return !failure; }
   /// The report, or what was explored and what was not.
@@ -135,7 +144,11 @@ struct verdict {
 /// Everything that the world reaches through Quarry is decided by the choices of the execution; it
 /// must keep no state of its own between executions.
 ///
-/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do
+/// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
+/// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
+///
+/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do; a replay
+///          file that cannot be read; std::system_error – the folder for failures
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function);

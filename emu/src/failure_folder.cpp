@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "failure_folder.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <string_view>
+#include <sys/mman.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace quarry {
+namespace {
+
+constexpr std::size_t mark_bytes = 4096;
+constexpr int digits = 20;
+
+[[noreturn]] void fail(std::string const& what, int error = errno) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+std::string file_name(std::string name) {
+  auto const is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._-=+").find(c) != std::string_view::npos;
+  };
+  for (char& c : name)
+    if (!is_plain(c))
+      c = '-';
+  return name.substr(0, 200);
+}
+
+} // namespace
+
+failure_folder::failure_folder(std::string const& folder, std::string const& name,
+                               std::uint64_t first_seed) {
+  if (folder.empty())
+    return;
+  std::error_code made;
+  std::filesystem::create_directories(folder, made);
+  if (made)
+    fail(folder, made.value());
+  stem_ = fmt::format("{}/{}", folder, file_name(name));
+  std::string const path = stem_ + ".running";
+  if (std::filesystem::exists(path)) {
+    left_behind_ = stem_ + ".died";
+    std::filesystem::rename(path, left_behind_);
+  }
+  int const file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0)
+    fail(path);
+  std::string text = fmt::format(
+      "quarry-running 1\nname: {}\nseed: {:#x}\nexecution: ", name.substr(0, 1000), first_seed);
+  std::size_t const at = text.size();
+  text += std::string(digits, ' ') + "\n";
+  if (::ftruncate(file, static_cast<off_t>(text.size())) != 0)
+    fail(path);
+  void* const mapped = ::mmap(nullptr, mark_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  ::close(file);
+  if (mapped == MAP_FAILED)
+    fail(path);
+  mark_ = static_cast<char*>(mapped);
+  number_ = mark_ + at;
+  std::memcpy(mark_, text.data(), text.size());
+}
+
+failure_folder::~failure_folder() {
+  if (mark_ == nullptr)
+    return;
+  ::munmap(mark_, mark_bytes);
+  ::unlink((stem_ + ".running").c_str());
+}
+
+void failure_folder::begin(std::uint64_t execution) noexcept {
+  if (number_ == nullptr)
+    return;
+  char* at = number_ + digits;
+  do
+    *--at = static_cast<char>('0' + execution % 10);
+  while ((execution /= 10) != 0);
+}
+
+std::string failure_folder::save(replay_file const& failure) const {
+  if (stem_.empty())
+    return "";
+  std::string const path = fmt::format("{}-{:x}.replay", stem_, failure.seed);
+  if (auto const written = failure.write(path); !written)
+    throw std::system_error(std::make_error_code(std::errc::io_error), written.error().what);
+  return path;
+}
+
+} // namespace quarry

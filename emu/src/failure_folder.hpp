@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/replay_file.hpp>
+
+#include <cstdint>
+#include <string>
+
+namespace quarry {
+
+/// Where the failures of one exploration are kept, and, while it runs, how far it has come: the
+/// process may die in the midst of an execution.
+class failure_folder {
+public:
+  /// An empty folder keeps nothing.
+  ///
+  /// Errors   std::system_error – it cannot be made, or written to
+  failure_folder(std::string const& folder, std::string const& name, std::uint64_t first_seed);
+  failure_folder(failure_folder const&) = delete;
+  failure_folder& operator=(failure_folder const&) = delete;
+  /// The exploration has ended: its mark goes.
+  ~failure_folder();
+
+  /// The execution with this number, from 1 on, begins. A store to memory.
+  void begin(std::uint64_t execution) noexcept;
+  /// What an exploration left behind that never ended; empty: none did.
+  [[nodiscard]] std::string const& left_behind() const noexcept { return left_behind_; }
+  /// The file's path; empty if nothing is kept.
+  ///
+  /// Errors   std::system_error – it cannot be written
+  [[nodiscard]] std::string save(replay_file const& failure) const;
+
+private:
+  std::string stem_; ///< folder and the world's name
+  std::string left_behind_;
+  char* mark_ = nullptr;   ///< the mapped file
+  char* number_ = nullptr; ///< the digits in it
+};
+
+} // namespace quarry
