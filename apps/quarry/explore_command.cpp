@@ -78,44 +78,84 @@ std::uint64_t quantile(std::vector<std::uint64_t> const& sorted, double q) {
   return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
 
-/// Each weakening, from `runs` seeds: how many executions until somebody notices.
-int weaken_all(target const& t, request const& r, std::vector<weakening> const& those,
-               ordered_json& rows) {
-  print(fmt::format("{:<34} {:<24} {:>6} {:>8} {:>8}  {}\n", "weakened", "found as", "found",
+/// How a weakening was found, from several seeds.
+struct noticed {
+  std::vector<std::uint64_t> needed; ///< executions, ascending; one for each seed that found it
+  std::string kinds;
+  [[nodiscard]] bool always(std::uint64_t runs) const { return needed.size() == runs; }
+};
+
+noticed look_for(target const& t, weakening const& w, request const& r) {
+  noticed found;
+  for (std::uint64_t run = 0; run < r.runs; ++run) {
+    explore_options options = r.options;
+    options.shrinks = options.diagnoses = false;
+    options.failures.clear();
+    options.seed += run * 1'000'000'007;
+    verdict const v = explore_target(t, &w, options);
+    if (!v.failure)
+      continue;
+    found.needed.push_back(v.failure->execution);
+    if (found.kinds.find(v.failure->kind) == std::string::npos)
+      found.kinds += (found.kinds.empty() ? "" : ", ") + v.failure->kind;
+  }
+  std::sort(found.needed.begin(), found.needed.end());
+  return found;
+}
+
+void add_row(weakening const& w, noticed const& found, target const& t, request const& r,
+             ordered_json& rows) {
+  ordered_json row{{"target", t.name},
+                   {"weakened", w.name()},
+                   {"runs", r.runs},
+                   {"found", found.needed.size()},
+                   {"as", found.kinds}};
+  if (!found.needed.empty()) {
+    row["median"] = quantile(found.needed, 0.5);
+    row["p90"] = quantile(found.needed, 0.9);
+  }
+  rows.push_back(row);
+  print(found.needed.empty()
+            ? fmt::format("{:<62} {:<20} {:>5}\n", w.name(), "not by itself", 0)
+            : fmt::format("{:<62} {:<20} {:>5} {:>8} {:>8}\n", w.name(), found.kinds,
+                          found.needed.size(), quantile(found.needed, 0.5),
+                          quantile(found.needed, 0.9)));
+}
+
+/// Each weakening, from `runs` seeds: how many executions until somebody notices. One that nobody
+/// notices may do the work of another one: then both together are noticed.
+int weaken_all(target const& t, request const& r, ordered_json& rows) {
+  print(fmt::format("{:<62} {:<20} {:>5} {:>8} {:>8}  {}\n", "weakened", "found as", "found",
                     "median", "p90", "in executions"));
+  std::vector<weakening> alone; // those that nobody notices
+  for (weakening const& w : t.weakenings) {
+    auto const found = look_for(t, w, r);
+    add_row(w, found, t, r, rows);
+    if (!found.always(r.runs))
+      alone.push_back(w);
+  }
   int status = 0;
-  for (weakening const& w : those) {
-    std::vector<std::uint64_t> needed;
-    std::string kinds;
-    for (std::uint64_t run = 0; run < r.runs; ++run) {
-      explore_options options = r.options;
-      options.shrinks = options.diagnoses = false;
-      options.failures.clear();
-      options.seed += run * 1'000'000'007;
-      verdict const v = explore_target(t, &w, options);
-      if (!v.failure)
+  for (weakening const& w : alone) {
+    auto const& listed = t.indistinguishable;
+    bool is_noticed = std::find(listed.begin(), listed.end(), w.name()) != listed.end();
+    if (is_noticed)
+      print(fmt::format("{:<62} indistinguishable: other entries order the same\n", w.name()));
+    for (weakening const& other : alone) {
+      weakening both = w;
+      both.also = &other;
+      if (other.entry == w.entry)
         continue;
-      needed.push_back(v.failure->execution);
-      if (kinds.find(v.failure->kind) == std::string::npos)
-        kinds += (kinds.empty() ? "" : ", ") + v.failure->kind;
+      request once = r;
+      once.runs = 1;
+      if (!look_for(t, both, once).always(1))
+        continue;
+      auto const found = look_for(t, both, r);
+      add_row(both, found, t, r, rows);
+      is_noticed = found.always(r.runs);
+      break;
     }
-    std::sort(needed.begin(), needed.end());
-    ordered_json row{{"target", t.name},
-                     {"weakened", w.name()},
-                     {"runs", r.runs},
-                     {"found", needed.size()},
-                     {"as", kinds}};
-    if (!needed.empty()) {
-      row["median"] = quantile(needed, 0.5);
-      row["p90"] = quantile(needed, 0.9);
-    }
-    rows.push_back(row);
-    if (needed.size() < r.runs)
+    if (!is_noticed)
       status = failed;
-    print(needed.empty()
-              ? fmt::format("{:<34} {:<24} {:>6}\n", w.name(), "not found", 0)
-              : fmt::format("{:<34} {:<24} {:>6} {:>8} {:>8}\n", w.name(), kinds, needed.size(),
-                            quantile(needed, 0.5), quantile(needed, 0.9)));
   }
   return status;
 }
@@ -135,10 +175,13 @@ int run(request const& r) {
     auto rows = ordered_json::array();
     int status = 0;
     if (r.all_weakenings)
-      status = weaken_all(t, r, t.weakenings, rows);
+      status = weaken_all(t, r, rows);
     else if (r.weaken.empty())
       status = explore_once(t, nullptr, r, rows);
-    else
+    else if (r.weaken.find('+') != std::string::npos) {
+      auto const together = exploration::find_together(t, r.weaken);
+      status = explore_once(t, &together.front(), r, rows);
+    } else
       for (weakening const& w : exploration::find_weakenings(t, r.weaken))
         status = std::max(status, explore_once(t, &w, r, rows));
     if (!r.json.empty())
@@ -162,7 +205,7 @@ int replay_one(std::string const& path) {
     target const& t = exploration::find_target(file->name.substr(0, with));
     std::vector<weakening> those;
     if (with != std::string::npos)
-      those = exploration::find_weakenings(t, file->name.substr(with + 6));
+      those = exploration::find_together(t, file->name.substr(with + 6));
     if (file->build != build_id())
       std::fputs("quarry replay: the file is of another build; the execution may be another one\n",
                  stderr);
@@ -208,9 +251,12 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       ->add_option("--strategy", r->options.strategy,
                    "swarm, random_walk, pct, boring or exhaustive")
       ->capture_default_str();
-  auto* weaken = command->add_option("--weaken", r->weaken,
-                                     "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step");
-  command->add_flag("--all-weakenings", r->all_weakenings, "weaken every entry in turn; a table")
+  auto* weaken =
+      command->add_option("--weaken", r->weaken,
+                          "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step; A+B: both");
+  command
+      ->add_flag("--all-weakenings", r->all_weakenings,
+                 "weaken every entry in turn, and those together that do the same work; a table")
       ->excludes(weaken);
   command->add_option("--runs", r->runs, "seeds for each row of that table")
       ->check(CLI::PositiveNumber)

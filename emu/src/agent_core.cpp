@@ -47,7 +47,10 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
     : scheduler_(scheduler), native_(dynamic_cast<native_scheduler*>(&scheduler)),
       sequential_(dynamic_cast<sequential_scheduler*>(&scheduler)), machine_(m),
       checks_bounds_(checks_bounds || scheduler.decides()) {
-  known_.tell(explored_memory::of(scheduler)); // null if nobody explores
+  if (auto* const memory = explored_memory::of(scheduler)) {
+    known_.tell(memory);
+    known_.include(memory->shared());
+  }
   check(m);
   for (std::uint32_t i = 0; i < m.compute_units; ++i)
     debug_.units.push_back(

@@ -55,12 +55,15 @@ void allocations::remove(void const* begin) noexcept {
 }
 
 bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
-  std::shared_lock const lock(mutex_);
-  auto const after = by_begin_.upper_bound(number(at));
-  if (after == by_begin_.begin())
-    return false;
-  std::uintptr_t const end = std::prev(after)->second.end;
-  return number(at) <= end && bytes <= end - number(at);
+  {
+    std::shared_lock const lock(mutex_);
+    auto const after = by_begin_.upper_bound(number(at));
+    if (after != by_begin_.begin())
+      if (std::uintptr_t const end = std::prev(after)->second.end;
+          number(at) <= end && bytes <= end - number(at))
+        return true;
+  }
+  return outer_ != nullptr && outer_->contain(at, bytes);
 }
 
 std::string allocations::describe(void const* at) const {

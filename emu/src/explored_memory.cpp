@@ -42,10 +42,26 @@ explored_memory::explored_memory(sequential_scheduler& scheduler, options o)
 }
 
 explored_memory::~explored_memory() {
+  end();
   scheduler_.attach(nullptr);
 }
 
+namespace {
+thread_local explored_memory* running_here = nullptr;
+} // namespace
+
+explored_memory* explored_memory::running() noexcept {
+  return running_here;
+}
+
+void explored_memory::end() noexcept {
+  if (running_here == this)
+    running_here = nullptr;
+  shared_ = nullptr;
+}
+
 void explored_memory::begin(chooser& choices, bool keeps_history) {
+  running_here = this;
   keeps_history_ = keeps_history;
   machine_.clear();
   machine_.choose_by(choices);

@@ -109,6 +109,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   } catch (std::exception const& e) {
     memory_.found({"exception", "", e.what()});
   }
+  memory_.end();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   return {memory_.first_finding(), is_cut, is_cut ? memory_.busiest() : "", memory_.history()};
 }

@@ -79,8 +79,12 @@ public:
   implementation(sequential_scheduler& s, emu::explored_memory& m, world_threads& t)
       : scheduler_(s), memory_(m), threads_(t), host_({s.current(), &s}) {
     known_.tell(&m);
+    m.share(&known_);
   }
-  ~implementation() { threads_.end(); }
+  ~implementation() {
+    threads_.end();
+    memory_.share(nullptr);
+  }
   implementation(implementation const&) = delete;
 
   sequential_scheduler& scheduler_;

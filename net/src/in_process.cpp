@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/handover.hpp>
 #include <quarry/net/error.hpp>
 #include <quarry/net/in_process.hpp>
 
@@ -21,6 +22,7 @@ namespace {
 struct parcel {
   pe source;
   std::vector<std::byte> bytes; // from operator new: 16-byte aligned
+  emu::handover order{};        ///< what the source did comes before its delivery
 };
 
 enum class presence : std::uint8_t { here, finished, lost };
@@ -80,6 +82,8 @@ result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
                                   head.size() + body.size(), to_string(target), max_message_bytes));
   std::vector<std::byte> bytes(head.begin(), head.end());
   bytes.insert(bytes.end(), body.begin(), body.end());
+  emu::handover order;
+  order.give();
   std::lock_guard const lock(fabric_->mutex);
   if (auto const ok = fabric_->check(); !ok)
     return ok.error();
@@ -92,7 +96,7 @@ result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
   ++waiting;
   if (target != self_)
     sent_bytes_ += bytes.size();
-  fabric_->inboxes[target.id].push_back({self_, std::move(bytes)});
+  fabric_->inboxes[target.id].push_back({self_, std::move(bytes), order});
   fabric_->changed.notify_all();
   return true;
 }
@@ -108,8 +112,10 @@ result<std::size_t> in_process::poll(sink const& deliver) {
       if (auto const ok = fabric_->check(); !ok)
         return ok.error();
   }
-  for (parcel const& p : arrived)
+  for (parcel const& p : arrived) {
+    p.order.take();
     deliver(p.source, p.bytes);
+  }
   return arrived.size();
 }
 

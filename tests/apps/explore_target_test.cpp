@@ -12,12 +12,16 @@ namespace {
 using namespace quarry;
 using namespace quarry::exploration;
 
+explore_options quick(std::uint64_t executions) {
+  return {.executions = executions, .shrinks = false, .diagnoses = false};
+}
+
 /// The weakenings of a target that nobody notices in so many executions.
 std::set<std::string> unnoticed(std::string const& name, std::uint64_t executions) {
   target const& t = find_target(name);
   std::set<std::string> names;
   for (weakening const& w : t.weakenings)
-    if (explore_target(t, &w, {.executions = executions, .shrinks = false}))
+    if (explore_target(t, &w, quick(executions)))
       names.insert(w.name());
   return names;
 }
@@ -46,7 +50,23 @@ TEST_SUITE("apps.explore_target") {
         "producer_awaits_empty=agent",  "consumer_awaits_turn=relaxed",
         "clear_full=relaxed",           "clear_full=agent",
         "count_served=relaxed"};
-    CHECK(unnoticed("mpmc-queue", 100) == twice);
+    for (char const* const name : {"mpmc-queue", "work-group-queue"}) {
+      CAPTURE(name);
+      CHECK(unnoticed(name, 100) == twice);
+      target const& t = find_target(name);
+      for (std::string const& alone : twice) {
+        if (alone == t.indistinguishable.front())
+          continue;
+        std::string const other =
+            alone == "producer_awaits_turn=relaxed" || alone == "count_served=relaxed"
+                ? "producer_awaits_empty=relaxed"
+                : "producer_awaits_turn=relaxed";
+        auto const both = find_together(t, alone + "+" + other);
+        CAPTURE(both.front().name());
+        CHECK(both.front().name() == alone + "+" + other);
+        CHECK(!explore_target(t, &both.front(), quick(100)));
+      }
+    }
   }
 
   TEST_CASE("the same seed gives the same executions, whatever the compiler and its options") {

@@ -3,13 +3,14 @@
 
 #include <quarry/explore/target.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace quarry::exploration {
 
 std::span<target const> targets() {
   static std::vector<target> const all{spsc_target(), mpmc_target(), work_group_target(),
-                                       gravel_target()};
+                                       gravel_target(), pagerank_target()};
   return all;
 }
 
@@ -35,6 +36,18 @@ std::vector<weakening> find_weakenings(target const& t, std::string_view text) {
     throw std::invalid_argument("target " + t.name + " has no entry '" + std::string(text) +
                                 "'; there are:" + (names.empty() ? " none" : names));
   return found;
+}
+
+std::vector<weakening> find_together(target const& t, std::string_view text) {
+  std::vector<weakening> those;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    std::size_t const end = std::min(text.find('+', begin), text.size());
+    those.push_back(find_weakenings(t, text.substr(begin, end - begin)).front());
+    begin = end + 1;
+  }
+  for (std::size_t i = 1; i < those.size(); ++i)
+    those[i - 1].also = &those[i];
+  return those;
 }
 
 verdict explore_target(target const& t, weakening const* w, explore_options options) {

@@ -9,5 +9,6 @@ namespace quarry::exploration {
 [[nodiscard]] target mpmc_target();
 [[nodiscard]] target work_group_target();
 [[nodiscard]] target gravel_target();
+[[nodiscard]] target pagerank_target();
 
 } // namespace quarry::exploration

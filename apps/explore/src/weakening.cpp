@@ -8,8 +8,14 @@ using emu::order;
 using emu::scope;
 
 std::string weakening::name() const {
-  return entry + "=" +
-         std::string(from.how != to.how ? emu::to_string(to.how) : emu::to_string(to.far));
+  std::string text = entry;
+  text += '=';
+  text += from.how != to.how ? emu::to_string(to.how) : emu::to_string(to.far);
+  if (also != nullptr) {
+    text += '+';
+    text += also->name();
+  }
+  return text;
 }
 
 std::vector<access> weaker(access a) {

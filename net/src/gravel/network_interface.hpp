@@ -131,6 +131,7 @@ private:
   bool look_at_requests() {
     if (!has_new_request())
       return false;
+    shared_.gather_begins.take();
     ++gather_seen_;
     for (std::uint32_t n = 0; n < nodes_; ++n)
       if (n != self_id_)
@@ -156,6 +157,7 @@ private:
     for (auto& b : it->second)
       shared_.gather_all.push_back(std::move(*b));
     gathers_.erase(it);
+    shared_.gather_ends.give();
     shared_.gather_done.store(gather_seen_, std::memory_order_release);
     shared_.scheduler.notify();
   }
@@ -177,6 +179,7 @@ private:
   void finish_quiet() {
     if (unanswered_ != 0)
       return;
+    shared_.quiet_ends.give();
     shared_.quiet_done.store(quiet_number_, std::memory_order_release);
     shared_.scheduler.notify();
   }

@@ -76,7 +76,7 @@ public:
 
   /// Runs actors until `done` follows `requested`, or the job has failed.
   result<void> wait(std::atomic<std::uint64_t> const& done, std::uint64_t requested,
-                    char const* what) {
+                    emu::handover const& ends, char const* what) {
     bool const over = shared_.scheduler.run_until([&] {
       return done.load(std::memory_order_acquire) == requested ||
              shared_.failed.load(std::memory_order_acquire);
@@ -87,6 +87,7 @@ public:
                                           shared_.scheduler.report_now().to_string())));
     if (shared_.failed.load(std::memory_order_acquire))
       return shared_.why();
+    ends.take();
     return {};
   }
 
@@ -188,7 +189,7 @@ result<void> gravel_node::quiet() {
   shared_state& s = pipeline_->shared_;
   std::uint64_t const number = s.quiet_requested.load(std::memory_order_relaxed) + 1;
   s.quiet_requested.store(number, std::memory_order_release);
-  return pipeline_->wait(s.quiet_done, number, "quiet");
+  return pipeline_->wait(s.quiet_done, number, s.quiet_ends, "quiet");
 }
 
 result<void> gravel_node::barrier() {
@@ -208,8 +209,9 @@ gravel_node::all_gather(std::span<std::byte const> mine) {
   shared_state& s = pipeline_->shared_;
   s.gather_mine.assign(mine.begin(), mine.end());
   std::uint64_t const number = s.gather_requested.load(std::memory_order_relaxed) + 1;
+  s.gather_begins.give();
   s.gather_requested.store(number, std::memory_order_release);
-  if (auto const w = pipeline_->wait(s.gather_done, number, "all_gather"); !w)
+  if (auto const w = pipeline_->wait(s.gather_done, number, s.gather_ends, "all_gather"); !w)
     return w.error();
   return std::move(s.gather_all);
 }

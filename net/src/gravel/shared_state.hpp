@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/buffer.hpp>
+#include <quarry/emu/handover.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/spsc_queue.hpp>
 #include <quarry/net/gravel.hpp>
@@ -55,6 +56,7 @@ struct shared_state {
   std::atomic<std::uint64_t> quiet_done{0};
   std::atomic<std::uint64_t> gather_requested{0};
   std::atomic<std::uint64_t> gather_done{0};
+  emu::handover quiet_ends, gather_begins, gather_ends; ///< what the numbers order, for `explore`
   std::atomic<bool> stop{false};
   std::atomic<std::uint32_t> running{0}; ///< actors that have not ended
   std::atomic<bool> failed{false};

@@ -39,6 +39,8 @@ public:
   void add(void const* begin, std::size_t bytes, std::string name,
            contents holds = contents::zeroed);
   void remove(void const* begin) noexcept;
+  /// What is known there is known here, too; null: nothing else. Borrowed.
+  void include(allocations const* outer) noexcept { outer_ = outer; }
   /// Told of everything from now on; null: nobody.
   void tell(allocation_listener* listener) noexcept { listener_ = listener; }
 
@@ -53,6 +55,7 @@ private:
     std::uintptr_t end;
     std::string name;
   };
+  allocations const* outer_ = nullptr;
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
   std::map<std::uintptr_t, extent> by_begin_;

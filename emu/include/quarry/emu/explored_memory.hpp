@@ -43,6 +43,13 @@ public:
 
   /// A new execution: nothing of the last one is left.
   void begin(chooser& choices, bool keeps_history);
+  /// The execution is over.
+  void end() noexcept;
+  /// Of the execution that the calling thread runs; null outside of one.
+  [[nodiscard]] static explored_memory* running() noexcept;
+  /// What every agent may touch beside its own memory, in this execution; null: nothing.
+  void share(allocations const* host_memory) noexcept { shared_ = host_memory; }
+  [[nodiscard]] allocations const* shared() const noexcept { return shared_; }
 
   /// Operations are performed as these say, until the next call.
   void adjust(std::vector<adjustment> those) {
@@ -151,6 +158,7 @@ private:
 
   sequential_scheduler& scheduler_;
   options options_;
+  allocations const* shared_ = nullptr;
   bool keeps_history_ = false;
   bool watches_ = false; ///< there are adjustments, or somebody collects
   std::vector<adjustment> adjustments_;

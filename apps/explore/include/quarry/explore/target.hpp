@@ -21,9 +21,11 @@ struct target {
   /// The world, with one entry weakened or none.
   std::function<void(world&, weakening const*)> run;
   std::uint64_t most_decisions = 5'000;
+  /// Names of weakenings that nobody can notice, in this model: other entries order the same.
+  std::vector<std::string> indistinguishable{};
 };
 
-/// spsc-queue, mpmc-queue, work-group-queue, gravel.
+/// spsc-queue, mpmc-queue, work-group-queue, gravel, pagerank.
 [[nodiscard]] std::span<target const> targets();
 
 /// Errors   std::invalid_argument – no target has that name; those that there are
@@ -33,6 +35,11 @@ struct target {
 ///
 /// Errors   std::invalid_argument – none; those that there are
 [[nodiscard]] std::vector<weakening> find_weakenings(target const& t, std::string_view text);
+
+/// The weakenings of "A+B", all together: each part names one. The first one stands for all.
+///
+/// Errors   as find_weakenings()
+[[nodiscard]] std::vector<weakening> find_together(target const& t, std::string_view text);
 
 /// Explores the target, and says so in the verdict's name.
 [[nodiscard]] verdict explore_target(target const& t, weakening const* w, explore_options options);

@@ -14,7 +14,10 @@ struct weakening {
   std::string entry;
   emu::access from;
   emu::access to;
-  /// "publish_write_index=relaxed", "publish_write_index=agent"
+  /// Another one of the same table, at the same time: where two orders do the same work, only both
+  /// can be missed. Borrowed.
+  weakening const* also = nullptr;
+  /// "publish_write_index=relaxed", "publish_write_index=agent+set_full=agent"
   [[nodiscard]] std::string name() const;
 };
 
@@ -28,24 +31,27 @@ template<class Table>
   Table const table{};
   for (auto const& e : Table::entries)
     for (emu::access const to : weaker(table.*e.entry))
-      all.push_back({e.name, table.*e.entry, to});
+      all.push_back({.entry = e.name, .from = table.*e.entry, .to = to});
   return all;
 }
 
-/// The table with one entry changed; as it is if `w` is null.
+/// The table with one entry changed, or several; as it is if `w` is null.
 ///
 /// Errors   std::invalid_argument – the table has no such entry
 template<class Table>
 [[nodiscard]] Table weakened(weakening const* w) {
   Table table{};
-  if (w == nullptr)
-    return table;
-  for (auto const& e : Table::entries)
-    if (w->entry == e.name) {
-      table.*e.entry = w->to;
-      return table;
-    }
-  throw std::invalid_argument("no entry " + w->entry);
+  for (; w != nullptr; w = w->also) {
+    bool is_there = false;
+    for (auto const& e : Table::entries)
+      if (w->entry == e.name) {
+        table.*e.entry = w->to;
+        is_there = true;
+      }
+    if (!is_there)
+      throw std::invalid_argument("no entry " + w->entry);
+  }
+  return table;
 }
 
 } // namespace quarry::exploration

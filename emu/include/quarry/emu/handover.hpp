@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace quarry::emu {
+
+/// An order between two actors that is made by something else than device memory: a host's atomic,
+/// a mutex, a message. What the giver did until give() comes before what the taker does after
+/// take(); at system scope. A later give() stands for the earlier ones of the same actor.
+///
+/// Stands beside what makes the order, and makes none itself: `explore` alone asks it. Elsewhere
+/// both cost a test.
+class handover {
+public:
+  /// Before the store with release, or the like.
+  void give();
+  /// After the load with acquire that has seen it, or the like.
+  void take() const;
+
+private:
+  static constexpr std::uint32_t nothing = ~0U;
+  std::uint32_t edge_ = nothing; ///< of the execution that runs
+};
+
+} // namespace quarry::emu
