@@ -307,7 +307,7 @@ class Dispatch:
         self.agent, self.node = agent, node
         _, _, self.launch, kernel, self.first_wave, self.id, _ = read(node, '5QII')
         at = agent.image.of_agents
-        self.kernel = text(kernel)
+        self.kernel = text(kernel).partition('<')[0]  # template arguments would fill the screen
         self.groups = read(self.launch + at['launch_groups'], '3I')
         self.per_group = read(self.launch + at['launch_per_group'], '3I')
         self.items = read(self.launch + at['launch_items'], '3I')
