@@ -84,6 +84,8 @@ def clean(name):
         return '??'
     if name == 'operator()':
         return 'lambda'  # g++ says no more of one
+    if name.startswith('_Z'):
+        return from_mangled(name)
     name = name.replace('(anonymous namespace)::', '').replace('operator()', 'operator@')
     lambdas = '{lambda' in name or '<lambda' in name or '$_' in name
     name = re.sub(r'<lambda\((.|\n)*?\)>', 'lambda', name)
@@ -98,6 +100,21 @@ def clean(name):
     if parts[-1] in ('lambda', ) or parts[-1].startswith('$_'):
         return ''.join(parts[-2:-1]) + ' lambda' if len(parts) > 1 else 'lambda'
     return parts[-1]
+
+
+def from_mangled(name):
+    """The last name of a symbol that gdb 13 cannot read: clang 19 has constraints in it (Tk)."""
+    if 'Ul' in name and name.endswith('_clEv'):
+        return 'lambda'
+    at = re.match(r'_Z+N?[rVK]*[RO]?', name).end()
+    last = '??'
+    while True:
+        size = re.match(r'\d+', name[at:])
+        if size is None:
+            return last
+        at += size.end() + int(size[0])
+        part = name[at - int(size[0]):at]
+        last = part if part != '_GLOBAL__N_1' else last
 
 
 def shown(value, limit=200):
@@ -205,14 +222,14 @@ class Coroutine:
             found = []
             inner = gdb.block_for_pc(pc)
             while inner is not None:
-                found += [(s.name, self.variable(s, *offsets[s.name]), False) for s in inner
+                found += [(s.line, s.name, self.variable(s, *offsets[s.name])) for s in inner
                           if s.name in offsets and not NOISE.match(s.name)]
                 if inner.function is not None:
                     break
                 inner = inner.superblock
             if found:
                 parameters = parameter_names(block)
-                return [(n, v, n in parameters) for n, v, _ in found if v is not None]
+                return [(n, v, n in parameters) for _, n, v in sorted(found, key=lambda f: f[0])]
         return []
 
     def variable(self, symbol, offset, is_indirect):

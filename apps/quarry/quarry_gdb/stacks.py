@@ -98,15 +98,15 @@ def variables_of(frame):
             except (gdb.error, TypeError):
                 continue
             if s.name in ('__closure', 'this') and 'lambda' in str(frame.name()):
-                found += [(n, shown(v), False) for n, v, _ in captures(value)]
+                found += [(s.line, n, shown(v), False) for n, v, _ in captures(value)]
             elif s.name != 'this':
-                found.append((s.name, shown(value), s.is_argument))
+                found.append((s.line, s.name, shown(value), s.is_argument))
         if block.function is not None:
             parameters = parameter_names(block)
-            found = [(n, v, p or n in parameters) for n, v, p in found]
+            found = [(line, n, v, p or n in parameters) for line, n, v, p in found]
             break
         block = block.superblock
-    return found
+    return [f[1:] for f in sorted(found, key=lambda f: f[0])]  # as they are declared
 
 
 def walk(frame, wanted):
