@@ -251,6 +251,9 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       ->add_option("--strategy", r->options.strategy,
                    "swarm, random_walk, pct, boring or exhaustive")
       ->capture_default_str();
+  command->add_option("--deviations", r->options.most_deviations,
+                      "exhaustive: at most so many switches, stale values and late writes in "
+                      "an execution");
   auto* weaken =
       command->add_option("--weaken", r->weaken,
                           "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step; A+B: both");

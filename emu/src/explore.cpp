@@ -216,14 +216,20 @@ private:
   }
 
   void search() {
-    exhaustive_search all;
+    exhaustive_search::limits most;
+    if (options_.most_deviations)
+      most.deviations = *options_.most_deviations;
+    exhaustive_search all(most);
     bool is_left = true;
     while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
       all.begin();
       one(all, 0);
       is_left = all.next();
     }
-    verdict_.is_complete = !is_left && verdict_.inconclusive == 0;
+    bool const is_done = !is_left && verdict_.inconclusive == 0;
+    verdict_.is_complete = is_done && !all.is_bounded();
+    if (is_done && all.is_bounded())
+      verdict_.is_complete_up_to = options_.most_deviations;
   }
 
   void one(chooser& choices, std::uint64_t seed) {

@@ -12,12 +12,16 @@ exhaustive_search::exhaustive_search(limits most) : most_(most) {}
 
 void exhaustive_search::begin() {
   position_ = 0;
+  deviations_ = 0;
   ++execution_count_;
 }
 
 unsigned exhaustive_search::pick(unsigned n, choice_kind) {
-  if (position_ == choices_.size())
-    choices_.push_back({.taken = 0, .count = n});
+  if (position_ == choices_.size()) {
+    bool const may_deviate = deviations_ < most_.deviations;
+    has_held_back_ = has_held_back_ || !may_deviate;
+    choices_.push_back({.taken = 0, .count = n, .end = may_deviate ? n : 1});
+  }
   choice const& now = choices_[position_];
   if (now.count != n)
     throw std::logic_error(
@@ -25,6 +29,7 @@ unsigned exhaustive_search::pick(unsigned n, choice_kind) {
                     "depends on more than its choices",
                     position_, execution_count_, n, now.count));
   ++position_;
+  deviations_ += now.taken != 0 ? 1 : 0;
   return now.taken;
 }
 
@@ -48,7 +53,7 @@ bool exhaustive_search::next() {
         "execution {} ended after {} choices, of which it was to replay {}: the program "
         "depends on more than its choices",
         execution_count_, position_, replayed_));
-  while (!choices_.empty() && choices_.back().taken + 1 == choices_.back().count)
+  while (!choices_.empty() && choices_.back().taken + 1 == choices_.back().end)
     choices_.pop_back();
   if (choices_.empty() || is_bounded_)
     return false;

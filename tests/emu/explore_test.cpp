@@ -106,6 +106,14 @@ TEST_SUITE("emu.explore") {
                                 [](world& w) { pass_message(w, {}); });
     CHECK_MESSAGE(all, all.to_string());
     CHECK(all.is_complete);
+    verdict const few =
+        explore({.executions = 100'000, .strategy = "exhaustive", .most_deviations = 2},
+                [](world& w) { pass_message(w, {}); });
+    CHECK_MESSAGE(few, few.to_string());
+    CHECK(!few.is_complete);
+    CHECK(few.is_complete_up_to == 2U);
+    CHECK(few.executions < all.executions);
+    CHECK(few.to_string().find("all with at most 2 deviations") != std::string::npos);
   }
 
   TEST_CASE("a missing release or acquire is a race, and without the detector a stale value") {

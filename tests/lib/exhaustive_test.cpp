@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -71,6 +73,24 @@ TEST_SUITE("lib.exhaustive") {
                                            "110", "111", "120", "121"});
     CHECK(search.execution_count() == 12);
     CHECK_FALSE(search.is_bounded());
+  }
+
+  TEST_CASE("a limit of deviations leaves those out that have more choices that are not 0") {
+    for (std::uint32_t const most : {0U, 1U, 2U, 3U}) {
+      exhaustive_search search({.deviations = most});
+      auto const seen = all(search, [&] {
+        std::string word;
+        for (int i = 0; i < 3; ++i)
+          word += static_cast<char>('0' + search.pick(2, choice_kind::value));
+        return word;
+      });
+      std::size_t const expected[] = {1, 4, 7, 8};
+      CAPTURE(most);
+      CHECK(seen.size() == expected[most]);
+      for (std::string const& word : seen)
+        CHECK(static_cast<std::uint32_t>(std::count(word.begin(), word.end(), '1')) <= most);
+      CHECK(search.is_bounded() == (most < 3));
+    }
   }
 
   TEST_CASE("what is chosen from may depend on what was chosen, and so may the length") {

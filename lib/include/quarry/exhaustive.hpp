@@ -25,11 +25,14 @@ namespace quarry {
 ///
 /// Shape    16 to 32 bytes a state; two of 2^20 states are mistaken for each other with a
 ///          probability of 2^-25
-/// Source   design §8
+/// Source   design §8; delay bounding: Emmi et al., POPL'11, differs: caches' choices count, too
 class exhaustive_search final : public chooser {
 public:
   struct limits {
     std::uint64_t states = ~std::uint64_t{0}; ///< distinct ones, then it is bounded
+    /// Choices of an execution that are not 0, then the rest are 0: pre-emptions, stale values,
+    /// late writes. Who goes on where the actor that ran last cannot is free.
+    std::uint32_t deviations = ~std::uint32_t{0};
   };
 
   exhaustive_search() : exhaustive_search(limits{}) {}
@@ -55,8 +58,8 @@ public:
   /// Errors   std::logic_error – it ended before the choices that it was to replay
   [[nodiscard]] bool next();
 
-  /// The limit was reached: there are executions that were not seen.
-  [[nodiscard]] bool is_bounded() const noexcept { return is_bounded_; }
+  /// A limit was reached: there are executions that were not seen.
+  [[nodiscard]] bool is_bounded() const noexcept { return is_bounded_ || has_held_back_; }
   [[nodiscard]] std::uint64_t state_count() const noexcept { return states_.size(); }
   /// Executions begun; those that is_new() ended are among them.
   [[nodiscard]] std::uint64_t execution_count() const noexcept { return execution_count_; }
@@ -66,6 +69,7 @@ private:
   struct choice {
     unsigned taken;
     unsigned count;
+    unsigned end; ///< those from here on are beyond the limit
   };
 
   /// A set of hashes: open addressing, at most half full.
@@ -92,7 +96,9 @@ private:
   hash_set states_;
   std::uint64_t execution_count_ = 0;
   std::uint64_t pruned_count_ = 0;
-  bool is_bounded_ = false;
+  bool is_bounded_ = false;      ///< by states
+  bool has_held_back_ = false;   ///< alternatives, by deviations
+  std::uint32_t deviations_ = 0; ///< of this execution so far
 };
 
 } // namespace quarry

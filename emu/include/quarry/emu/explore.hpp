@@ -29,6 +29,8 @@ struct explore_options {
   std::uint64_t seed = 1;
   /// A name of make_strategy(), or "exhaustive".
   std::string strategy = "swarm";
+  /// Of "exhaustive": only executions with at most so many choices that are not the boring one.
+  std::optional<std::uint32_t> most_deviations{};
   /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
   std::span<std::uint8_t const> bytes{};
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
@@ -126,7 +128,9 @@ struct verdict {
   std::uint64_t inconclusive = 0; ///< cut off by most_decisions
   std::string busiest;            ///< in the last one of those: who, where
   bool is_complete = false;       ///< there are no other executions
-  std::uint64_t trace_hash = 0;   ///< of all executions
+  /// There are no others with at most so many deviations.
+  std::optional<std::uint32_t> is_complete_up_to{};
+  std::uint64_t trace_hash = 0; ///< of all executions
   double seconds = 0;
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
