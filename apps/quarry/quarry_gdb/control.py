@@ -64,7 +64,7 @@ def watch_for_failures():
 
 
 def is_at_failure():
-    return is_live() and gdb.newest_frame().name() == 'quarry_debug_failure'
+    return is_live() and stacks.is_in('quarry_debug_failure')
 
 
 def tell_failure():
@@ -84,7 +84,7 @@ def is_live():
 
 
 def is_at_marker():
-    return is_live() and gdb.newest_frame().name() == 'quarry_debug_stop'
+    return is_live() and stacks.is_in('quarry_debug_stop')
 
 
 def need_live():

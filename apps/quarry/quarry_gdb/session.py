@@ -34,7 +34,7 @@ def running_actor(image):
     """Whose code the selected thread runs; None outside of any."""
     why, _, who, _ = image.stop()
     newest = gdb.newest_frame()
-    if newest.name() == 'quarry_debug_stop' and who and why != 'none':
+    if stacks.is_in('quarry_debug_stop') and who and why != 'none':
         return image.at(who)
     frame = newest
     for _ in range(100):

@@ -12,8 +12,14 @@ from .frames import (NOISE, Coroutine, Frame, captures, clean, parameter_names, 
 # Below these nothing belongs to an actor any more.
 BOTTOM = re.compile(r'^(quarry::sequential_scheduler::(run_actor|run_slice|step)|'
                     r'quarry::actor::(resume|run)\b|quarry::emu::compute_unit::|'
-                    r'quarry::emu::item_lanes::|boost::context|quarry::execution_fiber|'
                     r'quarry::strand::|quarry::native_scheduler)')
+# So do these, unless they are where a suspended one has left its stack.
+SWITCH = re.compile(r'^(quarry::emu::item_lanes::|boost::context|quarry::execution_fiber)')
+
+
+def is_in(function):
+    """With debug information of the library the name has its namespace."""
+    return (gdb.newest_frame().name() or '').split('::')[-1].split('(')[0] == function
 
 
 def coroutine_of(frame):
@@ -118,7 +124,9 @@ def walk(frame, wanted):
             break
         name = frame.name() or ''
         here = of_gdb(frame)
-        if here.coroutine == 0 and found and BOTTOM.match(name):
+        has_own = any(f.coroutine or not f.is_internal() for f in found)
+        if here.coroutine == 0 and found and (
+                BOTTOM.match(name) or (has_own and SWITCH.match(name))):
             break
         found.append(here)
         if here.coroutine != 0 and here.coroutine == wanted:
