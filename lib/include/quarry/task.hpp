@@ -4,6 +4,7 @@
 #include <quarry/actor.hpp>
 #include <quarry/frame_pool.hpp>
 
+#include <bit>
 #include <concepts>
 #include <coroutine>
 #include <exception>
@@ -24,8 +25,9 @@ public:
   /// The frame that awaits this one; null in an actor's root.
   std::coroutine_handle<> continuation;
   std::exception_ptr error;
-  /// Of the co_await of the task that this one awaits; for debuggers.
-  std::source_location awaits_at{};
+  /// The std::source_location of the co_await of the task that this one awaits; for debuggers.
+  /// Indeterminate unless it awaits one: a store for each task made would cost a nanosecond.
+  void const* awaits_at; // NOLINT(*-member-init)
 
   static void* operator new(std::size_t bytes) { return allocate_frame(bytes); }
   static void operator delete(void* frame, std::size_t bytes) noexcept { free_frame(frame, bytes); }
@@ -104,7 +106,7 @@ private:
     template<task_promise P>
     void await_suspend(std::coroutine_handle<P> parent,
                        std::source_location where = std::source_location::current()) noexcept {
-      parent.promise().awaits_at = where;
+      parent.promise().awaits_at = std::bit_cast<void const*>(where);
       frame_.promise().continuation = parent;
       frame_.promise().self = parent.promise().self;
       parent.promise().self->leaf = frame_;
