@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frame.hpp"
+#include "heap_operations.hpp"
 #include "shared_state.hpp"
 
 #include <quarry/emu/core.hpp>
@@ -33,12 +34,11 @@ template<emu::memory_model M>
 class network_interface {
   using core = emu::basic_core<M>;
   using clock = std::chrono::steady_clock;
-  using handler = std::function<void(std::uint64_t&, std::uint64_t)>;
 
 public:
   network_interface(shared_state& shared, transport_port& transport, std::span<std::uint64_t> heap,
-                    std::vector<handler> const& handlers)
-      : shared_(shared), transport_(transport), heap_(heap), handlers_(handlers),
+                    std::vector<message_handler> const& handlers)
+      : shared_(shared), transport_(transport), operations_(heap, handlers),
         nodes_(transport.pe_count()), self_id_(transport.self().id) {}
 
   task<> run() {
@@ -314,81 +314,15 @@ private:
       auto const r = take_run(rest);
       if (!r)
         return malformed(from, "a run that is cut off or of no known command");
-      if (!is_inside(*r))
+      if (!operations_.are_inside(*r))
         return shared_.fail(make_error(
             net_errc::outside_heap,
             fmt::format("gravel: {} addresses a word outside the heap of {}, which has {} words",
-                        to_string(from), to_string(pe{self_id_}), heap_.size())));
-      if (r->what == command::active_message && r->handler >= handlers_.size())
+                        to_string(from), to_string(pe{self_id_}), operations_.heap_words())));
+      if (r->what == command::active_message && !operations_.has_handler(r->handler))
         return malformed(from, "an active message for a handler that was not added");
-      run_messages(self, *r);
+      operations_.run(self, *r);
       count(applied_, r->count);
-    }
-  }
-
-  [[nodiscard]] bool is_inside(message_run const& r) const noexcept {
-    std::uint32_t highest = 0;
-    if (r.what == command::increment) // contiguous: the compiler makes vectors of it
-      for (std::uint32_t const w : r.entries)
-        highest = std::max(highest, w);
-    else
-      for (std::uint32_t i = 0; i < r.count; ++i)
-        highest = std::max(highest, r.word(i));
-    return highest < heap_.size();
-  }
-
-  [[nodiscard]] emu::global<std::uint64_t> word(std::uint32_t i) const noexcept {
-    return emu::global<std::uint64_t>(heap_.data() + i);
-  }
-
-  // Atomic for the GPU's eyes, but no read-modify-writes: all operations are serialised here
-  // (§5.4).
-  void add_to(core& self, std::uint32_t w, std::uint64_t n) {
-    constexpr emu::access far{emu::order::relaxed, emu::scope::system};
-    std::uint64_t const old = self.load(word(w), far);
-    self.store(word(w), old + n, far);
-  }
-
-  /// Calls apply_one(i) for each message; heap words are far apart, so they are fetched early.
-  template<class Word, class Apply>
-  void for_each_prefetched(std::uint32_t count, Word const& word_of, Apply const& apply_one) {
-    constexpr std::uint32_t ahead = 256;
-    // To the second-level cache only: many more fetches may be under way there than loads, or
-    // fetches to the first level. Measured, that makes the loop twice as fast.
-    auto const fetch = [&](std::uint32_t i) {
-      __builtin_prefetch(heap_.data() + word_of(i), 0, 2);
-    };
-    std::uint32_t const at_once = std::min(ahead, count);
-    for (std::uint32_t i = 0; i < at_once; ++i)
-      fetch(i);
-    for (std::uint32_t i = 0; i < count - at_once; ++i) {
-      fetch(i + ahead);
-      apply_one(i);
-    }
-    for (std::uint32_t i = count - at_once; i < count; ++i)
-      apply_one(i);
-  }
-
-  void run_messages(core& self, message_run const& r) {
-    switch (r.what) {
-    case command::increment:
-      for_each_prefetched(
-          r.count, [&](std::uint32_t i) { return r.entries[i]; },
-          [&](std::uint32_t i) { add_to(self, r.entries[i], 1); });
-      return;
-    case command::add:
-      for_each_prefetched(
-          r.count, [&](std::uint32_t i) { return r.word(i); },
-          [&](std::uint32_t i) { add_to(self, r.word(i), r.value(i)); });
-      return;
-    case command::put:
-      for (std::uint32_t i = 0; i < r.count; ++i)
-        self.store(word(r.word(i)), r.value(i), emu::order::relaxed, emu::scope::system);
-      return;
-    case command::active_message:
-      for (std::uint32_t i = 0; i < r.count; ++i)
-        handlers_[r.handler](heap_[r.word(i)], r.value(i));
-      return;
     }
   }
 
@@ -419,8 +353,7 @@ private:
 
   shared_state& shared_;
   transport_port& transport_;
-  std::span<std::uint64_t> heap_;
-  std::vector<handler> const& handlers_;
+  heap_operations<M> operations_;
   std::uint32_t nodes_;
   std::uint32_t self_id_;
 

@@ -19,7 +19,7 @@
 namespace quarry::net::gravel {
 namespace {
 
-using handler = std::function<void(std::uint64_t&, std::uint64_t)>;
+using handler = message_handler;
 
 /// kind, one run's header, one message with a value.
 constexpr std::size_t least_buffer_bytes = (1 + run_header_words + 3) * 4;

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+// What explore() finds beside races and wrong values, and what it says would mend it.
+#include "message_world.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+namespace {
+
+using namespace quarry_test;
+
+/// Signals with a relaxed store, and ends only when it is told to.
+struct send_signal {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> at, scope far,
+                    global<std::uint32_t> end) const {
+    wf.store(at, 1, order::relaxed, far);
+    auto const is_set = [](std::uint32_t v) { return v == 2; };
+    static_cast<void>(co_await wf.wait_until(end, is_set, order::acquire, scope::system));
+  }
+};
+
+/// Groups of one compute unit, one after the other in the same LDS.
+struct use_lds {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> out, bool writes_all) const {
+    auto const words = wf.template lds<std::uint32_t, 32>();
+    if (writes_all || wf.linear_group_id() == 0)
+      wf.store(words + wf.local_id(), convert<std::uint32_t>(wf.local_id().to_lanes()));
+    wf.store(out + wf.global_id(), wf.load(words + wf.local_id()));
+    co_return;
+  }
+};
+
+} // namespace
+
+TEST_SUITE("emu.explore") {
+  TEST_CASE("a deadlock is a failure that names who waits") {
+    verdict const v = explore({.executions = 10}, [](world& w) {
+      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      w.start_task("waiter", [&](world_core& self) -> task<> {
+        auto const is_set = [](std::uint32_t f) { return f == 1; };
+        static_cast<void>(
+            co_await self.wait_until(flag.global(), is_set, order::acquire, scope::system));
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "deadlock");
+    CHECK(v.failure->report.find("waiter") != std::string::npos);
+  }
+
+  TEST_CASE("an execution that never ends is inconclusive, and says who is busy") {
+    verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
+      auto words = w.allocate<std::uint32_t>(2, "words");
+      for (std::size_t const i : {0, 1})
+        w.start(i == 0 ? "a" : "b", [at = words.global() + i](world_core& self) {
+          for (;;)
+            self.store(at, self.load(at) + 1);
+        });
+      w.join();
+    });
+    CHECK(v);
+    CHECK(v.inconclusive == 2);
+    CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
+    CHECK(v.busiest.find("explore_findings_test.cpp") != std::string::npos);
+  }
+
+  TEST_CASE("where nobody will ever write, it is a livelock") {
+    auto const spin = [](bool is_set) {
+      return explore({.executions = 20, .most_decisions = 300}, [is_set](world& w) {
+        auto flag = w.allocate<std::uint32_t>(1, "flag");
+        for (char const* const name : {"a", "b"})
+          w.start(name, [&](world_core& self) {
+            while (self.load(flag.global(), order::acquire, scope::system) == 0) {
+            }
+          });
+        if (is_set)
+          w.host().store(flag.global(), 1, order::release, scope::system);
+        w.join();
+      });
+    };
+    verdict const v = spin(false);
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "livelock");
+    CHECK(v.failure->report.find("busiest: ") != std::string::npos);
+    CHECK(v.failure->is_repeatable);
+    verdict const right = spin(true);
+    CHECK_MESSAGE(right, right.to_string());
+    CHECK(right.inconclusive == 0);
+  }
+
+  TEST_CASE("a loop of plain loads ends by chance only, one of relaxed loads does not") {
+    auto const poll = [](bool is_plain) {
+      return explore({.executions = 100, .detects_races = false}, [is_plain](world& w) {
+        auto flag = w.allocate<std::uint32_t>(1, "flag");
+        w.start("writer", [&](world_core& self) {
+          self.store(flag.global(), 1, order::release, scope::system);
+        });
+        w.start("reader", [&](world_core& self) {
+          while ((is_plain ? self.load(flag.global())
+                           : self.load(flag.global(), order::relaxed, scope::system)) == 0) {
+          }
+        });
+        w.join();
+      });
+    };
+    verdict const v = poll(true);
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "eviction");
+    verdict const right = poll(false);
+    CHECK_MESSAGE(right, right.to_string());
+  }
+
+  TEST_CASE("a word of uninitialised memory must be written before it is read") {
+    auto const read = [](bool is_written, bool by_host) {
+      return explore({.executions = 20}, [=](world& w) {
+        auto word = w.allocate<std::uint32_t>(4, "word", contents::uninitialised);
+        if (is_written && by_host)
+          word.host()[1] = 7;
+        else if (is_written)
+          w.host().store(word.global() + 1, 7);
+        w.start("reader", [&](world_core& self) {
+          w.check(self.load(word.global() + 1) == 7, "another value");
+        });
+        w.join();
+      });
+    };
+    verdict const v = read(false, false);
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "uninitialised");
+    CHECK(v.failure->report.find("reader reads 4 bytes of global memory") != std::string::npos);
+    CHECK(read(true, false));
+    CHECK(read(true, true));
+  }
+
+  TEST_CASE("so must LDS, by each work-group that comes to it") {
+    auto const run = [](bool writes_all) {
+      return explore({.executions = 50}, [writes_all](world& w) {
+        agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_slots = 1, .wavefront_size = 32});
+        auto out = gpu.allocate<std::uint32_t>(96, "out");
+        auto const end = gpu.run({.work_items = 96, .work_items_per_group = 32, .lds_bytes = 128},
+                                 use_lds{}, out.global(), writes_all);
+        w.check(static_cast<bool>(end), "the kernel ended with a fault");
+      });
+    };
+    verdict const right = run(true);
+    CHECK_MESSAGE(right, right.to_string());
+    verdict const wrong = run(false);
+    REQUIRE(wrong.failure);
+    CHECK(wrong.failure->kind == "uninitialised");
+    CHECK(wrong.failure->report.find("LDS") != std::string::npos);
+  }
+
+  TEST_CASE("a failure names what would mend it, and no more than that") {
+    auto const mended = [](message_orders h, bool detects_races = true) {
+      verdict const v = explore_message(h, {.detects_races = detects_races});
+      REQUIRE(v.failure);
+      REQUIRE(v.failure->mended);
+      CHECK(v.failure->mended->is_possible);
+      return v.failure->mended->changes;
+    };
+    for (bool const detects_races : {true, false}) {
+      auto const release = mended({order::relaxed, order::acquire}, detects_races);
+      REQUIRE(release.size() == 1);
+      CHECK(release[0].at.what == operation_kind::store);
+      CHECK(release[0].how == order::release);
+      auto const acquire = mended({order::release, order::relaxed}, detects_races);
+      REQUIRE(acquire.size() == 1);
+      CHECK(acquire[0].at.what == operation_kind::load);
+      CHECK(acquire[0].how == order::acquire);
+      CHECK(mended({order::relaxed, order::relaxed}, detects_races).size() == 2);
+    }
+  }
+
+  TEST_CASE("what no order mends is said to be so") {
+    verdict const v = explore({.executions = 50}, [](world& w) {
+      auto word = w.allocate<std::uint32_t>(1, "word");
+      for (char const* const name : {"a", "b"})
+        w.start(name, [&](world_core& self) { // two steps: increments are lost
+          auto const old = self.load(word.global(), order::acquire, scope::system);
+          self.store(word.global(), old + 1, order::release, scope::system);
+        });
+      w.join();
+      w.check(w.host().load(word.global()) == 2, "an increment is lost");
+    });
+    REQUIRE(v.failure);
+    REQUIRE(v.failure->mended);
+    CHECK(!v.failure->mended->is_possible);
+    CHECK(v.to_string().find("look at the logic") != std::string::npos);
+  }
+
+  TEST_CASE("orders that are stronger than they need be are named, those that are needed are not") {
+    auto const narrowings = [](message_orders h) {
+      explore_options o{.narrows = true};
+      auto const v = explore_message(h, o);
+      CHECK_MESSAGE(v, v.to_string());
+      return v.narrowings;
+    };
+    // Host threads are one agent: its scope would do.
+    for (adjustment const& a : narrowings({order::release, order::acquire})) {
+      CAPTURE(to_string(a));
+      CHECK(a.how == a.at.how);
+      CHECK(a.far == scope::agent);
+    }
+    auto const weaker = narrowings({order::seq_cst, order::acquire});
+    auto const is_release = [](adjustment const& a) { return a.how == order::release; };
+    CHECK(std::count_if(weaker.begin(), weaker.end(), is_release) == 1);
+  }
+
+  TEST_CASE("a store that is only relaxed reaches a waiter all the same, one of narrow scope not") {
+    auto const run = [](scope far) {
+      return explore({.executions = 50, .detects_races = false}, [far](world& w) {
+        agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+        auto words = gpu.allocate<std::uint32_t>(1, "words");
+        w.start_task("host", [&](world_core& self) -> task<> {
+          auto const is_set = [](std::uint32_t v) { return v == 1; };
+          static_cast<void>(
+              co_await self.wait_until(words.global(), is_set, order::acquire, scope::system));
+        });
+        auto last = gpu.allocate<std::uint32_t>(1, "last");
+        auto running =
+            gpu.launch({.work_items = 32}, send_signal{}, words.global(), far, last.global());
+        w.join();
+        w.host().store(last.global(), 2, order::release, scope::system);
+        static_cast<void>(running.wait());
+      });
+    };
+    verdict const wide = run(scope::system);
+    CHECK_MESSAGE(wide, wide.to_string());
+    verdict const narrow = run(scope::agent);
+    REQUIRE(narrow.failure);
+    CHECK(narrow.failure->kind == "deadlock");
+  }
+}
