@@ -2,6 +2,9 @@
 // The accesses of an actor: to LDS, or to the caches; past the race detector.
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/memory.hpp>
+#include <quarry/report.hpp>
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstring>
@@ -151,6 +154,12 @@ void cache_port::watched(operation_kind what, order& o, scope& s,
   std::optional<order> how = o;
   memory_->watch(what, how, s, where);
   o = *how;
+}
+
+void cache_port::report_misuse(char const* what, std::source_location where) const {
+  memory_->found(
+      {"misuse", quarry::to_string(where),
+       fmt::format("{}: {}: {}\n", quarry::to_string(where), memory_->actors_[id_].name, what)});
 }
 
 bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,

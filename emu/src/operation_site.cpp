@@ -92,11 +92,11 @@ std::vector<adjustment> strengthened(operation_site const& s) {
       all.push_back({g.strength - before + wider, {s, g.how, far}});
     }
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](auto const& a, auto const& b) { return a.first < b.first; });
   std::vector<adjustment> result;
-  for (auto& [cost, a] : all)
-    result.push_back(std::move(a));
+  for (int cost = 0; result.size() < all.size(); ++cost)
+    for (auto const& [its, a] : all)
+      if (its == cost)
+        result.push_back(a);
   return result;
 }
 

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -154,6 +156,60 @@ TEST_SUITE("emu.explore") {
     REQUIRE(wrong.failure);
     CHECK(wrong.failure->kind == "uninitialised");
     CHECK(wrong.failure->report.find("LDS") != std::string::npos);
+  }
+
+  TEST_CASE("a queue that is used wrongly says so: the second release, the second publication") {
+    struct mistake {
+      char const* words;
+      std::function<task<>(world_core&, spsc_queue<int>&, mpmc_queue<int>&)> body;
+    };
+    mistake const mistakes[] = {
+        {"releases a slot that it has not peeked at",
+         [](world_core& self, spsc_queue<int>& q, mpmc_queue<int>&) -> task<> {
+           auto reserved = q.reserve(self);
+           static_cast<void>(co_await std::move(reserved));
+           q.publish(self);
+           auto peeked = q.peek(self);
+           static_cast<void>(co_await std::move(peeked));
+           q.release(self);
+           q.release(self);
+         }},
+        {"publishes a slot that it has not reserved",
+         [](world_core& self, spsc_queue<int>& q, mpmc_queue<int>&) -> task<> {
+           q.publish(self);
+           co_return;
+         }},
+        {"publishes a slot that is full already",
+         [](world_core& self, spsc_queue<int>&, mpmc_queue<int>& q) -> task<> {
+           auto reserved = q.reserve(self);
+           slot_claim const mine = co_await std::move(reserved);
+           q.publish(self, mine);
+           q.publish(self, mine);
+         }},
+        {"releases a slot that is empty",
+         [](world_core& self, spsc_queue<int>&, mpmc_queue<int>& q) -> task<> {
+           auto reserved = q.reserve(self);
+           slot_claim const mine = co_await std::move(reserved);
+           q.publish(self, mine);
+           auto peeked = q.peek(self);
+           slot_claim const taken = co_await std::move(peeked);
+           q.release(self, taken);
+           q.release(self, taken);
+         }},
+    };
+    for (mistake const& m : mistakes) {
+      CAPTURE(m.words);
+      verdict const v = explore({.executions = 5, .diagnoses = false}, [&](world& w) {
+        spsc_queue<int> one(w.known(), 4);
+        mpmc_queue<int> many(w.known(), 4);
+        w.start_task("user", [&](world_core& self) { return m.body(self, one, many); });
+        w.join();
+      });
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == "misuse");
+      CHECK(v.failure->report.find(m.words) != std::string::npos);
+      CHECK(v.failure->where.find("explore_findings_test.cpp") != std::string::npos);
+    }
   }
 
   TEST_CASE("a failure names what would mend it, and no more than that") {

@@ -84,6 +84,8 @@ public:
   }
 
   void fence(order o, scope s, std::source_location where) const;
+  /// The actor uses a data structure wrongly.
+  void report_misuse(char const* what, std::source_location where) const;
   /// A vector instruction begins: its lanes' accesses are not ordered among each other.
   void begin_instruction() const;
 

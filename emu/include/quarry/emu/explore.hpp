@@ -105,8 +105,8 @@ struct mending {
 
 /// What went wrong in an execution.
 struct exploration_failure {
-  /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "exception", or a
-  /// kernel's fault
+  /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "misuse", "exception",
+  /// or a kernel's fault
   std::string kind;
   std::string where; ///< the source line, or the two of a race; with `kind`, the failure's class
   std::string report;

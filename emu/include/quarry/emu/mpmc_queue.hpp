@@ -43,8 +43,9 @@ public:
     co_return mine;
   }
   template<class A>
-  void publish(A& self, slot_claim mine) {
-    turns_.set_full(self, mine);
+  void publish(A& self, slot_claim mine,
+               std::source_location where = std::source_location::current()) {
+    turns_.set_full(self, mine, where);
   }
 
   /// A filled slot, once it is this consumer's turn in it.
@@ -66,8 +67,9 @@ public:
     return turns_.is_filled_for(self, mine);
   }
   template<class A>
-  void release(A& self, slot_claim mine) {
-    turns_.set_empty(self, mine);
+  void release(A& self, slot_claim mine,
+               std::source_location where = std::source_location::current()) {
+    turns_.set_empty(self, mine, where);
   }
 
   /// Where the element of a claimed slot is.

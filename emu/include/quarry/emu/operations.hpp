@@ -236,6 +236,14 @@ public:
                                                           explored());
   }
 
+  /// For data structures that check in explored executions how they are used.
+  [[nodiscard]] bool is_explored() const noexcept { return explored() != nullptr; }
+  /// There: ends the search with a failure, "misuse". Elsewhere does nothing.
+  void report_misuse(char const* what, std::source_location where) const {
+    if (auto const* const port = explored())
+      port->report_misuse(what, where);
+  }
+
 private:
   M const& memory() const noexcept { return static_cast<Self const&>(*this).memory_port(); }
   /// A constant null in the memory models that never explore.

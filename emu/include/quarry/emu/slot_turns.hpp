@@ -8,8 +8,10 @@
 
 #include <bit>
 #include <cstdint>
+#include <source_location>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace quarry::emu {
 
@@ -68,7 +70,7 @@ public:
   /// Errors   std::invalid_argument – a slot count outside the limits
   slot_turns(allocations& known, std::uint32_t slot_count, slot_orders const& orders)
       : orders_(orders), slot_count_(checked(slot_count)), slots_(known, slot_count, "queue slots"),
-        indices_(known, 2, "queue indices") {}
+        indices_(known, 2, "queue indices"), history_(slot_count) {}
 
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
 
@@ -89,7 +91,13 @@ public:
     return self.wait_until(at(c.slot, &slot::full), is_empty, orders_.producer_awaits_empty);
   }
   template<class A>
-  void set_full(A& self, slot_claim c) { // 8
+  void set_full(A& self, slot_claim c,
+                std::source_location where = std::source_location::current()) { // 8
+    if (self.is_explored()) {
+      history& h = history_[c.slot];
+      if (h.published++ != h.released)
+        self.report_misuse("publishes a slot that is full already", where);
+    }
     self.store(at(c.slot, &slot::full), 1, orders_.set_full);
   }
 
@@ -118,7 +126,16 @@ public:
     return full != 0;
   }
   template<class A>
-  void set_empty(A& self, slot_claim c) { // 16–17
+  void set_empty(A& self, slot_claim c,
+                 std::source_location where = std::source_location::current()) { // 16–17
+    if (self.is_explored()) {
+      history& h = history_[c.slot];
+      if (h.published == h.released)
+        self.report_misuse("releases a slot that is empty: a second time, or before it was filled",
+                           where);
+      else if ((h.released++ & wrap) != c.ticket)
+        self.report_misuse("releases a slot that another consumer holds", where);
+    }
     self.store(at(c.slot, &slot::full), 0, orders_.clear_full);
     self.fetch_add(at(c.slot, &slot::served), 1, orders_.count_served);
   }
@@ -130,6 +147,11 @@ private:
     alignas(64) std::uint32_t read_ticket;
     alignas(64) std::uint32_t served;
     std::uint32_t full;
+  };
+  /// How often a slot was published and released. For `explore`, which runs on one thread.
+  struct history {
+    std::uint32_t published = 0;
+    std::uint32_t released = 0;
   };
   struct alignas(64) index_line {
     std::uint32_t value;
@@ -156,6 +178,7 @@ private:
   std::uint32_t slot_count_;
   buffer<slot> slots_;
   buffer<index_line> indices_;
+  std::vector<history> history_;
 };
 
 } // namespace quarry::emu

@@ -9,8 +9,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -66,6 +68,7 @@ public:
     auto const has_room = [full](std::uint32_t read) { return read != full; };
     static_cast<void>(
         co_await self.wait_until(read_index(), has_room, orders_.producer_reads_read_index));
+    is_reserved_ = self.is_explored();
     co_return slot(at);
   }
   /// The next free slot, or null. Producer only.
@@ -73,11 +76,16 @@ public:
   [[nodiscard]] global<T> try_reserve(A& self) {
     std::uint32_t const at = self.load(write_index(), orders_.producer_own_write_index);
     std::uint32_t const read = self.load(read_index(), orders_.producer_reads_read_index);
-    return read == following(at) ? global<T>() : slot(at);
+    if (read == following(at))
+      return global<T>();
+    is_reserved_ = self.is_explored();
+    return slot(at);
   }
   /// Hands over the slot that was reserved last. Producer only.
   template<class A>
-  void publish(A& self) {
+  void publish(A& self, std::source_location where = std::source_location::current()) {
+    if (self.is_explored() && !std::exchange(is_reserved_, false))
+      self.report_misuse("publishes a slot that it has not reserved", where);
     std::uint32_t const at = self.load(write_index(), orders_.producer_own_write_index);
     self.store(write_index(), following(at), orders_.publish_write_index);
   }
@@ -89,6 +97,7 @@ public:
     auto const is_filled = [at](std::uint32_t written) { return written != at; };
     static_cast<void>(
         co_await self.wait_until(write_index(), is_filled, orders_.consumer_reads_write_index));
+    is_peeked_ = self.is_explored();
     co_return slot(at);
   }
   /// The oldest element, or null. Consumer only.
@@ -96,11 +105,16 @@ public:
   [[nodiscard]] global<T> try_peek(A& self) {
     std::uint32_t const at = self.load(read_index(), orders_.consumer_own_read_index);
     std::uint32_t const written = self.load(write_index(), orders_.consumer_reads_write_index);
-    return written == at ? global<T>() : slot(at);
+    if (written == at)
+      return global<T>();
+    is_peeked_ = self.is_explored();
+    return slot(at);
   }
   /// Gives the slot of the last peek back to the producer. Consumer only.
   template<class A>
-  void release(A& self) {
+  void release(A& self, std::source_location where = std::source_location::current()) {
+    if (self.is_explored() && !std::exchange(is_peeked_, false))
+      self.report_misuse("releases a slot that it has not peeked at: a second time, say", where);
     std::uint32_t const at = self.load(read_index(), orders_.consumer_own_read_index);
     self.store(read_index(), following(at), orders_.release_read_index);
   }
@@ -127,6 +141,8 @@ private:
   spsc_orders orders_;
   buffer<padded> slots_;
   buffer<index_line> indices_;
+  alignas(64) bool is_reserved_ = false; ///< the producer's alone
+  alignas(64) bool is_peeked_ = false;   ///< the consumer's alone
 };
 
 } // namespace quarry::emu

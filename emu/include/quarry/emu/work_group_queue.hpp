@@ -110,11 +110,12 @@ public:
   }
   /// This wavefront has written all its messages. The package leaves with the last one's.
   template<any_wavefront W>
-  void publish(W& wf, package_place at) {
+  void publish(W& wf, package_place at,
+               std::source_location where = std::source_location::current()) {
     // Acquire and release: the words of the group's other wavefronts are written before set_full.
     if (at.count != 0 &&
         wf.fetch_sub(unwritten(at.slot), 1, order::acq_rel, scope::work_group) == 1)
-      turns_.set_full(wf, {at.slot, 0});
+      turns_.set_full(wf, {at.slot, 0}, where);
   }
 
   /// All three: message[r] is row r, at most Rows of them. `message` must live until the push is
@@ -126,7 +127,7 @@ public:
     package_place const at = co_await reserve(wf, tag, how, where);
     for (int r = 0; r < Used; ++r)
       write(wf, at, r, message[r]);
-    publish(wf, at);
+    publish(wf, at, where);
   }
 
   /// Consumers: as in mpmc_queue.
@@ -149,8 +150,9 @@ public:
     return {self.load(header(c.slot)), package(c.slot), columns_};
   }
   template<class A>
-  void release(A& self, slot_claim c) {
-    turns_.set_empty(self, c);
+  void release(A& self, slot_claim c,
+               std::source_location where = std::source_location::current()) {
+    turns_.set_empty(self, c, where);
   }
 
   [[nodiscard]] std::size_t bytes() const noexcept { return words_.size() * sizeof(Word); }
