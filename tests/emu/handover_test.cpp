@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/explore.hpp>
+#include <quarry/emu/handover.hpp>
+#include <quarry/yield.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+/// A word from one host thread to another, beside a flag that is no device memory.
+verdict explore_handover(bool gives, bool takes) {
+  return explore({.executions = 200, .diagnoses = false}, [=](world& w) {
+    auto word = w.allocate<std::uint32_t>(1, "word");
+    handover order;
+    bool is_set = false;
+    w.start("giver", [&](world_core& self) {
+      self.store(word.global(), 42);
+      if (gives)
+        order.give();
+      is_set = true;
+    });
+    w.start_task("taker", [&](world_core& self) -> task<> {
+      while (!is_set)
+        co_await yield();
+      if (takes)
+        order.take();
+      w.check(self.load(word.global()) == 42, "the word is stale");
+    });
+    w.join();
+  });
+}
+
+} // namespace
+
+TEST_SUITE("emu.handover") {
+  TEST_CASE("what is given comes before what follows the taking") {
+    verdict const v = explore_handover(true, true);
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("without the giving or the taking there is no order") {
+    CHECK(explore_handover(false, true).failure);
+    CHECK(explore_handover(true, false).failure);
+  }
+
+  TEST_CASE("outside of explored executions it does nothing") {
+    handover order;
+    order.take();
+    order.give();
+    order.take();
+  }
+}
