@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <utility>
 #include <vector>
 
 namespace quarry::bench {
@@ -124,6 +125,69 @@ void lane_operation(benchmark::State& state) {
   });
 }
 
+/// Treiber's stack of three nodes, whose head has no tag: two threads pop two and push one back.
+/// All is seq_cst: what goes wrong does so by interleaving.
+void treiber_stack(world& w) {
+  constexpr std::uint32_t nodes = 3, none = 0; // nodes are 1, 2, 3
+  auto words = w.allocate<std::uint32_t>(nodes + 1, "stack");
+  auto const head = words.global(), next = words.global();
+  for (std::uint32_t n = 1; n <= nodes; ++n)
+    w.host().store(next + n, n == nodes ? none : n + 1);
+  w.host().store(head, 1);
+  bool is_held[nodes + 1]{};
+  auto const pop = [&](world_core& self) {
+    for (;;) {
+      std::uint32_t top = self.load(head, order::seq_cst, scope::system);
+      if (top == none)
+        return none;
+      auto const below = self.load(next + top, order::seq_cst, scope::system);
+      if (self.compare_exchange(head, top, below, order::seq_cst, scope::system)) {
+        w.check(!std::exchange(is_held[top], true), "a node is popped twice");
+        return top;
+      }
+    }
+  };
+  auto const push = [&](world_core& self, std::uint32_t n) {
+    is_held[n] = false;
+    std::uint32_t top = self.load(head, order::seq_cst, scope::system);
+    do
+      self.store(next + n, top, order::seq_cst, scope::system);
+    while (!self.compare_exchange(head, top, n, order::seq_cst, scope::system));
+  };
+  for (char const* const name : {"one", "two"})
+    w.start(name, [&](world_core& self) {
+      auto const first = pop(self);
+      auto const second = pop(self);
+      if (first != none)
+        push(self, first);
+      static_cast<void>(second);
+    });
+  w.join();
+}
+
+/// How many executions until the ABA of that stack is found, of 100 seeds.
+void treiber_aba(benchmark::State& state) {
+  std::vector<std::uint64_t> needed;
+  for (auto _ : state) {
+    needed.clear();
+    for (std::uint64_t run = 0; run < 100; ++run) {
+      auto const v = explore({.executions = 100'000,
+                              .seed = 1 + run * 1'000'000'007,
+                              .shrinks = false,
+                              .diagnoses = false},
+                             treiber_stack);
+      if (v.failure)
+        needed.push_back(v.failure->execution);
+    }
+  }
+  check(state, needed.size() == 100, "the ABA was not found");
+  if (needed.empty())
+    return;
+  std::sort(needed.begin(), needed.end());
+  state.counters["median_executions"] = static_cast<double>(needed[needed.size() / 2]);
+  state.counters["p90_executions"] = static_cast<double>(needed[needed.size() * 9 / 10]);
+}
+
 } // namespace
 } // namespace quarry::bench
 
@@ -136,5 +200,6 @@ int main(int argc, char** argv) {
   add("explore/spsc_ring", spsc_ring);
   add("explore/scalar_operation", scalar_operation);
   add("explore/lane_operation", lane_operation);
+  add("explore/treiber_aba", treiber_aba);
   return run(argc, argv);
 }
