@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accesses of an actor: to LDS, or to the caches; past the race detector.
+#include "host_word.hpp"
+
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/memory.hpp>
 #include <quarry/report.hpp>
@@ -11,16 +13,6 @@
 #include <utility>
 
 namespace quarry::emu {
-namespace {
-
-std::uint64_t host_word(std::uintptr_t at, unsigned bytes) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, reinterpret_cast<void const*>(at), bytes); // NOLINT: memory of the execution
-  return word;
-}
-
-} // namespace
-
 void explored_memory::watch(operation_kind what, std::optional<order>& o, scope& s,
                             std::source_location where) {
   operation_site const site{where, what, o, s};
@@ -34,6 +26,7 @@ void explored_memory::watch(operation_kind what, std::optional<order>& o, scope&
     }
 }
 
+// NOLINTBEGIN(readability-function-size): an access has that many properties
 std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
                                     scope s, std::source_location where, int lane) const {
   return read(at, bytes, o, s, nullptr, nullptr, where, lane);
@@ -172,6 +165,8 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
     return is_met(host_word(address, size), argument);
   return memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
 }
+
+// NOLINTEND(readability-function-size)
 
 race_detector::site cache_port::site(std::source_location where, int lane) noexcept {
   race_detector::site s{};

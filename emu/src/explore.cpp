@@ -156,7 +156,7 @@ public:
   verdict run() {
     auto const begun = std::chrono::steady_clock::now();
     if (options_.replays)
-      repeat();
+      repeat(*options_.replays);
     else if (options_.strategy == "exhaustive")
       search();
     else
@@ -179,8 +179,8 @@ public:
   }
 
 private:
-  void repeat() {
-    replay recorded(*options_.replays);
+  void repeat(choice_record const& what) {
+    replay recorded(what);
     recorded.begin(0);
     one(recorded, 0);
     recorded.end();

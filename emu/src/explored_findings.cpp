@@ -12,6 +12,7 @@ namespace quarry::emu {
 
 // History
 
+// NOLINTBEGIN(readability-function-size): an access has that many properties
 void explored_memory::remember(actor_id who, char const* what, std::optional<order> o, scope s,
                                std::uintptr_t at, std::uint64_t value, std::source_location where,
                                std::string_view more) {
@@ -30,6 +31,7 @@ void explored_memory::remember(actor_id who, char const* what, std::optional<ord
   if (history_.size() > history_lines)
     history_.pop_front();
 }
+// NOLINTEND(readability-function-size)
 
 std::string explored_memory::history() const {
   std::string all;

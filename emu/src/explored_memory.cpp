@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "host_word.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
@@ -16,12 +18,6 @@
 
 namespace quarry::emu {
 namespace {
-
-std::uint64_t host_word(std::uintptr_t at, unsigned bytes) noexcept {
-  std::uint64_t word = 0;
-  std::memcpy(&word, reinterpret_cast<void const*>(at), bytes); // NOLINT: memory of the execution
-  return word;
-}
 
 std::uint64_t first_value(std::uintptr_t at, unsigned bytes, void*) {
   return host_word(at, bytes);

@@ -11,27 +11,27 @@
 namespace quarry {
 
 executor& world::scheduler() noexcept {
-  return implementation_.scheduler_;
+  return implementation_.scheduler;
 }
 world_core& world::host() noexcept {
-  return implementation_.host_;
+  return implementation_.host;
 }
 emu::allocations& world::known() noexcept {
-  return implementation_.known_;
+  return implementation_.known;
 }
 void world::start(std::string name, std::function<void(world_core&)> body) {
-  implementation_.threads_.start(std::move(name), std::move(body));
+  implementation_.threads.start(std::move(name), std::move(body));
 }
 void world::start_task(std::string name, std::function<task<>(world_core&)> body) {
-  implementation_.threads_.start(std::move(name), std::move(body));
+  implementation_.threads.start(std::move(name), std::move(body));
 }
 void world::join(std::source_location where) {
-  implementation_.threads_.join(where);
-  implementation_.memory_.to_host();
+  implementation_.threads.join(where);
+  implementation_.memory.to_host();
 }
 void world::check(bool holds, std::string_view what, std::source_location where) {
   if (!holds)
-    implementation_.memory_.found(
+    implementation_.memory.found(
         {"check", to_string(where), fmt::format("{}: {}\n", to_string(where), what)});
 }
 

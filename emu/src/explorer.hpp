@@ -77,21 +77,21 @@ private:
 class world::implementation {
 public:
   implementation(sequential_scheduler& s, emu::explored_memory& m, world_threads& t)
-      : scheduler_(s), memory_(m), threads_(t), host_({s.current(), &s}) {
-    known_.tell(&m);
-    m.share(&known_);
+      : scheduler(s), memory(m), threads(t), host({s.current(), &s}) {
+    known.tell(&m);
+    m.share(&known);
   }
   ~implementation() {
-    threads_.end();
-    memory_.share(nullptr);
+    threads.end();
+    memory.share(nullptr);
   }
   implementation(implementation const&) = delete;
 
-  sequential_scheduler& scheduler_;
-  emu::explored_memory& memory_;
-  world_threads& threads_;
-  emu::allocations known_;
-  world_core host_;
+  sequential_scheduler& scheduler;
+  emu::explored_memory& memory;
+  world_threads& threads;
+  emu::allocations known;
+  world_core host;
 };
 
 } // namespace quarry

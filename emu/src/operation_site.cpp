@@ -77,20 +77,19 @@ adjustment strongest(operation_site const& s) {
 }
 
 std::vector<adjustment> strengthened(operation_site const& s) {
-  std::vector<std::pair<int, adjustment>> all;
+  std::vector<std::pair<int, adjustment>> all; // by how far each is from what is written
   int const before = strength(s.what, s.how);
-  for (graded const g : orders_of(s.what)) {
-    bool const is_stronger = g.strength > before;
-    if (!is_stronger && g.how != s.how)
-      continue;
-    if (s.how && g.how != s.how && !is_as_strong(g.how, *s.how))
-      continue;
+  auto const add = [&](graded g) {
     for (scope const far : scopes) {
-      if (far < s.far || (!is_stronger && far == s.far))
-        continue;
       int const wider = static_cast<int>(far) - static_cast<int>(std::max(s.far, scopes[0]));
-      all.push_back({g.strength - before + wider, {s, g.how, far}});
+      if (far >= s.far && g.strength - before + wider > 0)
+        all.push_back({g.strength - before + wider, {s, g.how, far}});
     }
+  };
+  for (graded const g : orders_of(s.what)) {
+    bool const keeps_all = !s.how || is_as_strong(g.how, *s.how);
+    if (g.how == s.how || (g.strength > before && keeps_all))
+      add(g);
   }
   std::vector<adjustment> result;
   for (int cost = 0; result.size() < all.size(); ++cost)

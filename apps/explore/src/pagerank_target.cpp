@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -65,7 +66,7 @@ void run_node(world& w, std::uint32_t id, std::unique_ptr<in_process> end, std::
                               global<fixed>(next.data()), pagerank::base_rank(*held, vertices),
                               dangling.global()));
   }
-  std::copy(rank.host().begin(), rank.host().end(), ranks.begin() + id * own);
+  std::copy(rank.host().begin(), rank.host().end(), ranks.begin() + std::ptrdiff_t{id} * own);
   w.check(static_cast<bool>(net.finish()), "a node did not end well");
 }
 
