@@ -5,7 +5,7 @@ import re
 
 import gdb
 
-from . import image
+from . import memory
 
 # Parts of Quarry that a person who debugs a kernel or a queue does not want to stand in.
 INTERNAL = {'operations.hpp', 'memory.hpp', 'cache_port.hpp', 'wavefront.hpp', 'work_item.hpp',
@@ -145,7 +145,7 @@ class Coroutine:
 
     def __init__(self, address):
         self.address = address
-        self.resume, self.destroy = image.read(address, 'QQ')
+        self.resume, self.destroy = memory.read(address, 'QQ')
         self.block = function_block(self.destroy) or function_block(self.resume)
 
     def name(self):
@@ -174,7 +174,7 @@ class Coroutine:
 
     def awaiting(self, layout):
         """The frame that awaits this one, and where; 0 in an actor's root."""
-        return image.word(self.promise() + layout['continuation'])
+        return memory.word(self.promise() + layout['continuation'])
 
     def has_begun(self):
         """False before the first resumption, if that can be seen."""
@@ -183,7 +183,7 @@ class Coroutine:
         scope = gdb.execute('info scope *%d' % self.resume, to_string=True)
         at = offsets_in_frame(scope).get('_Coro_initial_await_resume_called')
         if at is not None:
-            return image.read(self.address + at[0], 'B')[0] != 0
+            return memory.read(self.address + at[0], 'B')[0] != 0
         kind = self.type()
         for f in kind.fields() if kind is not None else ():
             if f.name == '__coro_index':  # clang: which suspension it is at, from 0 on
@@ -236,10 +236,10 @@ class Coroutine:
         at = self.address + offset
         kind = symbol.type.strip_typedefs()
         if kind.code in (gdb.TYPE_CODE_REF, gdb.TYPE_CODE_RVALUE_REF):
-            at, kind = image.word(at), kind.target()
+            at, kind = memory.word(at), kind.target()
             return gdb.Value(at).cast(kind.pointer()).dereference().reference_value()
         if is_indirect:
-            at = image.word(at)
+            at = memory.word(at)
         return gdb.Value(at).cast(symbol.type.pointer()).dereference()
 
     def frame(self, where, is_async=True):

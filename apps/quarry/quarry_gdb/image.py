@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program's debugging roots, read as <quarry/debug_root.hpp> and <quarry/emu/debug_agents.hpp>
 declare them. Reads memory only: it works in a core file, and without the library's symbols."""
-import struct
-
 import gdb
+
+from .frames import Coroutine
+from .memory import chain, place, read, symbol, text, word
 
 STATES = ('ready', 'running', 'waiting', 'polling', 'done')
 REASONS = ('none', 'decision', 'choice', 'waits', 'ended')
@@ -16,52 +17,6 @@ AGENT_LAYOUT = (
     'wave_lanes', 'lanes_live', 'lanes_slots', 'lane_bytes', 'lane_lanes', 'lane_number',
     'lane_request', 'request_what', 'lanes_wave')
 FILTER_AT = 56  # in debug_root
-
-
-def read(address, form):
-    """The numbers that stand there, as struct.unpack() gives them."""
-    try:
-        memory = gdb.selected_inferior().read_memory(address, struct.calcsize('<' + form))
-    except gdb.MemoryError:
-        raise gdb.GdbError('Quarry: no memory at 0x%x: the lists are being changed, or broken.'
-                           % address)
-    return struct.unpack('<' + form, memory)
-
-
-def word(address):
-    return read(address, 'Q')[0]
-
-
-def text(address):
-    """A C string."""
-    if address == 0:
-        return ''
-    return gdb.Value(address).cast(gdb.lookup_type('char').pointer()).string(errors='replace')
-
-
-def place(address):
-    """What a std::source_location there says: (file, line), or None."""
-    data = word(address)
-    if data == 0:
-        return None
-    file, _, line, _ = read(data, 'QQII')
-    return (text(file), line) if line else None
-
-
-def chain(first):
-    """The nodes of a debug_list; their `next` comes first."""
-    seen = set()
-    while first and first not in seen:
-        seen.add(first)
-        yield first
-        first = word(first)
-
-
-def symbol(name):
-    try:
-        return int(gdb.parse_and_eval("(unsigned long) &'%s'" % name))
-    except gdb.error:
-        return 0
 
 
 def need_process():
@@ -201,7 +156,6 @@ class Lane(Actor):
         return 0
 
     def doing(self):
-        from .frames import Coroutine
         # A lane's last reason may be that of the work-item which was here before.
         if self.state() == 'ready' and self.leaf() and not Coroutine(self.leaf()).has_begun():
             return 'not begun'
