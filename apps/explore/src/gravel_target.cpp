@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gravel end to end: kernels on two nodes, aggregators and network interfaces, in one process.
 #include "targets.hpp"
-
-#include <quarry/emu.hpp>
-#include <quarry/net.hpp>
+#include "two_nodes.hpp"
 
 #include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
+#include <utility>
 #include <vector>
 
 namespace quarry::exploration {
@@ -18,7 +16,6 @@ namespace {
 using namespace quarry::emu;
 using namespace quarry::net;
 
-constexpr std::uint32_t nodes = 2;
 constexpr std::uint32_t messages = 2; // from each node
 constexpr std::size_t heap_words = 8;
 
@@ -37,19 +34,14 @@ struct scatter {
 void run_gravel(world& w, weakening const*) {
   std::array<std::vector<std::uint64_t>, nodes> heaps;
   heaps.fill(std::vector<std::uint64_t>(heap_words));
-  auto ends = make_in_process(nodes);
-  for (std::uint32_t id = 0; id < nodes; ++id)
-    w.start(id == 0 ? "node 0" : "node 1", [&, id](world_core&) {
-      agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
-      gravel::gravel_node net(
-          gpu.core(), std::move(ends[id]), heaps[id],
-          {.buffer_bytes = 64, .buffers_per_node = 2, .queue_slots = 1, .package_columns = 32});
-      static_cast<void>(gpu.run({.work_items = 32, .work_items_per_group = 32}, scatter{},
-                                global<std::uint64_t>(heaps[id].data()), std::ref(net.device())));
-      auto const done = net.finish();
-      w.check(static_cast<bool>(done), done ? "" : done.error().what);
-    });
-  w.join();
+  run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end) {
+    agent gpu(w.scheduler(), node_machine);
+    gravel::gravel_node net(gpu.core(), std::move(end), heaps[id], node_options);
+    static_cast<void>(gpu.run({.work_items = 32, .work_items_per_group = 32}, scatter{},
+                              global<std::uint64_t>(heaps[id].data()), std::ref(net.device())));
+    auto const done = net.finish();
+    w.check(static_cast<bool>(done), done ? "" : done.error().what);
+  });
   for (std::uint32_t id = 0; id < nodes; ++id)
     for (std::uint32_t i = 0; i < heap_words; ++i)
       w.check(heaps[id][i] == (i < messages && i % nodes == id ? nodes * (i + 1) : 0),

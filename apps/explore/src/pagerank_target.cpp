@@ -3,6 +3,7 @@
 #include "../../pagerank/kernel.hpp"
 #include "../../pagerank/reference.hpp"
 #include "targets.hpp"
+#include "two_nodes.hpp"
 
 #include <quarry/graph/csr.hpp>
 
@@ -22,7 +23,6 @@ using namespace quarry::emu;
 using namespace quarry::net;
 using pagerank::fixed;
 
-constexpr std::uint32_t nodes = 2;
 constexpr std::uint32_t vertices = 4; // two on each node; the last one has no out-edges
 constexpr std::uint32_t rounds = 2;
 
@@ -35,10 +35,8 @@ graph::csr_graph small_graph() {
 void run_node(world& w, std::uint32_t id, std::unique_ptr<in_process> end, std::span<fixed> next,
               graph::csr_graph const& all, std::vector<fixed>& ranks) {
   constexpr std::uint32_t own = vertices / nodes;
-  agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
-  gravel::gravel_node net(
-      gpu.core(), std::move(end), next,
-      {.buffer_bytes = 64, .buffers_per_node = 2, .queue_slots = 1, .package_columns = 32});
+  agent gpu(w.scheduler(), node_machine);
+  gravel::gravel_node net(gpu.core(), std::move(end), next, node_options);
   auto offsets = gpu.allocate<std::uint32_t>(own + 1, "offsets");
   auto targets = gpu.allocate<std::uint32_t>(all.targets.size(), "targets");
   auto rank = gpu.allocate<fixed>(own, "rank");
@@ -75,11 +73,9 @@ void run_pagerank(world& w, weakening const*) {
   std::array<std::vector<fixed>, nodes> next;
   next.fill(std::vector<fixed>(vertices / nodes));
   std::vector<fixed> ranks(vertices);
-  auto ends = make_in_process(nodes);
-  for (std::uint32_t id = 0; id < nodes; ++id)
-    w.start(id == 0 ? "node 0" : "node 1",
-            [&, id](world_core&) { run_node(w, id, std::move(ends[id]), next[id], all, ranks); });
-  w.join();
+  run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end) {
+    run_node(w, id, std::move(end), next[id], all, ranks);
+  });
   w.check(ranks == pagerank::reference(all, rounds), "the ranks are not the serial ones");
 }
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+#include <quarry/net.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+namespace quarry::exploration {
+
+inline constexpr std::uint32_t nodes = 2;
+
+/// A GPU and its Gravel node, as small as they can be: every queue fills and wraps at once.
+inline constexpr emu::machine node_machine{.compute_units = 1, .wavefront_size = 32};
+inline net::gravel::gravel_node::options const node_options{
+    .buffer_bytes = 64, .buffers_per_node = 2, .queue_slots = 1, .package_columns = 32};
+
+/// Runs f(id, its end of the network) as a host thread for each node, to their ends.
+template<class F>
+void run_nodes(world& w, F const& f) {
+  auto ends = net::make_in_process(nodes);
+  for (std::uint32_t id = 0; id < nodes; ++id)
+    w.start(id == 0 ? "node 0" : "node 1", [&, id](world_core&) { f(id, std::move(ends[id])); });
+  w.join();
+}
+
+} // namespace quarry::exploration
