@@ -4,27 +4,13 @@
 
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/memory.hpp>
-#include <quarry/report.hpp>
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstring>
 #include <utility>
 
 namespace quarry::emu {
-void explored_memory::watch(operation_kind what, std::optional<order>& o, scope& s,
-                            std::source_location where) {
-  operation_site const site{where, what, o, s};
-  if (collected_ != nullptr &&
-      std::find(collected_->begin(), collected_->end(), site) == collected_->end())
-    collected_->push_back(site);
-  for (adjustment const& a : adjustments_)
-    if (a.at == site) {
-      o = a.how;
-      s = a.far;
-    }
-}
 
 // NOLINTBEGIN(readability-function-size): an access has that many properties
 std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
@@ -150,9 +136,7 @@ void cache_port::watched(operation_kind what, order& o, scope& s,
 }
 
 void cache_port::report_misuse(char const* what, std::source_location where) const {
-  memory_->found(
-      {"misuse", quarry::to_string(where),
-       fmt::format("{}: {}: {}\n", quarry::to_string(where), memory_->actors_[id_].name, what)});
+  memory_->blame("misuse", id_, where, fmt::format(": {}", what));
 }
 
 bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,

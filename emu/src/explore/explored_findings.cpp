@@ -88,6 +88,12 @@ void explored_memory::note(std::optional<race_detector::race> const& race) {
          to_string(*race, name_of, word_of)});
 }
 
+void explored_memory::blame(char const* kind, actor_id who, std::source_location where,
+                            std::string_view what) {
+  std::string const place = quarry::to_string(where);
+  found({kind, place, fmt::format("{}: {}{}\n", place, actors_[who].name, what)});
+}
+
 // Values that nobody gave, or that came by chance
 
 void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
@@ -99,9 +105,8 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
   for (unsigned i = 0; i < bytes; ++i) // what host code has written there directly is another value
     if ((value >> (8 * i) & 0xff) != uninitialised_byte)
       return;
-  found({"uninitialised", quarry::to_string(where),
-         fmt::format("{}: {} reads {} bytes of global memory that nobody has written\n",
-                     quarry::to_string(where), actors_[who].name, bytes)});
+  blame("uninitialised", who, where,
+        fmt::format(" reads {} bytes of global memory that nobody has written", bytes));
 }
 
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
@@ -110,9 +115,8 @@ void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
   auto const mask = ((1U << bytes) - 1) << at % 8;
   if (word != lds_written_.end() && (word->second & mask) == mask)
     return;
-  found({"uninitialised", quarry::to_string(where),
-         fmt::format("{}: {} reads {} bytes of LDS that nobody in its work-group has written\n",
-                     quarry::to_string(where), actors_[who].name, bytes)});
+  blame("uninitialised", who, where,
+        fmt::format(" reads {} bytes of LDS that nobody in its work-group has written", bytes));
 }
 
 void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by) {
@@ -135,12 +139,11 @@ void explored_memory::watch_polling(actor_id who, std::uintptr_t at, std::uint64
     return;
   }
   if (a.polled_times > 1)
-    found({"eviction", quarry::to_string(where),
-           fmt::format("{}: {} has read {:#x} {} times, and now {:#x}: a loop of plain loads ends "
-                       "only if its cache happens to fetch the word anew\n  needs relaxed or "
-                       "stronger, at the writer's scope, or wait_until\n",
-                       quarry::to_string(where), actors_[who].name, a.polled_value, a.polled_times,
-                       value)});
+    blame("eviction", who, where,
+          fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only if "
+                      "its cache happens to fetch the word anew\n  needs relaxed or stronger, at "
+                      "the writer's scope, or wait_until",
+                      a.polled_value, a.polled_times, value));
   a.polled_value = value;
   a.polled_times = 1;
 }

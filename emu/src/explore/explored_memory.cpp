@@ -7,9 +7,6 @@
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/memory.hpp>
 #include <quarry/emu/work_group.hpp>
-#include <quarry/report.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
@@ -28,6 +25,8 @@ class no_choices final : public chooser {
   unsigned pick(unsigned, choice_kind) override { return 0; }
 } nothing_to_choose;
 
+thread_local explored_memory* running_here = nullptr;
+
 } // namespace
 
 explored_memory::explored_memory(sequential_scheduler& scheduler, options o)
@@ -41,10 +40,6 @@ explored_memory::~explored_memory() {
   end();
   scheduler_.attach(nullptr);
 }
-
-namespace {
-thread_local explored_memory* running_here = nullptr;
-} // namespace
 
 explored_memory* explored_memory::running() noexcept {
   return running_here;
@@ -116,6 +111,21 @@ cache_machine::node_id explored_memory::node_of(void const* unit, agent_core con
   return find(units_, unit, [&] { return machine_.add_compute_unit(above); });
 }
 
+// Operations as they are written
+
+void explored_memory::watch(operation_kind what, std::optional<order>& o, scope& s,
+                            std::source_location where) {
+  operation_site const site{where, what, o, s};
+  if (collected_ != nullptr &&
+      std::find(collected_->begin(), collected_->end(), site) == collected_->end())
+    collected_->push_back(site);
+  for (adjustment const& a : adjustments_)
+    if (a.at == site) {
+      o = a.how;
+      s = a.far;
+    }
+}
+
 // Launches
 
 void explored_memory::launching(launch_state& l) {
@@ -140,8 +150,6 @@ void explored_memory::launching(launch_state& l) {
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
-  if (w.index == 0 && w.group->lds != nullptr) // another group may have had it before
-    removed(w.group->lds, w.group->lds_capacity);
   auto const cu = node_of(unit, agent);
   auto const agent_number = std::find_if(agents_.begin(), agents_.end(), [&](known_unit const& u) {
                               return u.unit == &agent;

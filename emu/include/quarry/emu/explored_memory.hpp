@@ -151,6 +151,8 @@ private:
   cache_port& add(actor_id id, race_detector::place where, std::string name);
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   void note(std::optional<race_detector::race> const& race);
+  /// Finds what an actor has done there; `what` follows its name.
+  void blame(char const* kind, actor_id who, std::source_location where, std::string_view what);
   /// The order and scope in which an operation is performed.
   void watch(operation_kind what, std::optional<order>& o, scope& s, std::source_location where);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
