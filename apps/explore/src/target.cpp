@@ -9,8 +9,13 @@
 namespace quarry::exploration {
 
 std::span<target const> targets() {
-  static std::vector<target> const all{spsc_target(), mpmc_target(), work_group_target(),
-                                       gravel_target(), pagerank_target()};
+  static std::vector<target> const all{spsc_target(),
+                                       mpmc_target(),
+                                       work_group_target(),
+                                       comp_net_ring_target(),
+                                       comp_net_host_ring_target(),
+                                       gravel_target(),
+                                       pagerank_target()};
   return all;
 }
 

@@ -16,6 +16,12 @@
 // Where they go
 #include <quarry/net/symmetric_heap.hpp>
 
+// ComP-Net
+#include <quarry/net/comp_net.hpp>
+#include <quarry/net/comp_net/command.hpp>
+#include <quarry/net/comp_net/ring.hpp>
+#include <quarry/net/comp_net/ring_orders.hpp>
+
 // Gravel
 #include <quarry/net/gravel.hpp>
 #include <quarry/net/gravel_endpoint.hpp>

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/queue_orders.hpp>
+
+namespace quarry::net::comp_net {
+
+/// Orders and scopes of a ring, one entry an operation: the markers of ComP-Net's Figure 6. The
+/// scope is the configuration's: agent where the service runs on the command processor and meets
+/// the work-groups in the L2, system where it is a host thread.
+struct ring_orders {
+  using access = emu::access;
+  using order = emu::order;
+  using scope = emu::scope;
+
+  // The work-group's.
+  /// ①, when the ring seems full. Acquire: the service has read the entry, and stored its status,
+  /// before the entry is filled anew.
+  access refresh_read_index{order::acquire, scope::system};
+  /// ②, a fence. Release: the entry and the data that it points to are written before its status.
+  access fill_marker{order::release, scope::system};
+  /// ③. Release: the status itself reaches the service.
+  access post_status{order::release, scope::system};
+  /// ⑤. Acquire: pairs with complete_status; what a get or an atomic brought is there.
+  access await_status{order::acquire, scope::system};
+
+  // The service's.
+  /// ①. Acquire: pairs with fill_marker and post_status.
+  access poll_status{order::acquire, scope::system};
+  /// ③. Release: the reply and a get's data are written before the status.
+  access complete_status{order::release, scope::system};
+  /// ④a. Release: the entry has been read, and its status stored, before the work-group reuses it.
+  access advance_read_index{order::release, scope::system};
+
+  static constexpr emu::named_access<ring_orders> entries[] = {
+      {"refresh_read_index", &ring_orders::refresh_read_index},
+      {"fill_marker", &ring_orders::fill_marker},
+      {"post_status", &ring_orders::post_status},
+      {"await_status", &ring_orders::await_status},
+      {"poll_status", &ring_orders::poll_status},
+      {"complete_status", &ring_orders::complete_status},
+      {"advance_read_index", &ring_orders::advance_read_index},
+  };
+
+  /// The table with every entry at this scope.
+  [[nodiscard]] static constexpr ring_orders at(scope far) {
+    ring_orders orders;
+    for (auto const& e : entries)
+      (orders.*e.entry).far = far;
+    return orders;
+  }
+};
+
+} // namespace quarry::net::comp_net
