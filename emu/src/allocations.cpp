@@ -25,7 +25,8 @@ std::uintptr_t number(void const* at) {
 
 } // namespace
 
-void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds) {
+void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
+                      coherence grain) {
   std::uintptr_t const first = number(begin);
   std::unique_lock const lock(mutex_);
   // Known ranges are apart, so that only a neighbour can be in the way.
@@ -38,6 +39,8 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
   by_begin_.emplace_hint(next, first, extent{first + bytes, std::move(name)});
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
+  if (grain == coherence::coarse_grained && listener_ != nullptr)
+    listener_->added_coarse_grained(begin, bytes);
 }
 
 void allocations::remove(void const* begin) noexcept {

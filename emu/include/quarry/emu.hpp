@@ -27,6 +27,7 @@
 #include <quarry/emu/work_item.hpp>
 
 // Scoped memory
+#include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/core.hpp>

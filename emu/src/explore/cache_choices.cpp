@@ -120,7 +120,7 @@ void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool i
     node_id const lower = self.path[l - 1];
     node_id const upper = self.path[l];
     auto const level = nodes_[upper].level;
-    window shared{0, nodes_[lower].since[level], always, overwritten_since};
+    window shared{0, since(lower, c)[level], always, overwritten_since};
     if (l == 1) {
       shared.first = own.seen[level];
     } else {
@@ -131,7 +131,7 @@ void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool i
       if (lowest == 0)
         shared.first = std::max(shared.first, own.seen[level]);
     }
-    window const early{own.seen[level], nodes_[leaf].since[level], early_before, 0};
+    window const early{own.seen[level], since(leaf, c)[level], early_before, 0};
     collect_versions(c, upper, l, &shared, was_early ? &early : nullptr);
     std::size_t const before = candidates_.size();
     collect_holders(a, c, l, false, is_wait);
@@ -141,7 +141,7 @@ void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool i
     if (p.is_dirty)
       overwritten_since = std::max(overwritten_since, p.dirty_since);
     if (p.count != 0 && was_early) {
-      was_early = p.count <= kept && p.ring[0].from > nodes_[leaf].since[level] &&
+      was_early = p.count <= kept && p.ring[0].from > since(leaf, c)[level] &&
                   (own.has_seen >> level & 1) == 0;
       early_before = std::min(early_before, p.ring[0].from);
     }
@@ -239,7 +239,7 @@ void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since
   if (p.is_dirty)
     return;
   p.is_dirty = true;
-  nodes_[n].dirty.push_back(c);
+  dirty_of(n, c).push_back(c);
   node_id* link = &cells_[c].first_holder;
   while (*link != nobody)
     link = &nodes_[*link].places[c].next_holder;
@@ -251,7 +251,7 @@ void cache_machine::clear_dirty(node_id n, cell_id c) {
   place& p = nodes_[n].places[c];
   p.is_dirty = false;
   p.due = 0;
-  auto& dirty = nodes_[n].dirty;
+  auto& dirty = dirty_of(n, c);
   dirty.erase(std::find(dirty.begin(), dirty.end(), c));
   node_id* link = &cells_[c].first_holder;
   while (*link != n)

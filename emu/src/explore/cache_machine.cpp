@@ -33,7 +33,7 @@ cache_machine::node_id cache_machine::add_node(node_id parent, std::uint8_t leve
 }
 
 cache_machine::node_id cache_machine::add_agent() {
-  return add_node(memory, 2, false);
+  return add_node(memory, l2_level, false);
 }
 
 cache_machine::node_id cache_machine::add_compute_unit(node_id agent) {
@@ -78,12 +78,14 @@ void cache_machine::reset() {
       n.places[c].is_touched = false;
     n.touched.clear();
     n.dirty.clear();
-    n.since = {};
+    n.held.clear();
+    n.since = n.coarse_since = {};
   }
   for (actor& a : actors_)
     a.delayed.clear();
   cells_.clear();
   words_.clear();
+  coarse_.clear();
   now_ = 1;
   delayed_count_ = 0;
 }
@@ -307,6 +309,17 @@ void cache_machine::fence(actor_id a, order o, scope s) {
     invalidate(self, level);
 }
 
+void cache_machine::kernel_boundary(actor_id a, order o) {
+  fence(a, o, scope::system);
+  actor const& self = actors_[a];
+  if (releases(o))
+    for (node_id n = self.path[0]; n != memory; n = nodes_[n].parent)
+      while (!nodes_[n].held.empty())
+        write_back(n, nodes_[n].held.back(), true);
+  if (acquires(o) && !coarse_.is_empty())
+    invalidate(self, level_in(self, scope::system), reach::everything);
+}
+
 // Release and acquire
 
 void cache_machine::flush(actor const& a, unsigned level) {
@@ -315,17 +328,22 @@ void cache_machine::flush(actor const& a, unsigned level) {
       write_back(a.path[l], nodes_[a.path[l]].dirty.back(), true);
 }
 
-void cache_machine::invalidate(actor const& a, unsigned level) {
+void cache_machine::invalidate(actor const& a, unsigned level, reach far) {
   for (unsigned l = level; l-- != 0;) {
     node& n = nodes_[a.path[l]];
     node const& parent = nodes_[n.parent];
     n.since = parent.since; // what it holds from now on, its parent may have held for long
     n.since[parent.level] = now_;
+    bool const keeps_coarse = n.level == l2_level && far != reach::everything;
+    if (!keeps_coarse) {
+      n.coarse_since = parent.coarse_since;
+      n.coarse_since[parent.level] = now_;
+    }
     if (n.is_leaf)
       continue;
     for (cell_id const c : n.touched) {
       place& p = n.places[c];
-      if (p.count != 0 && !p.is_dirty)
+      if (p.count != 0 && !p.is_dirty && !(keeps_coarse && cells_[c].is_coarse))
         p.ring[(p.count - 1) % kept].until = std::min(p.ring[(p.count - 1) % kept].until, now_);
     }
   }
@@ -380,8 +398,9 @@ void cache_machine::finish() {
   }
   for (std::uint8_t level = 0; level < memory_level; ++level)
     for (node_id n = 0; n < node_count_; ++n)
-      while (nodes_[n].level == level && !nodes_[n].dirty.empty())
-        write_back(n, nodes_[n].dirty.back(), true);
+      for (auto const dirty : {&node::dirty, &node::held})
+        while (nodes_[n].level == level && !(nodes_[n].*dirty).empty())
+          write_back(n, (nodes_[n].*dirty).back(), true);
 }
 
 } // namespace quarry::emu

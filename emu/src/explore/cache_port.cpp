@@ -31,14 +31,17 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   auto const size = static_cast<unsigned>(bytes);
   if (memory_->watches_) [[unlikely]]
     memory_->watch(operation_kind::load, o, s, where);
+  memory_->limit(s, address);
   cache_machine::reading r{0, 0};
   if (is_lds(at)) {
     memory_->check_lds(id_, address, size, where);
     r = {host_word(address, size), memory_->lds_writes_[address]};
   } else {
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
-    if (r.is_first && !memory_->uninitialised_.empty())
+    if (r.is_first && !memory_->uninitialised_.is_empty())
       memory_->check_initialised(id_, address, size, r.value, where);
+    if (r.is_stale)
+      memory_->miss(id_, address, where);
     if (!o && lane == -1)
       memory_->watch_polling(id_, address, r.value, where);
   }
@@ -56,6 +59,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   auto const size = static_cast<unsigned>(bytes);
   if (memory_->watches_) [[unlikely]]
     memory_->watch(operation_kind::store, o, s, where);
+  memory_->limit(s, address);
   race_detector::write_id by = 0;
   memory_->count(id_, where);
   ++memory_->activity_;
@@ -77,6 +81,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
                                       void* argument) const {
   watched(operation_kind::update, o, s, where);
   auto const address = reinterpret_cast<std::uintptr_t>(at);
+  memory_->limit(s, address);
   auto const size = static_cast<unsigned>(bytes);
   memory_->count(id_, where);
   if (is_lds(at)) {
@@ -106,7 +111,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
                                                desired.has_value(), by, site(where, -1)));
         return std::pair(desired, by);
       });
-  if (old.is_first && !memory_->uninitialised_.empty())
+  if (old.is_first && !memory_->uninitialised_.is_empty())
     memory_->check_initialised(id_, address, size, old.value, where);
   return old.value;
 }
@@ -144,10 +149,14 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
                                  std::source_location where) const {
   watched(operation_kind::load, o, s, where);
   auto const address = reinterpret_cast<std::uintptr_t>(at);
+  memory_->limit(s, address);
   auto const size = static_cast<unsigned>(bytes);
   if (is_lds(at))
     return is_met(host_word(address, size), argument);
-  return memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+  bool const could = memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+  if (!could)
+    memory_->miss(id_, address, where);
+  return could;
 }
 
 // NOLINTEND(readability-function-size)

@@ -33,7 +33,7 @@ cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
 
 cache_machine::cell_id cache_machine::new_cell(std::uintptr_t at, unsigned bytes) {
   auto const id = static_cast<cell_id>(cells_.size());
-  cells_.push_back({at, id, static_cast<std::uint8_t>(bytes)});
+  cells_.push_back({at, id, static_cast<std::uint8_t>(bytes), coarse_.contain(at)});
   return id;
 }
 
@@ -77,14 +77,14 @@ void cache_machine::split(std::uintptr_t word, unsigned bytes) {
       for (version& v : copy.ring)
         v.value = v.value >> shift & mask;
       if (copy.is_dirty)
-        nodes_[n].dirty.push_back(to);
+        dirty_of(n, to).push_back(to);
     }
     cells_[to].first_holder = cells_[from].first_holder; // the links are in the places
   }
   for (unsigned offset = 0; offset < 8; offset += old_bytes) {
     cell& gone = cells_[old_first + offset / old_bytes];
-    for (node& n : nodes_)
-      std::erase(n.dirty, gone.id);
+    for (node_id n = 0; n < node_count_; ++n)
+      std::erase(dirty_of(n, gone.id), gone.id);
     for (actor& a : actors_) // a delayed store of the whole: of its parts, one after the other
       for (std::size_t i = 0; i < a.delayed.size(); ++i) {
         if (a.delayed[i].at != gone.id)
@@ -161,10 +161,10 @@ std::uint64_t cache_machine::hash() const {
           mix(h, nodes_[n].places[c.id].has_seen);
         }
         if (count != 0)
-          mix(h, nodes_[up].places[c.id].ring[0].from > nodes_[n].since[nodes_[up].level] ? 1 : 0);
+          mix(h, nodes_[up].places[c.id].ring[0].from > since(n, c.id)[nodes_[up].level] ? 1 : 0);
         first = std::max(first, count > kept ? count - kept : 0);
-        while (first < count && nodes_[up].places[c.id].ring[first % kept].until <=
-                                    nodes_[n].since[nodes_[up].level])
+        while (first < count &&
+               nodes_[up].places[c.id].ring[first % kept].until <= since(n, c.id)[nodes_[up].level])
           ++first;
         oldest[up] = std::min(oldest[up], first);
         mix(h, std::uint64_t{count} - first + (std::uint64_t{n} << 32 | up));

@@ -67,6 +67,11 @@ void explored_memory::found(finding f) {
   if (finding_)
     return;
   finding_ = std::move(f);
+  if (missed_ && (finding_->kind == "check" || finding_->kind == "deadlock"))
+    finding_->report +=
+        fmt::format("  note: {} has last not seen at {} what others may have written to "
+                    "coarse-grained memory\n        before a kernel has ended, or begun\n",
+                    actors_[missed_->who].name, quarry::to_string(missed_->where));
   debug_failure(finding_->kind.c_str(), finding_->where.c_str());
 }
 
@@ -98,9 +103,7 @@ void explored_memory::blame(char const* kind, actor_id who, std::source_location
 
 void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
                                         std::uint64_t value, std::source_location where) {
-  bool const is_inside = std::any_of(uninitialised_.begin(), uninitialised_.end(),
-                                     [&](range r) { return at >= r.begin && at < r.end; });
-  if (!is_inside)
+  if (!uninitialised_.contain(at))
     return;
   for (unsigned i = 0; i < bytes; ++i) // what host code has written there directly is another value
     if ((value >> (8 * i) & 0xff) != uninitialised_byte)

@@ -66,6 +66,8 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   lds_writes_.clear();
   lds_written_.clear();
   uninitialised_.clear();
+  coarse_.clear();
+  missed_.reset();
   activity_ = 0;
   word_numbers_.clear();
   history_.clear();
@@ -161,13 +163,14 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   w.port->set_lds(w.group->lds, w.group->lds_capacity);
   if (auto const& l = launches_[w.group->launch]; !l.empty())
     races_.receive(w.port->id(), l.front());
-  machine_.fence(w.port->id(), order::acquire, scope::system);
+  races_.begin_kernel(w.port->id());
+  machine_.kernel_boundary(w.port->id(), order::acquire);
 }
 
 void explored_memory::end_wave(wave_slot& w) {
   ++activity_;
-  machine_.fence(w.port->id(), order::release, scope::system);
-  launches_[w.group->launch].push_back(races_.signal(w.port->id()));
+  machine_.kernel_boundary(w.port->id(), order::release);
+  launches_[w.group->launch].push_back(races_.end_kernel(w.port->id()));
 }
 
 void explored_memory::completed(launch_state& l) {
@@ -223,12 +226,19 @@ void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
   std::erase_if(lds_writes_, [&](auto const& w) { return w.first >= first && w.first < end; });
   std::erase_if(lds_written_,
                 [&](auto const& w) { return w.first >= first / 8 && w.first * 8 < end; });
-  std::erase_if(uninitialised_, [&](range r) { return r.begin == first; });
+  uninitialised_.remove(first);
+  coarse_.remove(first);
 }
 
 void explored_memory::added_uninitialised(void const* begin, std::size_t bytes) {
+  uninitialised_.add(reinterpret_cast<std::uintptr_t>(begin), bytes);
+}
+
+void explored_memory::added_coarse_grained(void const* begin, std::size_t bytes) {
   auto const first = reinterpret_cast<std::uintptr_t>(begin);
-  uninitialised_.push_back({first, first + bytes});
+  coarse_.add(first, bytes);
+  machine_.coarsen(first, bytes);
+  races_.coarsen(first, bytes);
 }
 
 void explored_memory::to_host() {

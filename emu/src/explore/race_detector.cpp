@@ -24,6 +24,7 @@ void race_detector::reset() {
     actors_[a] = {.where = actors_[a].where};
   }
   active_.clear();
+  coarse_.clear();
   copies_.clear();
   heads_.clear();
   writes_.resize(1);
@@ -353,6 +354,19 @@ race_detector::edge race_detector::signal(actor_id a) {
   ++now_;
   edges_.push_back({now_, copy_clock(a), static_cast<std::uint16_t>(a), scope::system});
   return static_cast<edge>(edges_.size() - 1);
+}
+
+void race_detector::begin_kernel(actor_id a) {
+  activate(a, -1);
+  actors_[a].is_kernel = true;
+  if (!coarse_.is_empty())
+    actors_[a].begun = copy_clock(a);
+}
+
+race_detector::edge race_detector::end_kernel(actor_id a) {
+  edge const e = signal(a);
+  actors_[a].ended = now_;
+  return e;
 }
 
 void race_detector::receive(actor_id a, edge from) {

@@ -291,7 +291,9 @@ race_detector::race race_detector::explain(mark const& m, access const& a, bool 
          .changes = {}};
   if (is_lint)
     return r;
-  if (m.how.is_atomic() && a.order) {
+  if (r.scope == scope::system && coarse_.contain(a.address)) {
+    r.missing = missing_edge::mid_kernel;
+  } else if (m.how.is_atomic() && a.order) {
     r.missing = missing_edge::exclusive_scopes;
     for (auto const& [one, o] : {std::pair(&r.first, order_of(m)), std::pair(&r.second, *a.order)})
       if (one->scope < r.scope)

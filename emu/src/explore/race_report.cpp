@@ -12,7 +12,8 @@ std::string_view to_string(race_detector::missing_edge m) noexcept {
       "no synchronisation at all", "no release",
       "release too narrow",        "no acquire",
       "acquire too narrow",        "atomics whose scopes do not include each other",
-      "lanes of one instruction",  "ordered only through different scopes"};
+      "lanes of one instruction",  "ordered only through different scopes",
+      "coarse-grained memory"};
   return names[static_cast<int>(m)];
 }
 
@@ -58,6 +59,10 @@ std::string advice(race_detector::race const& r) {
   case missing_edge::different_scopes:
     return fmt::format("  needs    releases and acquires of one scope all the way: {} or wider\n",
                        to_string(r.scope));
+  case missing_edge::mid_kernel:
+    return "  needs    a kernel that ends or begins between the two: only then does coarse-grained "
+           "memory\n           pass from agent to agent, or from and to the host; or fine-grained "
+           "memory\n";
   default:
     return {};
   }

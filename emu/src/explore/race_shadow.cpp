@@ -133,12 +133,29 @@ race_detector::relation race_detector::relate(mark const& m, access const& a) co
     return conflicts(m, a) ? relation::racing : relation::same_instruction;
   if (!knows(a.actor, m.actor, m.at))
     return conflicts(m, a) ? relation::racing : relation::harmless;
+  if (!coarse_.is_empty() && is_mid_kernel(m, a))
+    return conflicts(m, a) ? relation::racing : relation::harmless;
   if (is_same || !is_direct_ || !conflicts(m, a))
     return relation::ordered;
   for (std::size_t s = 0; s < scope_count; ++s)
     if (clock(a.actor, row::direct + s)[m.actor] >= m.at)
       return relation::ordered;
   return relation::indirect;
+}
+
+/// Have the two agents not met at a kernel's begin or end since the marked access, though the word
+/// passes between them nowhere else?
+bool race_detector::is_mid_kernel(mark const& m, access const& a) const noexcept {
+  if (level(m.actor, a.actor) != scope::system || !coarse_.contain(a.address))
+    return false;
+  actor const& first = actors_[m.actor];
+  actor const& second = actors_[a.actor];
+  time const arrived = first.is_kernel ? first.ended : m.at; // at memory
+  if (arrived == 0)
+    return true;
+  if (!second.is_kernel)
+    return !knows(a.actor, m.actor, arrived);
+  return second.begun == none || !knew(second.begun, m.actor, arrived);
 }
 
 /// Must the two be ordered?
@@ -183,6 +200,7 @@ race_detector::word& race_detector::place_of(std::uintptr_t number) noexcept {
 }
 
 void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
+  coarse_.remove(begin);
   std::uintptr_t const first = begin / 8, end = (begin + bytes + 7) / 8;
   if (words_in_use_ == 0)
     return;

@@ -64,20 +64,23 @@ public:
       : core_(scheduler, m, o.checks_bounds) {}
 
   /// Memory that kernels may touch, zeroed unless it is asked for uninitialised, until the buffer
-  /// is destroyed.
+  /// is destroyed. Coarse-grained memory is for data that only kernels touch while they run.
   ///
   /// Shape    count elements, 64-byte aligned; `name` appears in reports
   template<class T>
   [[nodiscard]] buffer<T> allocate(std::size_t count, std::string name = "buffer",
-                                   contents holds = contents::zeroed) {
-    return buffer<T>(core_.known(), count, std::move(name), holds);
+                                   contents holds = contents::zeroed,
+                                   coherence grain = coherence::fine_grained) {
+    return buffer<T>(core_.known(), count, std::move(name), holds, grain);
   }
   /// Lets kernels touch `count` elements that somebody else owns, while the result lives.
   ///
   /// Errors   std::invalid_argument – they overlap a buffer or what is exposed already
   template<class T>
-  [[nodiscard]] registration expose(T* first, std::size_t count, std::string name) {
-    return registration(core_.known(), first, count * sizeof(T), std::move(name));
+  [[nodiscard]] registration expose(T* first, std::size_t count, std::string name,
+                                    coherence grain = coherence::fine_grained) {
+    return registration(core_.known(), first, count * sizeof(T), std::move(name), contents::zeroed,
+                        grain);
   }
 
   /// Starts a kernel and comes back.

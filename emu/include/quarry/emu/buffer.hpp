@@ -23,10 +23,10 @@ namespace quarry::emu {
 class registration {
 public:
   registration(allocations& known, void const* begin, std::size_t bytes, std::string name,
-               contents holds = contents::zeroed)
+               contents holds = contents::zeroed, coherence grain = coherence::fine_grained)
       : known_(bytes == 0 ? nullptr : &known), begin_(begin) {
     if (bytes != 0)
-      known.add(begin, bytes, std::move(name), holds);
+      known.add(begin, bytes, std::move(name), holds, grain);
   }
   registration(registration&& other) noexcept
       : known_(std::exchange(other.known_, nullptr)), begin_(other.begin_) {}
@@ -50,9 +50,10 @@ class buffer {
 
 public:
   /// Errors   std::bad_alloc
-  buffer(allocations& known, std::size_t count, std::string name, contents holds = contents::zeroed)
+  buffer(allocations& known, std::size_t count, std::string name, contents holds = contents::zeroed,
+         coherence grain = coherence::fine_grained)
       : elements_(make(count, holds)), count_(count),
-        registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds) {}
+        registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds, grain) {}
 
   [[nodiscard]] emu::global<T> global() noexcept { return emu::global<T>(elements_.get()); }
   [[nodiscard]] emu::global<T const> global() const noexcept {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/choices.hpp>
+#include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>
@@ -75,6 +76,9 @@ public:
   void set_first_value(first_value f, void* argument) noexcept;
   /// Memory's value of a word that nobody has reached yet.
   void initialise(std::uintptr_t at, unsigned bytes, std::uint64_t value);
+  /// Words of the range pass between an agent's L2 and memory only at kernel_boundary(), and by
+  /// chance. Before they are reached; until they are forgotten.
+  void coarsen(std::uintptr_t begin, std::size_t bytes) { coarse_.add(begin, bytes); }
 
   // Accesses: 1, 2, 4 or 8 bytes, naturally aligned; without an order they are plain
 
@@ -100,6 +104,9 @@ public:
     return old;
   }
   void fence(actor_id a, order o, scope s);
+  /// A kernel begins (acquire) or ends (release): a fence of system scope, for coarse-grained words
+  /// as well.
+  void kernel_boundary(actor_id a, order o);
 
   /// Could such a load see a value that satisfies the predicate, now or after any wait? Not by the
   /// mere chance that an atomic store is written back beyond its scope.
@@ -138,6 +145,7 @@ public:
       words_.erase(cells_[c].at / 8);
       cells_[c].bytes = 0;
     }
+    coarse_.remove(begin);
   }
 
   /// Of everything in the machine that can still be observed.
@@ -150,7 +158,8 @@ private:
   static constexpr node_id memory = 0;
   static constexpr node_id nobody = ~0U;
   static constexpr int most_levels = 4; ///< L0, L1, L2, memory
-  static constexpr index kept = 8;      ///< versions that a node remembers of a cell
+  static constexpr std::uint8_t l2_level = 2;
+  static constexpr index kept = 8; ///< versions that a node remembers of a cell
   static constexpr time always = ~0U;
   static constexpr std::size_t most_delayed = 4;
 
@@ -180,10 +189,12 @@ private:
     node_id parent = memory;
     /// By level of an ancestor: it may hold what was live there since then.
     std::array<time, most_levels> since{};
-    std::vector<place> places;    ///< by cell
-    std::vector<cell_id> touched; ///< whose places are in use
+    std::array<time, most_levels> coarse_since{}; ///< the same for coarse-grained words
+    std::vector<place> places;                    ///< by cell
+    std::vector<cell_id> touched;                 ///< whose places are in use
     std::vector<cell_id> dirty;
-    std::uint8_t level = 0; ///< 0 a leaf … 3 memory; a host's and a core's leaf are 0, too
+    std::vector<cell_id> held; ///< an L2: dirty, too, but coarse-grained
+    std::uint8_t level = 0;    ///< 0 a leaf … 3 memory; a host's and a core's leaf are 0, too
     bool is_leaf = false;
   };
   struct delayed_store {
@@ -202,6 +213,7 @@ private:
     std::uintptr_t at;
     cell_id id;
     std::uint8_t bytes;
+    bool is_coarse = false;
     node_id first_holder = nobody;
     std::uint64_t outside = 0; ///< the caller's, for for_each_word()
   };
@@ -222,6 +234,16 @@ private:
     place const& p = nodes_[n].places[c];
     return p.ring[(p.count - 1) % kept];
   }
+  /// No fence reaches the cell's words beyond this node.
+  [[nodiscard]] bool holds(node_id n, cell_id c) const {
+    return cells_[c].is_coarse && nodes_[n].level == l2_level;
+  }
+  [[nodiscard]] std::vector<cell_id>& dirty_of(node_id n, cell_id c) {
+    return holds(n, c) ? nodes_[n].held : nodes_[n].dirty;
+  }
+  [[nodiscard]] std::array<time, most_levels> const& since(node_id n, cell_id c) const {
+    return cells_[c].is_coarse ? nodes_[n].coarse_since : nodes_[n].since;
+  }
   place& touch(node_id n, cell_id c);
   node_id add_node(node_id parent, std::uint8_t level, bool is_leaf);
   actor_id add_actor(node_id leaf, std::array<std::uint8_t, 5> level_of);
@@ -240,7 +262,8 @@ private:
   void write_back(node_id n, cell_id c, bool may_be_late);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
   void flush(actor const& a, unsigned level);
-  void invalidate(actor const& a, unsigned level);
+  enum class reach : std::uint8_t { fine_grained, everything };
+  void invalidate(actor const& a, unsigned level, reach far = reach::fine_grained);
   void drain(actor& a, std::size_t count);
   void drain_cell(actor& a, cell_id c);
   void perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value, write_tag by);
@@ -282,6 +305,7 @@ private:
   std::vector<cell> cells_;
   /// By address / 8: the first of a word's cells, which follow each other, and their size.
   std::unordered_map<std::uintptr_t, std::pair<cell_id, std::uint8_t>> words_;
+  address_ranges coarse_;
   std::vector<candidate> candidates_;
   std::vector<candidate> late_;
   std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_port.hpp>
@@ -94,6 +95,7 @@ public:
   /// Delayed stores come to their level. True if there were any.
   bool settle() { return machine_.settle(); }
   void added_uninitialised(void const* begin, std::size_t bytes) override;
+  void added_coarse_grained(void const* begin, std::size_t bytes) override;
   /// The range is no device memory any more: what is on its way there arrives, then it is
   /// forgotten.
   void removed(void const* begin, std::size_t bytes) noexcept override;
@@ -153,6 +155,16 @@ private:
   void note(std::optional<race_detector::race> const& race);
   /// Finds what an actor has done there; `what` follows its name.
   void blame(char const* kind, actor_id who, std::source_location where, std::string_view what);
+  /// Coarse-grained memory knows no scope beyond the agent.
+  void limit(scope& s, std::uintptr_t at) const noexcept {
+    if (!coarse_.is_empty() && s == scope::system && coarse_.contain(at)) [[unlikely]]
+      s = scope::agent;
+  }
+  /// A load has seen an old value there, or a wait none that lets it go on.
+  void miss(actor_id who, std::uintptr_t at, std::source_location where) {
+    if (!coarse_.is_empty() && coarse_.contain(at)) [[unlikely]]
+      missed_ = {who, where};
+  }
   /// The order and scope in which an operation is performed.
   void watch(operation_kind what, std::optional<order>& o, scope& s, std::source_location where);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
@@ -183,10 +195,13 @@ private:
   /// The last write of an address, and of each word of 8 bytes which have been written.
   std::unordered_map<std::uintptr_t, race_detector::write_id> lds_writes_;
   std::unordered_map<std::uintptr_t, std::uint8_t> lds_written_;
-  struct range {
-    std::uintptr_t begin, end;
+  address_ranges uninitialised_;
+  address_ranges coarse_;
+  struct sighting {
+    actor_id who;
+    std::source_location where;
   };
-  std::vector<range> uninitialised_;
+  std::optional<sighting> missed_; ///< who has last missed something in coarse-grained memory
   std::uint64_t activity_ = 0;
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
   std::optional<finding> finding_;

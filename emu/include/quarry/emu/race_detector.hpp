@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>
@@ -70,6 +71,7 @@ public:
     exclusive_scopes, ///< both are atomic, with scopes that do not include each other
     same_instruction, ///< of different lanes of one vector instruction
     different_scopes, ///< lint: ordered, but not through synchronisation of a single scope
+    mid_kernel,       ///< coarse-grained memory, and no kernel ended or began between the two
   };
 
   /// What an operation must be at least.
@@ -118,6 +120,13 @@ public:
 
   /// The range will hold something else: nobody races with what was done there.
   void forget(std::uintptr_t begin, std::size_t bytes);
+  /// Between agents, and between an agent and a host, accesses to the range are ordered only where
+  /// a kernel begins or ends; until it is forgotten.
+  void coarsen(std::uintptr_t begin, std::size_t bytes) { coarse_.add(begin, bytes); }
+  /// The actor is a wavefront, whose kernel begins now: with what it has received.
+  void begin_kernel(actor_id a);
+  /// Its last step; whoever receives it knows that the kernel has ended.
+  [[nodiscard]] edge end_kernel(actor_id a);
 
   /// A vector instruction begins. Its lanes' accesses, those with a lane until the next one or
   /// until an access without, are not ordered among each other. Lanes are ordered if nobody calls
@@ -212,7 +221,10 @@ private:
     time instruction = none;    ///< where the present one began
     std::uint32_t clock = none; ///< the copy of it that still holds
     bool has_acted = false;
-    std::uint8_t pending = 0; ///< a bit for each scope: an acquire fence would join something
+    bool is_kernel = false;
+    std::uint32_t begun = none; ///< a kernel: the copy of its clock from where it began
+    time ended = 0;             ///< a kernel: its last step
+    std::uint8_t pending = 0;   ///< a bit for each scope: an acquire fence would join something
     std::array<time, scope_count> released_at{}; ///< the last release fence of each scope
     std::array<std::uint32_t, scope_count> released_clock{};
     write_id last_weak = 0; ///< the same again is not remembered
@@ -283,6 +295,7 @@ private:
   void add_mark(word& w, access const& a, std::uint8_t mask);
   [[nodiscard]] relation relate(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool conflicts(mark const& m, access const& a) const noexcept;
+  [[nodiscard]] bool is_mid_kernel(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool stands_for(access const& a, mark const& m) const noexcept;
   word& find(std::uintptr_t number);
   void forget(word& w);
@@ -292,6 +305,7 @@ private:
   [[nodiscard]] race explain(mark const& m, access const& a, bool is_lint) const;
 
   bool is_direct_ = false;
+  address_ranges coarse_;
   time now_ = 0;
   std::uint32_t generation_ = 1;
   std::size_t stride_ = 0;
