@@ -25,6 +25,9 @@ void check(machine const& m) {
                        m.wavefront_slots));
   if (m.wavefront_size != 32 && m.wavefront_size != 64)
     refuse(fmt::format("machine: wavefront size {}; allowed are 32 and 64", m.wavefront_size));
+  if (m.command_processor_cores == 0 || m.command_processor_cores > 64)
+    refuse(fmt::format("machine: {} command-processor cores; allowed are 1 to 64",
+                       m.command_processor_cores));
   if (m.lds_bytes > 16 * 1024 * 1024)
     refuse(fmt::format("machine: {} bytes of LDS a compute unit; at most 16777216", m.lds_bytes));
 }
@@ -64,6 +67,7 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
 }
 
 agent_core::~agent_core() {
+  processor_.reset();
   QUARRY_ASSERT(launches_.empty());
   withdraw(debug_);
 }
@@ -141,19 +145,67 @@ void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
 }
 
 outcome agent_core::wait(launch_state& l) {
-  auto const is_done = [&] { return l.is_done(); };
-  while (!scheduler_.run_until(is_done)) {
-    if (sequential_ != nullptr &&
-        std::any_of(units_.begin(), units_.end(), [](auto const& u) { return u->settle_groups(); }))
-      continue;
+  auto const is_done = [](void const* launch) {
+    return static_cast<launch_state const*>(launch)->is_done();
+  };
+  while (!run_until_settled(is_done, &l))
     give_up(l);
-  }
+  retire(l);
+  return outcome(l.first_fault);
+}
+
+void agent_core::retire(launch_state& l, bool by_core) {
   if (auto* const memory = explored_memory::of(scheduler_))
-    memory->completed(l);
+    memory->completed(l, by_core);
   std::lock_guard const lock(mutex_);
   std::erase(launches_, &l);
   debug_.dispatches.remove(l.debug);
-  return outcome(l.first_fault);
+}
+
+/// Where wavefronts of a group wait for each other for ever, they get their faults and go on.
+bool agent_core::run_until_settled(bool (*is_over)(void const*), void const* argument) {
+  auto const ask = [&] { return is_over(argument); };
+  while (!scheduler_.run_until(ask))
+    if (sequential_ == nullptr || std::none_of(units_.begin(), units_.end(),
+                                               [](auto const& u) { return u->settle_groups(); }))
+      return false;
+  return true;
+}
+
+fault agent_core::stuck(std::string_view what) {
+  bool const is_native = native_ != nullptr;
+  return {is_native ? fault::kind::stall : fault::kind::deadlock, std::string(what),
+          fmt::format("{}: {}\n{}", what,
+                      is_native ? "nothing progressed for the stall timeout"
+                                : "deadlock: nobody can go on",
+                      scheduler_.report_now().to_string())};
+}
+
+actor* agent_core::exploring_host() const noexcept {
+  return explored_memory::of(scheduler_) != nullptr ? sequential_->current() : nullptr;
+}
+
+command_processor& agent_core::processor() {
+  std::lock_guard const lock(mutex_);
+  if (processor_ == nullptr)
+    processor_ = std::make_unique<command_processor>(
+        *this, command_processor::options{.cores = machine_.command_processor_cores});
+  return *processor_;
+}
+
+void agent_core::note_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
+  std::lock_guard const lock(mutex_);
+  loaded_.emplace(kernel_object, kernarg_address);
+}
+
+void agent_core::note_unloaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
+  std::lock_guard const lock(mutex_);
+  loaded_.erase(loaded_.find({kernel_object, kernarg_address}));
+}
+
+bool agent_core::is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
+  std::lock_guard const lock(mutex_);
+  return loaded_.contains({kernel_object, kernarg_address});
 }
 
 void agent_core::give_up(launch_state& l) {

@@ -44,6 +44,15 @@
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/launch_state.hpp>
 
+// The command processor
+#include <quarry/emu/command_processor.hpp>
+#include <quarry/emu/loaded_kernel.hpp>
+#include <quarry/emu/packet.hpp>
+#include <quarry/emu/packet_processor.hpp>
+#include <quarry/emu/service.hpp>
+#include <quarry/emu/signal.hpp>
+#include <quarry/emu/user_queue.hpp>
+
 // Queues
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/queue_orders.hpp>

@@ -72,7 +72,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   word_numbers_.clear();
   history_.clear();
   finding_.reset();
-  wave_count_ = host_count_ = 0;
+  wave_count_ = host_count_ = launch_count_ = 0;
   operations_ = 0;
 }
 
@@ -101,16 +101,32 @@ cache_port& explored_memory::join(actor& self) {
   return *port;
 }
 
+void explored_memory::join_core(actor& self, agent_core const& agent) {
+  QUARRY_ASSERT(self.number != 0);
+  if (by_number_.size() <= self.number)
+    by_number_.resize(self.number + 1);
+  QUARRY_ASSERT(by_number_[self.number] == nullptr);
+  known_unit const above = agent_of(agent);
+  std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
+  by_number_[self.number] =
+      &add(machine_.add_core(above.node), {0, above.number, number, number}, self.name());
+}
+
+explored_memory::known_unit const& explored_memory::agent_of(agent_core const& agent) {
+  for (known_unit const& u : agents_)
+    if (u.unit == &agent)
+      return u;
+  agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1)});
+  return agents_.back();
+}
+
 cache_machine::node_id explored_memory::node_of(void const* unit, agent_core const& agent) {
-  auto const find = [](std::vector<known_unit>& those, void const* which, auto make) {
-    for (known_unit const& u : those)
-      if (u.unit == which)
-        return u.node;
-    those.push_back({which, make(), static_cast<std::uint32_t>(those.size() + 1)});
-    return those.back().node;
-  };
-  auto const above = find(agents_, &agent, [&] { return machine_.add_agent(); });
-  return find(units_, unit, [&] { return machine_.add_compute_unit(above); });
+  for (known_unit const& u : units_)
+    if (u.unit == unit)
+      return u.node;
+  cache_machine::node_id const node = machine_.add_compute_unit(agent_of(agent).node);
+  units_.push_back({unit, node, static_cast<std::uint32_t>(units_.size() + 1)});
+  return node;
 }
 
 // Operations as they are written
@@ -147,44 +163,53 @@ void explored_memory::launching(launch_state& l) {
   for (auto const& w : direct_writes_)
     machine_.store(port.id(), w.at, w.bytes, w.value, order::seq_cst, scope::system);
   direct_writes_.clear();
-  launches_[&l] = {races_.signal(port.id())};
+  launches_[&l] = {++launch_count_, {races_.signal(port.id())}};
 }
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
   auto const cu = node_of(unit, agent);
-  auto const agent_number = std::find_if(agents_.begin(), agents_.end(), [&](known_unit const& u) {
-                              return u.unit == &agent;
-                            })->number;
+  std::uint32_t const agent_number = agent_of(agent).number;
   std::uint32_t const number = ++wave_count_;
-  auto const group = static_cast<std::uint32_t>(w.group->linear_id) * 4096 +
-                     static_cast<std::uint32_t>(launches_.size());
+  launch_state const& launch = *w.group->launch;
+  known_launch const& known = launches_[&launch];
+  auto const group = static_cast<std::uint32_t>(w.group->linear_id) * 4096 + known.number;
   w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number}, w.name());
   w.port->set_lds(w.group->lds, w.group->lds_capacity);
-  if (auto const& l = launches_[w.group->launch]; !l.empty())
-    races_.receive(w.port->id(), l.front());
+  if (launch.acquire != fence_scope::none && !known.edges.empty())
+    races_.receive(w.port->id(), known.edges.front());
   races_.begin_kernel(w.port->id());
-  machine_.kernel_boundary(w.port->id(), order::acquire);
+  if (launch.acquire == fence_scope::system)
+    machine_.kernel_boundary(w.port->id(), order::acquire);
+  else if (launch.acquire == fence_scope::agent)
+    machine_.fence(w.port->id(), order::acquire, scope::agent);
 }
 
 void explored_memory::end_wave(wave_slot& w) {
   ++activity_;
-  machine_.kernel_boundary(w.port->id(), order::release);
-  launches_[w.group->launch].push_back(races_.end_kernel(w.port->id()));
+  launch_state const& launch = *w.group->launch;
+  if (launch.release == fence_scope::none)
+    return;
+  if (launch.release == fence_scope::system)
+    machine_.kernel_boundary(w.port->id(), order::release);
+  else
+    machine_.fence(w.port->id(), order::release, scope::agent);
+  launches_[&launch].edges.push_back(races_.end_kernel(w.port->id()));
 }
 
-void explored_memory::completed(launch_state& l) {
+void explored_memory::completed(launch_state& l, bool by_core) {
   ++activity_;
   actor* const self = scheduler_.current();
   if (self != nullptr) {
     cache_port& port = join(*self);
-    for (auto const e : launches_[&l])
+    for (auto const e : launches_[&l].edges)
       races_.receive(port.id(), e);
-    machine_.fence(port.id(), order::acquire, scope::system);
+    machine_.fence(port.id(), order::acquire, by_core ? scope::agent : scope::system);
     end_polling(port.id());
   }
   launches_.erase(&l);
-  to_host();
+  if (!by_core)
+    to_host();
 }
 
 void explored_memory::meet(work_group& g, std::uint32_t who) {

@@ -4,6 +4,7 @@
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/kernel.hpp>
+#include <quarry/emu/loaded_kernel.hpp>
 
 #include <cstddef>
 #include <functional>
@@ -105,6 +106,14 @@ public:
     core_.start(*l, l->group_count == 1 ? native_scheduler::wake_workers::no
                                         : native_scheduler::wake_workers::yes);
     return core_.wait(*l);
+  }
+
+  /// A kernel with its arguments, for packets in user-mode queues to name.
+  template<class Kernel, class... Args>
+  [[nodiscard]] loaded_kernel load(Kernel kernel, Args... args) {
+    return {core_,
+            {Targets::template pick<Kernel, Args...>(core_), kernel_name<Kernel>()},
+            std::make_shared<bound_kernel<Kernel, Args...>>(std::move(kernel), std::move(args)...)};
   }
 
   [[nodiscard]] agent_core& core() noexcept { return core_; }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/allocations.hpp>
+#include <quarry/emu/command_processor.hpp>
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
@@ -15,7 +16,11 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quarry::emu {
@@ -36,6 +41,29 @@ public:
   void start(launch_state& l, native_scheduler::wake_workers wake);
   /// Runs compute units until the launch has ended, faults included.
   outcome wait(launch_state& l);
+  /// Forgets a launch that has ended. `by_core`: a core of the command processor sees that it has.
+  void retire(launch_state& l, bool by_core = false);
+  /// Runs whatever there is until `is_over()`; otherwise what says that it cannot come to that.
+  template<class F>
+  [[nodiscard]] std::optional<fault> wait_until(std::string_view what, F const& is_over) {
+    if (run_until_settled([](void const* f) -> bool { return (*static_cast<F const*>(f))(); },
+                          &is_over))
+      return std::nullopt;
+    return stuck(what);
+  }
+  /// f(core): the calling host's own way to memory.
+  template<class F>
+  decltype(auto) with_host(F const& f) {
+    if (actor* const self = exploring_host())
+      return f(basic_core<interleaving_memory>({self, &scheduler_, nullptr}));
+    return f(basic_core<native_memory>({}));
+  }
+
+  [[nodiscard]] command_processor& processor();
+  // Which kernels packets may name
+  void note_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
+  void note_unloaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
+  [[nodiscard]] bool is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
 
   [[nodiscard]] executor& scheduler() const noexcept { return scheduler_; }
   [[nodiscard]] machine const& shape() const noexcept { return machine_; }
@@ -52,6 +80,9 @@ private:
   void evict_everywhere(launch_state& l);
   void let_go(wave_slot& w);
   void give_up(launch_state& l);
+  [[nodiscard]] bool run_until_settled(bool (*is_over)(void const*), void const* argument);
+  [[nodiscard]] fault stuck(std::string_view what);
+  [[nodiscard]] actor* exploring_host() const noexcept;
 
   executor& scheduler_;
   native_scheduler* native_;         ///< scheduler_, if it is native
@@ -59,11 +90,13 @@ private:
   machine machine_;
   bool checks_bounds_;
   allocations known_;
-  std::mutex mutex_; ///< guards launches_ and debug_
+  std::mutex mutex_; ///< guards launches_, loaded_ and debug_
   debug_agent debug_;
   std::vector<launch_state*> launches_;
+  std::multiset<std::pair<std::uint64_t, std::uint64_t>> loaded_;
   /// Last, so first to go: a unit may still look for launches while another one is destroyed.
   std::vector<std::unique_ptr<compute_unit>> units_;
+  std::unique_ptr<command_processor> processor_; ///< once somebody asks for it
 };
 
 } // namespace quarry::emu

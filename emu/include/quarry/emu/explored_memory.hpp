@@ -76,11 +76,14 @@ public:
   /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
   /// own over memory.
   [[nodiscard]] cache_port& join(actor& self);
+  /// Makes the actor, before its first access, a core of the agent's command processor.
+  void join_core(actor& self, agent_core const& agent);
 
   // What a launch orders
 
   void launching(launch_state& l);
-  void completed(launch_state& l);
+  /// `by_core`: who sees it is a core of the agent's command processor, and no host.
+  void completed(launch_state& l, bool by_core = false);
   /// A wavefront begins: a new actor, on the slot's compute unit.
   void begin_wave(wave_slot& w, void const* unit, agent_core const& agent);
   void end_wave(wave_slot& w);
@@ -151,6 +154,7 @@ private:
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
   cache_port& add(actor_id id, race_detector::place where, std::string name);
+  known_unit const& agent_of(agent_core const& agent);
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   void note(std::optional<race_detector::race> const& race);
   /// Finds what an actor has done there; `what` follows its name.
@@ -184,7 +188,12 @@ private:
   std::vector<cache_port*> by_number_; ///< of actors that are not wavefronts
   std::vector<known_unit> agents_;
   std::vector<known_unit> units_;
-  std::unordered_map<launch_state const*, std::vector<race_detector::edge>> launches_;
+  struct known_launch {
+    std::uint32_t number = 0;
+    std::vector<race_detector::edge> edges; ///< the launcher's, then those of ended wavefronts
+  };
+  std::unordered_map<launch_state const*, known_launch> launches_;
+  std::uint32_t launch_count_ = 0;
   std::uint32_t wave_count_ = 0;
   std::uint32_t host_count_ = 0;
   struct direct_write {

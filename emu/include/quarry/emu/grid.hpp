@@ -59,6 +59,7 @@ struct machine {
   std::uint32_t wavefront_slots = 40;  ///< per compute unit
   std::uint32_t lds_bytes = 64 * 1024; ///< per compute unit
   std::uint32_t wavefront_size = 64;   ///< 32 or 64
+  std::uint32_t command_processor_cores = 2;
 };
 
 inline constexpr std::uint32_t most_work_items_per_group = 1024;

@@ -4,6 +4,7 @@
 #include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
+#include <quarry/emu/packet.hpp>
 #include <quarry/scheduler.hpp>
 #include <quarry/task.hpp>
 
@@ -45,6 +46,8 @@ struct launch_state {
   std::string kernel;
   executor* scheduler = nullptr;
   allocations const* bounds = nullptr; ///< null: global accesses are not checked
+  fence_scope acquire = fence_scope::system; ///< of each wavefront, when it begins
+  fence_scope release = fence_scope::system; ///< and when it ends
 
   /// Takes up to 1/(2 * sharers) of what is left, at least one group. Empty when nothing is left.
   [[nodiscard]] group_range claim(std::uint32_t sharers);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/grid.hpp>
+#include <quarry/emu/packet.hpp>
+#include <quarry/emu/signal.hpp>
+#include <quarry/task.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace quarry::emu {
+
+class agent_core;
+class wave_slot;
+
+/// A kernel with its arguments, for dispatch packets to name: what hosts, and kernels on the GPU,
+/// put into user-mode queues. Made by agent::load().
+///
+/// Lives longer than the packets that name it: the command processor refuses those of others.
+class loaded_kernel {
+public:
+  struct code {
+    task<> (*start)(void const* bound, wave_slot& wave);
+    std::string name;
+  };
+
+  loaded_kernel(agent_core& agent, code c, std::shared_ptr<void const> arguments);
+  loaded_kernel(loaded_kernel const&) = delete;
+  loaded_kernel& operator=(loaded_kernel const&) = delete;
+  ~loaded_kernel();
+
+  [[nodiscard]] std::uint64_t kernel_object() const noexcept;
+  [[nodiscard]] std::uint64_t kernarg_address() const noexcept;
+
+  /// A packet that runs it.
+  ///
+  /// Errors   std::invalid_argument – a group of more than 65535 work-items in a dimension; what
+  ///          else is wrong with the grid the command processor says
+  [[nodiscard]] dispatch_packet packet(launch_config const& config, packet_header header) const;
+  /// The same with a signal, which is counted down when the kernel has ended.
+  [[nodiscard]] dispatch_packet packet(launch_config const& config, packet_header header,
+                                       signal& completion) const {
+    dispatch_packet p = packet(config, header);
+    p.completion_signal = completion.handle();
+    return p;
+  }
+
+private:
+  agent_core& agent_;
+  code code_;
+  std::shared_ptr<void const> arguments_;
+};
+
+} // namespace quarry::emu

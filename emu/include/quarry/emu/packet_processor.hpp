@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/command_processor.hpp>
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/packet.hpp>
+#include <quarry/emu/signal.hpp>
+#include <quarry/emu/user_queue.hpp>
+#include <quarry/task.hpp>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace quarry::emu {
+
+/// The command processor's service for one user-mode queue: takes its packets in order and does
+/// what they say.
+///
+/// Packets begin in their order; kernels of several overlap unless the barrier bit or a barrier
+/// packet says otherwise. A packet ends with its release fence, and with its signal counted down.
+/// A packet that cannot be done, or whose kernel had a fault, makes its signal -1; those after it
+/// in the queue are not done any more, and their signals become -1 as well: nobody waits for ever.
+///
+/// Source   HSA PRM 1.2 §2.9; design §6
+class packet_processor final : private doorbell_listener {
+public:
+  using function = std::function<std::uint64_t(std::array<std::uint64_t, 4> const&)>;
+  /// What service packets may call, by number; on the core's thread, so short.
+  using functions = std::map<std::uint16_t, function>;
+
+  /// Serves the queue from now on. Borrowed.
+  packet_processor(agent_core& agent, user_queue& queue, functions known = {});
+  /// Kernels that it has started have ended then, or are given up; packets that are in the queue
+  /// stay there.
+  ~packet_processor();
+
+  /// On a host, without an actor: waits until the signal is 0 or negative, and runs whatever there
+  /// is meanwhile.
+  ///
+  /// Errors   the queue's first fault, if the signal is negative; a deadlock or a stall, if nobody
+  ///          can count it down
+  outcome wait(signal& s);
+  /// On a host: a packet of its own. Waits for room.
+  ///
+  /// Errors   a deadlock or a stall, if there is no room to come
+  outcome submit(packet const& p);
+
+  [[nodiscard]] std::optional<fault> first_fault();
+
+  // A service
+
+  template<class Core>
+  task<bool> poll(Core& self);
+  template<class Core>
+  [[nodiscard]] bool has_work(Core& self);
+  [[nodiscard]] bool may_sleep() const noexcept { return running_.empty() && !is_blocked_; }
+  [[nodiscard]] std::string const& name() const noexcept { return queue_.name(); }
+
+private:
+  /// A kernel that a packet has started.
+  struct dispatch {
+    std::unique_ptr<launch_state> launch;
+    fence_scope release;
+    std::uint64_t signal;
+  };
+
+  void rang() noexcept override { by_.wake(); }
+  template<class Core>
+  bool finish_dispatches(Core& self);
+  template<class Core>
+  bool take_packet(Core& self);
+  template<class Core>
+  [[nodiscard]] bool is_due(Core& self, packet const& p);
+  template<class Core>
+  [[nodiscard]] bool is_over(Core& self, barrier_packet const& p, bool all);
+  template<class Core>
+  void do_packet(Core& self, packet const& p);
+  template<class Core>
+  void call(Core& self, service_packet const& p);
+  template<class Core>
+  void complete(Core& self, fence_scope release, std::uint64_t signal, bool good);
+  void check(barrier_packet const& p) const;
+  void start(dispatch_packet const& p, packet_header h);
+  [[nodiscard]] bool is_word(std::uint64_t address) const noexcept;
+  void fail(fault f);
+
+  agent_core& agent_;
+  user_queue& queue_;
+  functions functions_;
+  command_processor& by_;
+  std::uint64_t taken_ = 0; ///< packets
+  std::vector<dispatch> running_;
+  packet next_; ///< read already, waits for what is before it
+  bool is_blocked_ = false;
+  std::mutex mutex_; ///< guards first_fault_
+  std::optional<fault> first_fault_;
+  bool has_failed_ = false; ///< the core's own view of it
+  std::optional<command_processor::serving> serving_;
+};
+
+} // namespace quarry::emu

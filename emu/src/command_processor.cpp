@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/assert.hpp>
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/command_processor.hpp>
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/handover.hpp>
+#include <quarry/event.hpp>
+#include <quarry/strand.hpp>
+#include <quarry/this_actor.hpp>
+#include <quarry/yield.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <stdexcept>
+
+namespace quarry::emu {
+
+/// A service on its core.
+struct command_processor::entry {
+  std::unique_ptr<any_service> service;
+  core* on = nullptr;
+  std::atomic<bool> leaves{false};
+  std::atomic<bool> is_gone{false};
+};
+
+class command_processor::core {
+public:
+  core(agent_core& agent, std::uint32_t number, std::uint32_t rounds)
+      : agent_(agent), rounds_(rounds),
+        strand_(agent.scheduler(), fmt::format("command processor core {}", number)) {}
+  core(core const&) = delete;
+  core& operator=(core const&) = delete;
+
+  /// Ends the actor, if there is one.
+  ~core() {
+    is_stopping_.store(true, std::memory_order_release);
+    wake();
+    executor& scheduler = agent_.scheduler();
+    while (!scheduler.run_until([this] { return !is_running_.load(std::memory_order_acquire); }))
+      if (scheduler.decides())
+        return; // nobody can go on: the strand takes its actor with it
+  }
+
+  void add(entry& e) {
+    bool is_first = false;
+    {
+      std::lock_guard const lock(mutex_);
+      coming_.push_back(&e);
+      ++count_;
+      is_first = !is_running_.exchange(true, std::memory_order_relaxed);
+    }
+    begins_.give();
+    has_news_.store(true, std::memory_order_release);
+    if (!is_first)
+      return wake();
+    if (agent_.scheduler().decides())
+      strand_.spawn(run<interleaving_memory>(), strand_.name());
+    else
+      strand_.spawn(run<native_memory>(), strand_.name());
+  }
+
+  void leave(entry& e) noexcept {
+    e.leaves.store(true, std::memory_order_release);
+    has_news_.store(true, std::memory_order_release);
+    wake();
+    executor& scheduler = agent_.scheduler();
+    while (!scheduler.run_until([&] { return e.is_gone.load(std::memory_order_acquire); }))
+      if (scheduler.decides())
+        break; // the execution is over, and the core's actor with it
+    ends_.take();
+    std::lock_guard const lock(mutex_);
+    --count_;
+  }
+
+  void wake() noexcept { bell_.set(); }
+
+  [[nodiscard]] std::size_t service_count() {
+    std::lock_guard const lock(mutex_);
+    return count_;
+  }
+
+private:
+  template<memory_model M>
+  task<> run() {
+    actor& me = co_await this_actor();
+    executor& scheduler = agent_.scheduler();
+    if (auto* const memory = explored_memory::of(scheduler))
+      memory->join_core(me, agent_);
+    basic_core<M> self({&me, &scheduler, nullptr});
+    while (!is_stopping_.load(std::memory_order_acquire)) {
+      bell_.reset(); // before the look: what turns up after it rings again
+      take_news();
+      task<bool> round = serve_all(self);
+      if (co_await std::move(round)) {
+        co_await yield();
+        continue;
+      }
+      if (!scheduler.decides() && may_sleep()) {
+        co_await bell_.wait();
+        continue;
+      }
+      auto const is_time = [this, &self] { return has_something(self); };
+      poll_until wait(is_time);
+      co_await wait;
+    }
+    take_news();
+    is_running_.store(false, std::memory_order_release);
+    scheduler.notify();
+  }
+
+  /// A turn for each. True if there was work.
+  template<memory_model M>
+  task<bool> serve_all(basic_core<M>& self) {
+    bool any = false;
+    for (std::size_t i = 0; i < services_.size(); ++i) {
+      bool worked = true;
+      for (std::uint32_t r = 0; r < rounds_ && worked; ++r) {
+        task<bool> polled = services_[i]->service->poll(self);
+        worked = co_await std::move(polled);
+        any |= worked;
+      }
+    }
+    co_return any;
+  }
+
+  /// Only looks.
+  template<memory_model M>
+  bool has_something(basic_core<M>& self) {
+    return is_stopping_.load(std::memory_order_acquire) ||
+           has_news_.load(std::memory_order_acquire) ||
+           std::any_of(services_.begin(), services_.end(),
+                       [&](entry* e) { return e->service->has_work(self); });
+  }
+
+  bool may_sleep() {
+    return !has_news_.load(std::memory_order_acquire) &&
+           !is_stopping_.load(std::memory_order_acquire) &&
+           std::all_of(services_.begin(), services_.end(),
+                       [](entry* e) { return e->service->may_sleep(); });
+  }
+
+  void take_news() {
+    if (!has_news_.exchange(false, std::memory_order_acq_rel))
+      return;
+    begins_.take();
+    {
+      std::lock_guard const lock(mutex_);
+      services_.insert(services_.end(), coming_.begin(), coming_.end());
+      coming_.clear();
+    }
+    bool has_left = false;
+    std::erase_if(services_, [&](entry* e) {
+      if (!e->leaves.load(std::memory_order_acquire))
+        return false;
+      ends_.give();
+      e->is_gone.store(true, std::memory_order_release); // from now on it may be destroyed
+      return has_left = true;
+    });
+    if (has_left)
+      agent_.scheduler().notify();
+  }
+
+  agent_core& agent_;
+  std::uint32_t const rounds_;
+  std::mutex mutex_; ///< guards coming_ and count_
+  std::vector<entry*> coming_;
+  std::size_t count_ = 0;
+  std::vector<entry*> services_; ///< the actor's own
+  std::atomic<bool> has_news_{false};
+  std::atomic<bool> is_stopping_{false};
+  std::atomic<bool> is_running_{false};
+  handover begins_, ends_; ///< what coming and leaving order, for `explore`
+  event bell_;
+  strand strand_; ///< last, so first to go: its actor uses the others
+};
+
+command_processor::command_processor(agent_core& agent, options o) : agent_(agent), options_(o) {
+  constexpr std::uint32_t most_cores = 64, most_rounds = 65536;
+  if (o.cores == 0 || o.cores > most_cores)
+    throw std::invalid_argument(
+        fmt::format("command processor: {} cores; allowed are 1 to {}", o.cores, most_cores));
+  if (o.rounds == 0 || o.rounds > most_rounds)
+    throw std::invalid_argument(fmt::format(
+        "command processor: {} rounds a service; allowed are 1 to {}", o.rounds, most_rounds));
+  for (std::uint32_t i = 0; i < o.cores; ++i)
+    cores_.push_back(std::make_unique<core>(agent, i, o.rounds));
+}
+
+command_processor::~command_processor() {
+  QUARRY_ASSERT(service_count() == 0);
+}
+
+command_processor::entry* command_processor::add(std::unique_ptr<any_service> s) {
+  auto const least =
+      std::min_element(cores_.begin(), cores_.end(), [](auto const& a, auto const& b) {
+        return a->service_count() < b->service_count();
+      });
+  auto e = std::make_unique<entry>();
+  e->service = std::move(s);
+  e->on = least->get();
+  (*least)->add(*e);
+  return e.release();
+}
+
+void command_processor::remove(entry* e) noexcept {
+  e->on->leave(*e);
+  delete e;
+}
+
+void command_processor::wake() noexcept {
+  for (auto const& c : cores_)
+    c->wake();
+}
+
+std::uint32_t command_processor::core_count() const noexcept {
+  return options_.cores;
+}
+
+std::size_t command_processor::service_count() const noexcept {
+  std::size_t count = 0;
+  for (auto const& c : cores_)
+    count += c->service_count();
+  return count;
+}
+
+} // namespace quarry::emu

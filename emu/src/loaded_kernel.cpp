@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/loaded_kernel.hpp>
+
+#include <fmt/core.h>
+
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+namespace quarry::emu {
+
+loaded_kernel::loaded_kernel(agent_core& agent, code c, std::shared_ptr<void const> arguments)
+    : agent_(agent), code_(std::move(c)), arguments_(std::move(arguments)) {
+  agent_.note_loaded(kernel_object(), kernarg_address());
+}
+
+loaded_kernel::~loaded_kernel() {
+  agent_.note_unloaded(kernel_object(), kernarg_address());
+}
+
+std::uint64_t loaded_kernel::kernel_object() const noexcept {
+  return reinterpret_cast<std::uintptr_t>(&code_);
+}
+
+std::uint64_t loaded_kernel::kernarg_address() const noexcept {
+  return reinterpret_cast<std::uintptr_t>(arguments_.get());
+}
+
+dispatch_packet loaded_kernel::packet(launch_config const& config, packet_header header) const {
+  header.type = packet_type::kernel_dispatch;
+  extent const per = config.work_items_per_group;
+  constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
+  if (per.x > most || per.y > most || per.z > most)
+    throw std::invalid_argument(
+        fmt::format("packet for {}: a group of {} x {} x {} work-items; at most {} in a dimension",
+                    code_.name, per.x, per.y, per.z, most));
+  extent items = config.work_items;
+  if (items.volume() == 0) // the packet has no other way to say it
+    items = {config.work_groups.x * per.x, config.work_groups.y * per.y,
+             config.work_groups.z * per.z};
+  dispatch_packet p;
+  p.header = header.bits();
+  p.work_group_size = {static_cast<std::uint16_t>(per.x), static_cast<std::uint16_t>(per.y),
+                       static_cast<std::uint16_t>(per.z)};
+  p.grid_size = {items.x, items.y, items.z};
+  p.group_segment_bytes = config.lds_bytes;
+  p.kernel_object = kernel_object();
+  p.kernarg_address = kernarg_address();
+  return p;
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/loaded_kernel.hpp>
+#include <quarry/emu/packet_processor.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace quarry::emu {
+namespace {
+
+global<std::int64_t> signal_word(std::uint64_t handle) {
+  return global<std::int64_t>(reinterpret_cast<std::int64_t*>(handle));
+}
+
+/// A packet cannot be done; says why.
+[[noreturn]] void refuse(std::string const& why) {
+  throw std::invalid_argument(why);
+}
+
+} // namespace
+
+packet_processor::packet_processor(agent_core& agent, user_queue& queue, functions known)
+    : agent_(agent), queue_(queue), functions_(std::move(known)), by_(agent.processor()) {
+  if (!agent.scheduler().decides())
+    queue_.tell(this);
+  serving_.emplace(by_.serve(*this));
+}
+
+packet_processor::~packet_processor() {
+  serving_.reset();
+  queue_.tell(nullptr);
+  for (dispatch const& d : running_)
+    static_cast<void>(agent_.wait(*d.launch));
+}
+
+// For a host
+
+outcome packet_processor::wait(signal& s) {
+  std::int64_t value = 1;
+  auto const stuck = agent_.with_host([&](auto const& host) {
+    return agent_.wait_until("wait for a signal of " + name(), [&] {
+      value = host.load(s.word(), order::acquire, scope::system);
+      return value <= 0;
+    });
+  });
+  return stuck || value == 0 ? outcome(stuck) : outcome(first_fault());
+}
+
+outcome packet_processor::submit(packet const& p) {
+  return outcome(agent_.with_host([&](auto const& host) {
+    std::optional<packet_claim> mine;
+    auto const room = [&] { return queue_.has_room(host); };
+    std::optional<fault> stuck;
+    while (!stuck && !(mine = queue_.try_reserve(host)))
+      stuck = agent_.wait_until("wait for room in " + name(), room);
+    if (stuck)
+      return stuck;
+    host.store(queue_.slot(*mine), p);
+    while (!stuck && !queue_.try_commit(host, *mine))
+      stuck = agent_.wait_until("wait for the doorbell of " + name(),
+                                [&] { return queue_.is_turn(host, *mine); });
+    return stuck;
+  }));
+}
+
+std::optional<fault> packet_processor::first_fault() {
+  std::lock_guard const lock(mutex_);
+  return first_fault_;
+}
+
+void packet_processor::fail(fault f) {
+  has_failed_ = true;
+  std::lock_guard const lock(mutex_);
+  if (!first_fault_)
+    first_fault_ = std::move(f);
+}
+
+// A service
+
+template<class Core>
+task<bool> packet_processor::poll(Core& self) {
+  bool const finished = finish_dispatches(self);
+  bool const took = take_packet(self);
+  co_return finished || took;
+}
+
+template<class Core>
+bool packet_processor::has_work(Core& self) {
+  auto const has_ended = [](dispatch const& d) { return d.launch->is_done(); };
+  if (std::any_of(running_.begin(), running_.end(), has_ended))
+    return true;
+  return is_blocked_ ? is_due(self, next_) : queue_.is_ready(self);
+}
+
+template task<bool> packet_processor::poll(basic_core<native_memory>&);
+template task<bool> packet_processor::poll(basic_core<interleaving_memory>&);
+template bool packet_processor::has_work(basic_core<native_memory>&);
+template bool packet_processor::has_work(basic_core<interleaving_memory>&);
+
+/// Tells of the kernels that have ended since the last time.
+template<class Core>
+bool packet_processor::finish_dispatches(Core& self) {
+  auto const ended = std::partition(running_.begin(), running_.end(),
+                                    [](dispatch const& d) { return !d.launch->is_done(); });
+  bool const any = ended != running_.end();
+  for (auto d = ended; d != running_.end(); ++d) {
+    agent_.retire(*d->launch, true);
+    if (d->launch->first_fault)
+      fail(*d->launch->first_fault);
+    complete(self, d->release, d->signal, !d->launch->first_fault);
+  }
+  running_.erase(ended, running_.end());
+  return any;
+}
+
+/// Takes one packet, and does it once it is due.
+template<class Core>
+bool packet_processor::take_packet(Core& self) {
+  if (!is_blocked_) {
+    if (!queue_.is_ready(self))
+      return false;
+    next_ = self.load(queue_.next());
+    queue_.release(self); // it is copied: its slot is free
+    ++taken_;
+    is_blocked_ = true;
+  }
+  if (!is_due(self, next_))
+    return false;
+  is_blocked_ = false;
+  do_packet(self, next_);
+  return true;
+}
+
+/// Has everything happened that the packet waits for?
+template<class Core>
+bool packet_processor::is_due(Core& self, packet const& p) {
+  if (has_failed_)
+    return true;
+  packet_header const h = p.header();
+  if (h.barrier && !running_.empty())
+    return false;
+  if (h.type == packet_type::barrier_and || h.type == packet_type::barrier_or)
+    return is_over(self, p.as<barrier_packet>(), h.type == packet_type::barrier_and);
+  return true;
+}
+
+template<class Core>
+bool packet_processor::is_over(Core& self, barrier_packet const& p, bool all) {
+  int waits_for = 0, over = 0;
+  for (std::uint64_t const handle : p.dep_signal) {
+    if (handle == 0)
+      continue;
+    if (!is_word(handle))
+      return true; // it is refused
+    ++waits_for;
+    if (self.load(signal_word(handle), order::relaxed, scope::system) == 0)
+      ++over;
+  }
+  return all || waits_for == 0 ? over == waits_for : over != 0;
+}
+
+template<class Core>
+void packet_processor::do_packet(Core& self, packet const& p) {
+  packet_header const h = p.header();
+  // Of the three kinds the last word is the signal.
+  std::uint64_t const signal = p.words.back();
+  if (has_failed_)
+    return complete(self, fence_scope::none, signal, false);
+  try {
+    if (signal != 0 && !is_word(signal))
+      refuse(
+          fmt::format("its completion signal, {:#x}, is no 8-byte word of device memory", signal));
+    if (h.acquire > fence_scope::system || h.release > fence_scope::system)
+      refuse("its fence scopes are 3; allowed are 0, none, 1, agent, and 2, system");
+    if (h.type == packet_type::kernel_dispatch)
+      return start(p.as<dispatch_packet>(), h);
+    if (h.type != packet_type::service && h.type != packet_type::barrier_and &&
+        h.type != packet_type::barrier_or)
+      refuse(fmt::format("its type is {}; allowed are 2, kernel dispatch, 3 and 5, barrier-and and "
+                         "-or, and 4, service",
+                         static_cast<int>(h.type)));
+    if (h.acquire != fence_scope::none)
+      self.fence(order::acquire, scope_of(h.acquire));
+    if (h.type == packet_type::service)
+      call(self, p.as<service_packet>());
+    else
+      check(p.as<barrier_packet>());
+    complete(self, h.release, signal, true);
+  } catch (std::invalid_argument const& e) {
+    fail({fault::kind::bad_packet, name(),
+          fmt::format("{}: packet {} is refused: {}", name(), taken_ - 1, e.what())});
+    complete(self, fence_scope::none, signal, false);
+  }
+}
+
+void packet_processor::check(barrier_packet const& p) const {
+  for (std::uint64_t const handle : p.dep_signal)
+    if (handle != 0 && !is_word(handle))
+      refuse(fmt::format("it waits for {:#x}, which is no 8-byte word of device memory", handle));
+}
+
+template<class Core>
+void packet_processor::call(Core& self, service_packet const& p) {
+  auto const f = functions_.find(p.function);
+  if (f == functions_.end()) {
+    std::string known;
+    for (auto const& [number, what] : functions_)
+      known += fmt::format("{}{}", known.empty() ? "" : ", ", number);
+    refuse(fmt::format("it calls function {}; there are {}", p.function,
+                       known.empty() ? "none" : known));
+  }
+  if (p.return_address != 0 && !is_word(p.return_address))
+    refuse(fmt::format("its result goes to {:#x}, which is no 8-byte word of device memory",
+                       p.return_address));
+  std::uint64_t const result = f->second(p.arguments);
+  if (p.return_address != 0)
+    self.store(global<std::uint64_t>(reinterpret_cast<std::uint64_t*>(p.return_address)), result);
+}
+
+/// The end of a packet. The fence and the relaxed count are one release, as far as the fence goes.
+template<class Core>
+void packet_processor::complete(Core& self, fence_scope release, std::uint64_t signal, bool good) {
+  if (release != fence_scope::none)
+    self.fence(order::release, scope_of(release));
+  if (signal == 0 || !is_word(signal))
+    return;
+  if (good)
+    self.fetch_sub(signal_word(signal), 1, order::relaxed, scope::system);
+  else
+    self.store(signal_word(signal), -1, order::relaxed, scope::system);
+  agent_.scheduler().notify(); // a host that waits looks again
+}
+
+void packet_processor::start(dispatch_packet const& p, packet_header h) {
+  if (!agent_.is_loaded(p.kernel_object, p.kernarg_address))
+    refuse(fmt::format("kernel object {:#x} with arguments {:#x} is not loaded on this agent",
+                       p.kernel_object, p.kernarg_address));
+  auto const& code = *reinterpret_cast<loaded_kernel::code const*>(p.kernel_object);
+  if (p.setup < 1 || p.setup > 3)
+    refuse(fmt::format("it has {} dimensions; allowed are 1 to 3", p.setup));
+  for (std::size_t d = p.setup; d < 3; ++d)
+    if (p.grid_size[d] != 1 || p.work_group_size[d] != 1)
+      refuse(fmt::format("dimension {} of {} is not 1", d, p.setup));
+  auto l = std::make_unique<launch_state>();
+  l->config = {
+      .work_items = {p.grid_size[0], p.grid_size[1], p.grid_size[2]},
+      .work_items_per_group = {p.work_group_size[0], p.work_group_size[1], p.work_group_size[2]},
+      .lds_bytes = p.group_segment_bytes};
+  l->kernel = fmt::format("{} (packet {} of {})", code.name, taken_ - 1, name());
+  l->start = code.start;
+  l->bound = reinterpret_cast<void const*>(p.kernarg_address);
+  l->acquire = h.acquire;
+  l->release = h.release;
+  agent_.prepare(*l);
+  running_.push_back({std::move(l), h.release, p.completion_signal});
+  agent_.start(*running_.back().launch, native_scheduler::wake_workers::yes);
+}
+
+bool packet_processor::is_word(std::uint64_t address) const noexcept {
+  return address % 8 == 0 &&
+         agent_.known().contain(reinterpret_cast<void const*>(address), sizeof(std::uint64_t));
+}
+
+} // namespace quarry::emu

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents.hpp"
+
+#include <quarry/emu.hpp>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+/// Does as many units of work as it is given, and says in which order.
+class counter {
+public:
+  counter(std::string name, std::vector<char>* log = nullptr) : name_(std::move(name)), log_(log) {}
+  std::atomic<int> wanted{0};
+  std::atomic<int> done{0};
+
+  template<class Core>
+  task<bool> poll(Core&) {
+    if (done.load() == wanted.load())
+      co_return false;
+    if (log_ != nullptr)
+      log_->push_back(name_[0]);
+    done.fetch_add(1);
+    co_return true;
+  }
+  template<class Core>
+  bool has_work(Core&) {
+    return done.load() != wanted.load();
+  }
+  bool may_sleep() const { return true; }
+  std::string name() const { return name_; }
+
+private:
+  std::string name_;
+  std::vector<char>* log_;
+};
+static_assert(service<counter>);
+
+template<class F>
+void with_schedulers(F const& f) {
+  for (std::size_t const threads : {1U, 2U, 3U}) {
+    native_scheduler s({.threads = threads, .stall_timeout = patience});
+    f(static_cast<executor&>(s));
+  }
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    sequential_scheduler s({.seed = seed});
+    f(static_cast<executor&>(s));
+  }
+}
+
+} // namespace
+
+TEST_SUITE("emu.command_processor") {
+  TEST_CASE("services come, work, sleep, are woken, and go") {
+    with_schedulers([](executor& s) {
+      agent gpu(s, {.compute_units = 1});
+      command_processor& cp = gpu.core().processor();
+      CHECK(cp.core_count() == 2);
+      std::vector<std::unique_ptr<counter>> services;
+      for (char const* name : {"a", "b", "c"})
+        services.push_back(std::make_unique<counter>(name));
+      {
+        std::vector<command_processor::serving> served;
+        for (auto const& c : services)
+          served.push_back(cp.serve(*c));
+        CHECK(cp.service_count() == 3);
+        for (int round = 1; round <= 50; ++round) {
+          for (auto const& c : services)
+            c->wanted.fetch_add(3);
+          cp.wake();
+          REQUIRE(s.run_until([&] {
+            return std::all_of(services.begin(), services.end(),
+                               [&](auto const& c) { return c->done.load() == 3 * round; });
+          }));
+        }
+      }
+      CHECK(cp.service_count() == 0);
+      services[0]->wanted = 1000; // nobody serves it any more
+      cp.wake();
+      CHECK(services[0]->done == 150);
+    });
+  }
+
+  TEST_CASE("a core's services have turns: one with endless work does not starve the others") {
+    sequential_scheduler s;
+    agent gpu(s, {.compute_units = 1, .command_processor_cores = 1});
+    std::vector<char> log;
+    counter busy("busy", &log), other("other", &log);
+    busy.wanted = 1'000'000;
+    other.wanted = 10;
+    auto const first = gpu.core().processor().serve(busy);
+    auto const second = gpu.core().processor().serve(other);
+    REQUIRE(s.run_until([&] { return other.done == 10; }));
+    CHECK(busy.done <= 20);
+    busy.wanted = busy.done.load();
+  }
+
+  TEST_CASE("impossible machines are refused") {
+    sequential_scheduler s;
+    CHECK_THROWS_WITH((agent(s, {.command_processor_cores = 0})),
+                      "machine: 0 command-processor cores; allowed are 1 to 64");
+    agent gpu(s, {});
+    CHECK_THROWS_WITH((command_processor(gpu.core(), {.cores = 65})),
+                      "command processor: 65 cores; allowed are 1 to 64");
+    CHECK_THROWS_WITH((command_processor(gpu.core(), {.rounds = 0})),
+                      "command processor: 0 rounds a service; allowed are 1 to 65536");
+  }
+}

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents.hpp"
+
+#include <quarry/emu.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+constexpr machine shape{.compute_units = 2, .wavefront_slots = 8, .wavefront_size = 32};
+constexpr packet_header plain{packet_type::kernel_dispatch};
+constexpr packet_header after_all{packet_type::kernel_dispatch, true};
+
+/// An agent, a queue of few packets, and who serves it; natively and deterministically.
+struct served {
+  explicit served(executor& s, packet_processor::functions f = {})
+      : gpu(s, shape), queue(gpu.core().known(), 4), processor(gpu.core(), queue, std::move(f)) {}
+  agent gpu;
+  user_queue queue;
+  packet_processor processor;
+};
+
+template<class F>
+void with_schedulers(F const& f) {
+  for (std::size_t const threads : {1U, 2U}) {
+    CAPTURE(threads);
+    native_scheduler s({.threads = threads, .stall_timeout = patience});
+    f(static_cast<executor&>(s));
+  }
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    sequential_scheduler s({.seed = seed});
+    f(static_cast<executor&>(s));
+  }
+}
+
+/// Adds `n` to each work-item's word.
+struct add {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> words, std::uint32_t n) const {
+    auto const i = wf.global_id();
+    wf.store(words + i, wf.load(words + i) + n);
+  }
+};
+/// Doubles each work-item's word.
+struct twice {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> words) const {
+    auto const i = wf.global_id();
+    wf.store(words + i, wf.load(words + i) * 2U);
+  }
+};
+/// Waits until somebody counts the signal down.
+struct wait_for {
+  task<> operator()(any_wavefront auto& wf, global<std::int64_t> word) const {
+    auto const is_over = [](std::int64_t v) { return v <= 0; };
+    static_cast<void>(co_await wf.wait_until(word, is_over, order::acquire, scope::system));
+  }
+};
+/// Puts a packet into a queue, from the GPU.
+struct enqueue {
+  task<> operator()(any_wavefront auto& wf, user_queue& queue, packet p) const {
+    task<> submitted = queue.submit(wf, p);
+    co_await std::move(submitted);
+  }
+};
+struct beyond {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> words) const {
+    wf.store(words + 1'000'000, 1);
+  }
+};
+
+launch_config const one_wave{.work_items = 32, .work_items_per_group = 32};
+
+std::string refusal(served& s, packet p, signal& end) {
+  REQUIRE(s.processor.submit(p));
+  outcome const o = s.processor.wait(end);
+  REQUIRE(!o);
+  CHECK(o.get_fault()->what == fault::kind::bad_packet);
+  CHECK(end.word().get()[0] == -1);
+  return o.get_fault()->report;
+}
+
+} // namespace
+
+TEST_SUITE("emu.packet_processor") {
+  TEST_CASE("a dispatch packet runs its kernel, and counts its signal down") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler);
+      auto words = s.gpu.allocate<std::uint32_t>(1000);
+      loaded_kernel const kernel = s.gpu.load(add{}, words.global(), 5U);
+      signal end(s.gpu.core().known());
+      REQUIRE(s.processor.submit(
+          kernel.packet({.work_items = 1000, .work_items_per_group = 64}, plain, end)));
+      REQUIRE(s.processor.wait(end));
+      for (std::uint32_t const w : words.host())
+        REQUIRE(w == 5);
+    });
+  }
+
+  TEST_CASE("more packets than slots; the barrier bit keeps kernels apart") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler);
+      auto words = s.gpu.allocate<std::uint32_t>(64);
+      loaded_kernel const plus = s.gpu.load(add{}, words.global(), 1U);
+      loaded_kernel const times = s.gpu.load(twice{}, words.global());
+      launch_config const all{.work_items = 64, .work_items_per_group = 32};
+      constexpr int rounds = 10;
+      signal end(s.gpu.core().known(), 2 * rounds);
+      for (int r = 0; r < rounds; ++r) {
+        REQUIRE(s.processor.submit(plus.packet(all, after_all, end)));
+        REQUIRE(s.processor.submit(times.packet(all, after_all, end)));
+      }
+      REQUIRE(s.processor.wait(end));
+      for (std::uint32_t const w : words.host())
+        REQUIRE(w == (1U << (rounds + 1)) - 2);
+    });
+  }
+
+  TEST_CASE("a barrier-and packet waits for all of its signals, barrier-or for one") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler);
+      allocations& known = s.gpu.core().known();
+      signal one(known), other(known), both(known), any(known);
+      barrier_packet b{.dep_signal = {one.handle(), 0, other.handle()},
+                       .completion_signal = both.handle()};
+      REQUIRE(s.processor.submit(b));
+      user_queue second(known, 4);
+      packet_processor processor(s.gpu.core(), second);
+      b.header = packet_header{packet_type::barrier_or}.bits();
+      b.completion_signal = any.handle();
+      REQUIRE(processor.submit(b));
+      // A kernel of the second queue stands behind the barrier, and lets the first one go.
+      loaded_kernel const sets = s.gpu.load(
+          [](any_wavefront auto& wf, global<std::int64_t> word) {
+            wf.store(word, 0, order::release, scope::system);
+          },
+          other.word());
+      REQUIRE(processor.submit(sets.packet(one_wave, plain)));
+      CHECK(both.word().get()[0] == 1);
+      CHECK(any.word().get()[0] == 1);
+      loaded_kernel const first = s.gpu.load(
+          [](any_wavefront auto& wf, global<std::int64_t> word) {
+            wf.store(word, 0, order::release, scope::system);
+          },
+          one.word());
+      CHECK(s.gpu.run(
+          one_wave,
+          [](any_wavefront auto& wf, global<std::int64_t> word) {
+            wf.store(word, 0, order::release, scope::system);
+          },
+          one.word()));
+      REQUIRE(processor.wait(any));
+      REQUIRE(s.processor.wait(both));
+      CHECK(other.word().get()[0] == 0);
+    });
+  }
+
+  TEST_CASE("a service packet calls a function, and its result comes back") {
+    with_schedulers([](executor& scheduler) {
+      int calls = 0;
+      served s(scheduler, {{3, [&](std::array<std::uint64_t, 4> const& a) {
+                              ++calls;
+                              return a[0] + 10 * a[1] + 100 * a[2] + 1000 * a[3];
+                            }}});
+      auto result = s.gpu.allocate<std::uint64_t>(1);
+      signal end(s.gpu.core().known());
+      service_packet const p{.function = 3,
+                             .return_address =
+                                 reinterpret_cast<std::uintptr_t>(result.global().get()),
+                             .arguments = {1, 2, 3, 4},
+                             .completion_signal = end.handle()};
+      REQUIRE(s.processor.submit(p));
+      REQUIRE(s.processor.wait(end));
+      CHECK(calls == 1);
+      CHECK(result.host()[0] == 4321);
+    });
+  }
+
+  TEST_CASE("kernels enqueue kernels, several producers at a time") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler);
+      auto words = s.gpu.allocate<std::uint32_t>(32);
+      loaded_kernel const child = s.gpu.load(
+          [](any_wavefront auto& wf, global<std::uint32_t> count) {
+            if (wf.linear_group_id() == 0)
+              wf.fetch_add(count, 1, order::relaxed, scope::agent);
+          },
+          words.global());
+      constexpr std::uint32_t parents = 12;
+      signal end(s.gpu.core().known(), parents);
+      packet const p = child.packet(one_wave, plain, end);
+      REQUIRE(s.gpu.run({.work_items = 32 * parents, .work_items_per_group = 32}, enqueue{},
+                        std::ref(s.queue), p));
+      REQUIRE(s.processor.wait(end));
+      CHECK(words.host()[0] == parents);
+    });
+  }
+
+  TEST_CASE("a kernel's fault is the queue's: the signal is -1, and later packets are not done") {
+    with_schedulers([](executor& scheduler) {
+      agent gpu(scheduler, shape, {.checks_bounds = true});
+      user_queue queue(gpu.core().known(), 4);
+      packet_processor processor(gpu.core(), queue);
+      auto words = gpu.allocate<std::uint32_t>(32, "words");
+      loaded_kernel const bad = gpu.load(beyond{}, words.global());
+      loaded_kernel const good = gpu.load(add{}, words.global(), 1U);
+      signal end(gpu.core().known()), later(gpu.core().known());
+      REQUIRE(processor.submit(bad.packet(one_wave, plain, end)));
+      outcome const o = processor.wait(end);
+      REQUIRE(!o);
+      CHECK(o.get_fault()->what == fault::kind::out_of_bounds);
+      REQUIRE(processor.submit(good.packet(one_wave, plain, later)));
+      CHECK(!processor.wait(later));
+      CHECK(words.host()[0] == 0);
+      CHECK(processor.first_fault()->what == fault::kind::out_of_bounds);
+    });
+  }
+
+  TEST_CASE("packets that cannot be done are refused, and say what is wrong with them") {
+    with_schedulers([](executor& scheduler) {
+      auto const check = [&](auto const& spoil, char const* what) {
+        served s(scheduler, {{3, [](auto const&) { return std::uint64_t{0}; }}});
+        auto words = s.gpu.allocate<std::uint32_t>(32);
+        loaded_kernel const kernel = s.gpu.load(add{}, words.global(), 1U);
+        signal end(s.gpu.core().known());
+        packet p = kernel.packet(one_wave, plain, end);
+        spoil(p, end);
+        std::string const text = refusal(s, p, end);
+        CHECK_MESSAGE(text.find(what) != std::string::npos, text);
+        CHECK(words.host()[0] == 0);
+      };
+      auto const dispatch = [](auto change) {
+        return [change](packet& p, signal&) {
+          auto d = p.as<dispatch_packet>();
+          change(d);
+          p = d;
+        };
+      };
+      check([](packet& p, signal&) { p.words[0] = 9; }, "its type is 9; allowed are 2");
+      check(dispatch([](dispatch_packet& d) { d.setup = 4; }), "4 dimensions; allowed are 1 to 3");
+      check(dispatch([](dispatch_packet& d) { d.setup = 1, d.grid_size[1] = 2; }),
+            "dimension 1 of 1 is not 1");
+      check(dispatch([](dispatch_packet& d) { d.kernarg_address += 8; }), "not loaded");
+      check(dispatch([](dispatch_packet& d) { d.grid_size[0] = 0; }), "the grid is empty");
+      check(dispatch([](dispatch_packet& d) { d.group_segment_bytes = 1 << 20; }), "of LDS");
+      check(dispatch([](dispatch_packet& d) { d.header |= 3U << 9; }), "fence scopes");
+      check(
+          [](packet& p, signal& end) {
+            p = barrier_packet{.dep_signal = {0, 64}, .completion_signal = end.handle()};
+          },
+          "it waits for 0x40");
+      check(
+          [](packet& p, signal& end) {
+            p = service_packet{.function = 4, .completion_signal = end.handle()};
+          },
+          "it calls function 4; there are 3");
+      check(
+          [](packet& p, signal& end) {
+            p = service_packet{
+                .function = 3, .return_address = 8, .completion_signal = end.handle()};
+          },
+          "its result goes to 0x8");
+    });
+  }
+
+  TEST_CASE("a signal that nobody counts down is a deadlock, or a stall, and no hang") {
+    sequential_scheduler scheduler;
+    served s(scheduler);
+    signal never(s.gpu.core().known()), end(s.gpu.core().known());
+    loaded_kernel const kernel = s.gpu.load(wait_for{}, never.word());
+    REQUIRE(s.processor.submit(kernel.packet(one_wave, plain, end)));
+    outcome const o = s.processor.wait(end);
+    REQUIRE(!o);
+    CHECK(o.get_fault()->what == fault::kind::deadlock);
+    CHECK(o.get_fault()->report.find("wait_until") != std::string::npos);
+    CHECK(o.get_fault()->report.find("command processor core 0") != std::string::npos);
+  }
+}
