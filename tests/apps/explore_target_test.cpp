@@ -39,8 +39,9 @@ TEST_SUITE("apps.explore_target") {
     }
   }
 
-  TEST_CASE("every weakening of the spsc_queue is noticed") {
+  TEST_CASE("every weakening of the spsc_queue and of the user-mode queue is noticed") {
     CHECK(unnoticed("spsc-queue", 100) == std::set<std::string>{});
+    CHECK(unnoticed("aql-queue", 100) == std::set<std::string>{});
   }
 
   TEST_CASE("in the queues with tickets, a turn and the full bit order the same twice") {
@@ -90,6 +91,7 @@ TEST_SUITE("apps.explore_target") {
     std::map<std::string, std::uint64_t> const hashes{{"spsc-queue", 0xcd46b60bd3e16a2f},
                                                       {"mpmc-queue", 0xa15bf53d3d26a258},
                                                       {"work-group-queue", 0x76aabad703d614cf},
+                                                      {"aql-queue", 0x72d171dae361f649},
                                                       {"comp-net-ring", 0xa267f9b0294e7cf3},
                                                       {"comp-net-host-ring", 0xa267f9b0294e7cf3},
                                                       {"gravel", 0x7c162c3f659ea042},

@@ -12,6 +12,7 @@ std::span<target const> targets() {
   static std::vector<target> const all{spsc_target(),
                                        mpmc_target(),
                                        work_group_target(),
+                                       aql_target(),
                                        comp_net_ring_target(),
                                        comp_net_host_ring_target(),
                                        gravel_target(),

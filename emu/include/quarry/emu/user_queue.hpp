@@ -63,8 +63,8 @@ protected:
 /// found above an old body, which is what a doorbell of somebody else could do to a queue whose
 /// packets are published by their own headers (ROCm/rocm-systems PR#10367, #10377).
 ///
-/// Shape    slots: a power of two; slots and the producers that wait for one are together fewer
-///          than 2^IndexBits
+/// Shape    slots: a power of two; slots and the producers that wait for one are together at
+///          most 2^IndexBits
 /// Source   HSA PRM 1.2 §2.9, differs: the doorbell is the commit index, headers publish nothing
 template<int IndexBits = 64>
 class basic_user_queue {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the fence scopes of packets order, and what they do not.
+#include <quarry/emu.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+struct write_word {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> at) const { wf.store(at, 42); }
+};
+struct copy_word {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> from,
+                  global<std::uint32_t> to) const {
+    wf.store(to, wf.load(from));
+  }
+};
+
+/// The scopes of two kernels in one queue, the second of which reads what the first has written,
+/// and of which the host then reads what the second has written.
+struct fences {
+  fence_scope first_release = fence_scope::agent;
+  fence_scope second_acquire = fence_scope::agent;
+  fence_scope second_release = fence_scope::system;
+  bool barrier = true;
+};
+
+void two_kernels(world& w, fences f) {
+  agent gpu(w.scheduler(), {.compute_units = 2,
+                            .wavefront_slots = 1,
+                            .wavefront_size = 32,
+                            .command_processor_cores = 1});
+  auto words = gpu.allocate<std::uint32_t>(32, "words");
+  auto const from = words.global(), to = words.global() + 16;
+  user_queue queue(gpu.core().known(), 2);
+  packet_processor processor(gpu.core(), queue);
+  loaded_kernel const first = gpu.load(write_word{}, from);
+  loaded_kernel const second = gpu.load(copy_word{}, from, to);
+  signal end(gpu.core().known());
+  launch_config const one{.work_items = 32, .work_items_per_group = 32};
+  auto const kind = packet_type::kernel_dispatch;
+  w.check(bool(processor.submit(
+              first.packet(one, {kind, false, fence_scope::system, f.first_release}))),
+          "no room for the first packet");
+  w.check(bool(processor.submit(
+              second.packet(one, {kind, f.barrier, f.second_acquire, f.second_release}, end))),
+          "no room for the second packet");
+  w.check(bool(processor.wait(end)), "the signal was not counted down");
+  w.check(w.host().load(to) == 42, "the word did not arrive");
+}
+
+verdict explored(fences f, bool detects_races) {
+  return explore(
+      {.executions = 400, .detects_races = detects_races, .shrinks = false, .diagnoses = false},
+      [f](world& w) { two_kernels(w, f); });
+}
+
+} // namespace
+
+TEST_SUITE("emu.packet_fences") {
+  TEST_CASE("scopes that suffice are clean: agent between kernels, system for the host") {
+    for (fences const& f : {fences{}, fences{fence_scope::system, fence_scope::system}}) {
+      verdict const v = explored(f, true);
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 0);
+    }
+  }
+
+  TEST_CASE("a missing fence, a narrow one and a missing barrier bit are races and stale values") {
+    for (fences const& f :
+         {fences{.first_release = fence_scope::none}, fences{.second_acquire = fence_scope::none},
+          fences{.second_release = fence_scope::agent}, fences{.second_release = fence_scope::none},
+          fences{.barrier = false}}) {
+      verdict const race = explored(f, true);
+      REQUIRE(race.failure);
+      CHECK(race.failure->kind == "race");
+      verdict const stale = explored(f, false);
+      REQUIRE(stale.failure);
+      CHECK(stale.failure->kind == "check");
+      CHECK(stale.failure->report.find("the word did not arrive") != std::string::npos);
+    }
+  }
+}
