@@ -3,6 +3,7 @@
 
 #include <quarry/net/in_process.hpp>
 #include <quarry/net/loopback.hpp>
+#include <quarry/net/mpi.hpp>
 #include <quarry/sigquit.hpp>
 
 #include <algorithm>
@@ -56,6 +57,14 @@ result<void> guarded(run_options const& o, native_scheduler& scheduler,
   }
 }
 
+template<net::transport T>
+result<std::unique_ptr<net::transport_port>> opened(net::job const& j) {
+  auto transport = T::open(j);
+  if (!transport)
+    return transport.error();
+  return std::unique_ptr<net::transport_port>(std::move(*transport));
+}
+
 } // namespace
 
 result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_body const& body) {
@@ -68,7 +77,8 @@ result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_
   }
   sigquit_report const on_sigquit(reported);
   if (options.job) {
-    auto transport = net::loopback::open(*options.job);
+    auto transport = options.transport == transport_kind::mpi ? opened<net::mpi>(*options.job)
+                                                              : opened<net::loopback>(*options.job);
     if (!transport)
       return transport.error();
     return guarded(options, *schedulers[0], std::move(*transport), heap_bytes, body);

@@ -36,8 +36,8 @@ struct cluster_node {
 /// What a program does on one node. Nodes run it at the same time.
 using node_body = std::function<result<void>(cluster_node&)>;
 
-/// Runs `body` on every node of the job that is in this process: on its one node under loopback, in
-/// a thread each in process. Each node has `heap_bytes` of symmetric heap.
+/// Runs `body` on every node of the job that is in this process: on its one node under loopback and
+/// MPI, in a thread each in process. Each node has `heap_bytes` of symmetric heap.
 ///
 /// Errors   the first node's error, or the first exception's text
 [[nodiscard]] result<void> run_nodes(run_options const& options, std::size_t heap_bytes,

@@ -5,6 +5,8 @@
 #include "program.hpp"
 #include "text_file.hpp"
 
+#include <quarry/net/mpi.hpp>
+
 #include <nlohmann/json.hpp>
 
 #include <cstdio>
@@ -21,6 +23,15 @@ ordered_json names_of(std::array<choice<T>, N> const& choices) {
   auto names = ordered_json::array();
   for (auto const& one : choices)
     names.push_back(one.name);
+  return names;
+}
+
+/// The transports of this build.
+ordered_json transports() {
+  auto names = ordered_json::array();
+  for (auto const& one : transport_choices)
+    if (one.value != transport_kind::mpi || net::mpi::is_available())
+      names.push_back(one.name);
   return names;
 }
 
@@ -46,9 +57,10 @@ ordered_json info() {
       {"oneTBB", tbb_version},
       {"Boost", boost_version},
       {"fmt", fmt_version},
+      {"MPI", mpi_version},
       {"hardware threads", std::thread::hardware_concurrency()},
       {"schedulers", names_of(scheduler_choices)},
-      {"transports", names_of(transport_choices)},
+      {"transports", transports()},
       {"styles", names_of(style_choices)},
       {"wavefront sizes", names_of(wavefront_size_choices)},
       {"programs", ordered_json::array()},

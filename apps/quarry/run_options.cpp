@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_options.hpp"
 
+#include <quarry/net/mpi.hpp>
+
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
@@ -11,20 +13,29 @@ namespace {
 constexpr std::uint32_t most_compute_units = 1024;
 constexpr std::uint32_t most_threads = 1024;
 
+/// How a launcher has made this process one of several.
+struct launcher {
+  transport_kind transport;
+  char const* sign; ///< what shows it
+  char const* size; ///< what says how many there are
+  result<net::job> (*find)(run_options const& options);
+};
+
 /// The job that a launcher has made, checked against the command line.
-result<void> join_job(CLI::App const& command, run_options& options) {
-  auto job = net::job_from_environment();
+result<void> join_job(CLI::App const& command, run_options& options, launcher const& by) {
+  auto const& [transport, sign, size, find] = by;
+  if (command.count("--transport") > 0 && options.transport != transport)
+    throw CLI::ValidationError("--transport",
+                               fmt::format("this process is one node of a job ({}): allowed is {}",
+                                           sign, name_of(transport_choices, transport)));
+  auto job = find(options);
   if (!job)
     return job.error();
-  if (command.count("--transport") > 0 && options.transport != transport_kind::loopback)
-    throw CLI::ValidationError(
-        "--transport",
-        "this process is one node of a job (QUARRY_RANK is set): allowed is loopback");
   if (command.count("--nodes") > 0 && options.node_count != job->pe_count)
-    throw CLI::ValidationError(
-        "--nodes", fmt::format("read {}, but this process is one of {} nodes (QUARRY_SIZE)",
-                               options.node_count, job->pe_count));
-  options.transport = transport_kind::loopback;
+    throw CLI::ValidationError("--nodes",
+                               fmt::format("read {}, but this process is one of {} nodes ({})",
+                                           options.node_count, job->pe_count, size));
+  options.transport = transport;
   options.node_count = job->pe_count;
   options.job = *std::move(job);
   return {};
@@ -41,7 +52,7 @@ std::uint32_t threads_per_node(run_options const& options) {
 void add_run_options(CLI::App& command, run_options& options) {
   add_number(command, "--nodes", options.node_count, 1, net::max_pe_count, "emulated nodes");
   add_choice(command, "--transport", options.transport, transport_choices,
-             "what connects them; loopback starts a process for each");
+             "what connects them; loopback starts a process for each, mpirun does for mpi");
   add_choice(command, "--scheduler", options.scheduler, scheduler_choices,
              "what decides who runs next");
   add_choice(command, "--style", options.style, style_choices,
@@ -61,8 +72,14 @@ void add_run_options(CLI::App& command, run_options& options) {
 }
 
 result<void> find_job(CLI::App const& command, run_options& options) {
+  constexpr launcher quarry{transport_kind::loopback, "QUARRY_RANK is set", "QUARRY_SIZE",
+                            [](run_options const&) { return net::job_from_environment(); }};
+  constexpr launcher mpirun{transport_kind::mpi, "mpirun has started it", "as mpirun was told",
+                            [](run_options const& o) { return net::mpi::find_job(o.timeout); }};
   if (std::getenv("QUARRY_RANK") != nullptr)
-    return join_job(command, options);
+    return join_job(command, options, quarry);
+  if (options.transport == transport_kind::mpi || net::mpi::is_launched())
+    return join_job(command, options, mpirun);
   if (options.transport != transport_kind::loopback || options.node_count > 1)
     return {};
   auto jobs = net::make_local_jobs(1, options.timeout);

@@ -15,12 +15,13 @@
 namespace quarry::command {
 
 enum class scheduler_kind { native };
-enum class transport_kind { in_process, loopback };
+enum class transport_kind { in_process, loopback, mpi };
 enum class style_kind { gravel, no_aggregation };
 
 inline constexpr std::array scheduler_choices{choice{"native", scheduler_kind::native}};
 inline constexpr std::array transport_choices{choice{"in-process", transport_kind::in_process},
-                                              choice{"loopback", transport_kind::loopback}};
+                                              choice{"loopback", transport_kind::loopback},
+                                              choice{"mpi", transport_kind::mpi}};
 inline constexpr std::array style_choices{choice{"gravel", style_kind::gravel},
                                           choice{"no_aggregation", style_kind::no_aggregation}};
 inline constexpr std::array wavefront_size_choices{choice{"32", std::uint32_t{32}},
@@ -40,8 +41,9 @@ struct run_options {
   std::chrono::milliseconds timeout{10'000}; ///< of waiting for another node
   std::string json_file;                     ///< empty: none
 
-  /// With `loopback`: which of the nodes this process is. Never set with `in_process`, where this
-  /// process is all of them. A program gives its listen_fd away when it opens the transport.
+  /// With `loopback` and `mpi`: which of the nodes this process is. Never set with `in_process`,
+  /// where this process is all of them. A program gives its listen_fd away when it opens the
+  /// transport.
   std::optional<net::job> job;
 
   /// Whether this process reports: it has node 0 in it.
@@ -60,10 +62,11 @@ void add_run_options(CLI::App& command, run_options& options);
 
 /// Finds out which node this process is, once the options are read.
 ///
-/// Under a launcher (QUARRY_RANK is set) the transport is loopback and the node count that of the
-/// job; a command line that says otherwise throws CLI::ValidationError.
+/// Under a launcher (QUARRY_RANK is set) the transport is loopback, under mpirun it is mpi, and the
+/// node count that of the job; a command line that says otherwise throws CLI::ValidationError.
 ///
-/// Errors   net_errc::bad_environment – the launcher's variables make no job; a std::errc – no port
+/// Errors   net_errc::bad_environment – the launcher's variables make no job, mpi without mpirun or
+///          in a build without MPI; a std::errc – no port
 [[nodiscard]] result<void> find_job(CLI::App const& command, run_options& options);
 
 /// Whether the command has to start a process for each node before anything else.

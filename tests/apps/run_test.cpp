@@ -160,8 +160,8 @@ TEST_SUITE("apps.run") {
              {{"good", "--nodes", "0"}, "--nodes: read '0', allowed is a whole number from 1 to"},
              {{"good", "--nodes", "-1"}, "--nodes: read '-1', allowed is a whole number"},
              {{"good", "--nodes", "1.5"}, "--nodes: read '1.5', allowed is a whole number"},
-             {{"good", "--transport", "mpi"},
-              "--transport: read 'mpi', allowed is one of: in-process, loopback"},
+             {{"good", "--transport", "tcp"},
+              "--transport: read 'tcp', allowed is one of: in-process, loopback, mpi"},
              {{"good", "--scheduler", "fast"},
               "--scheduler: read 'fast', allowed is one of: native"},
              {{"good", "--style", "x"}, "--style: read 'x', allowed is one of: gravel, no_agg"},
@@ -176,6 +176,22 @@ TEST_SUITE("apps.run") {
       CHECK(outcome.status == 2);
       CHECK(outcome.out == "");
       CHECK_MESSAGE(outcome.says(message), outcome.err);
+    }
+  }
+
+  TEST_CASE("mpi without mpirun, or in a build that has none, is refused with what would help") {
+    auto const outcome = probe({"good", "--transport", "mpi"});
+    CHECK(outcome.status == 3);
+    CHECK_MESSAGE((outcome.says("mpirun -n 4 quarry run") || outcome.says("-Dmpi=enabled")),
+                  outcome.err);
+  }
+
+  TEST_CASE("one of mpirun's processes is no job of its own") {
+    variable const rank("PMI_RANK", "0");
+    for (char const* other : {"loopback", "in-process"}) {
+      auto const outcome = probe({"good", "--transport", other});
+      CHECK(outcome.status == 2);
+      CHECK_MESSAGE(outcome.says("(mpirun has started it): allowed is mpi"), outcome.err);
     }
   }
 

@@ -2,6 +2,7 @@
 // The concept; what its models promise is transport_contract.hpp, run in each model's suite.
 #include <quarry/net/in_process.hpp>
 #include <quarry/net/loopback.hpp>
+#include <quarry/net/mpi.hpp>
 #include <quarry/net/transport.hpp>
 
 #include <doctest/doctest.h>
@@ -41,11 +42,22 @@ struct no_port {
 } // namespace
 
 TEST_SUITE("net.transport") {
-  TEST_CASE("in-process and loopback are transports, by different names") {
+  TEST_CASE("in-process, loopback and MPI are transports, by different names") {
     CHECK(transport<in_process>);
     CHECK(transport<loopback>);
+    CHECK(transport<mpi>);
     CHECK(std::string(in_process::name) == "in-process");
     CHECK(std::string(loopback::name) == "loopback");
+    CHECK(std::string(mpi::name) == "mpi");
+  }
+
+  TEST_CASE("without mpirun there is no MPI job, and it is said how to get one") {
+    REQUIRE_FALSE(mpi::is_launched());
+    auto const opened = mpi::open({});
+    REQUIRE(opened.has_error());
+    CHECK(opened.error().code == net_errc::bad_environment);
+    CHECK(opened.error().what.find(mpi::is_available() ? "mpirun -n" : "-Dmpi=enabled") !=
+          std::string::npos);
   }
 
   TEST_CASE("a transport is a port with a name") {

@@ -9,6 +9,7 @@
 // How messages go
 #include <quarry/net/in_process.hpp>
 #include <quarry/net/loopback.hpp>
+#include <quarry/net/mpi.hpp>
 #include <quarry/net/transport.hpp>
 #include <quarry/net/transport_port.hpp>
 #include <quarry/net/wire.hpp>

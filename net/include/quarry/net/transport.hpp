@@ -16,7 +16,7 @@ namespace quarry::net {
 /// The longest message that a transport takes.
 inline constexpr std::size_t max_message_bytes = 1024 * 1024;
 
-/// Messages between processing elements. Models: in_process, loopback.
+/// Messages between processing elements. Models: in_process, loopback, mpi.
 ///
 /// Never blocks but in wait() and finish(): who drives it polls. Messages of one (source, target)
 /// pair arrive in their order, once and whole; payloads are delivered 8-byte aligned. Sends to

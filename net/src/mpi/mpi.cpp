@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "state.hpp"
+
+#include <quarry/net/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+namespace quarry::net {
+namespace {
+
+using clock = std::chrono::steady_clock;
+}
+
+mpi::mpi(std::unique_ptr<state> s) : state_(std::move(s)) {}
+
+mpi::~mpi() {
+  int is_over = 0;
+  if (MPI_Finalized(&is_over) != MPI_SUCCESS || is_over != 0)
+    return;
+  // Without finish() the communicator stays: to free it might wait for the others.
+  if (state_->has_finished)
+    MPI_Comm_free(&state_->network);
+  else
+    state_->abandon();
+}
+
+bool mpi::is_available() noexcept {
+  return true;
+}
+
+result<job> mpi::find_job(std::chrono::milliseconds timeout) {
+  auto const process = mpi_process::start(timeout);
+  if (!process)
+    return process.error();
+  job j;
+  j.self = pe{(*process)->rank()};
+  j.pe_count = (*process)->size();
+  j.timeout = timeout;
+  return j;
+}
+
+result<std::unique_ptr<mpi>> mpi::open(job const& j) {
+  auto const process = mpi_process::start(j.timeout);
+  if (!process)
+    return process.error();
+  mpi_process& here = **process;
+  if (j.pe_count == 0 || j.pe_count > here.size() || j.self.id >= j.pe_count ||
+      j.self.id != here.rank())
+    return make_error(
+        net_errc::no_such_pe,
+        fmt::format("mpi: {} of {} cannot be opened by process {} of an MPI job of {}",
+                    to_string(j.self), j.pe_count, here.rank(), here.size()));
+  auto const network = here.meet(j);
+  if (!network)
+    return network.error();
+  auto s = std::make_unique<state>(state{here, j, *network, std::vector<mpi_peer>(j.pe_count)});
+  return std::unique_ptr<mpi>(new mpi(std::move(s)));
+}
+
+pe mpi::self() const {
+  return state_->who.self;
+}
+std::uint32_t mpi::pe_count() const {
+  return state_->who.pe_count;
+}
+
+result<bool> mpi::try_send(pe target, std::span<std::byte const> head,
+                           std::span<std::byte const> body) {
+  state& s = *state_;
+  std::size_t const bytes = head.size() + body.size();
+  if (target.id >= s.peers.size())
+    return make_error(net_errc::no_such_pe, fmt::format("{} does not exist; there are {}",
+                                                        to_string(target), s.peers.size()));
+  if (bytes > max_message_bytes)
+    return make_error(net_errc::oversized_message,
+                      fmt::format("a message of {} bytes for {}; at most {}", bytes,
+                                  to_string(target), max_message_bytes));
+  if (s.broken)
+    return *s.broken;
+  if (s.is_finishing)
+    return make_error(net_errc::already_finished,
+                      fmt::format("{} sends after it has finished", to_string(s.who.self)));
+  if (target == s.who.self) {
+    constexpr std::size_t most_to_self = 64;
+    if (s.to_self.size() == most_to_self)
+      return false;
+    auto& message = s.to_self.emplace_back(head.begin(), head.end());
+    message.insert(message.end(), body.begin(), body.end());
+    return true;
+  }
+  std::size_t const count = 1 + (bytes + 7) / 8;
+  s.end_sends(target.id);
+  if (!s.broken && !s.has_room(target.id, count))
+    return false;
+  if (!s.broken) {
+    std::vector<std::uint64_t> w = s.pool.take(count);
+    w[0] = static_cast<std::uint64_t>(mpi_kind::message);
+    auto const to = std::as_writable_bytes(std::span(w)).subspan(sizeof(mpi_kind));
+    std::copy(body.begin(), body.end(), std::copy(head.begin(), head.end(), to.begin()));
+    s.send(target.id, std::move(w), sizeof(mpi_kind) + bytes);
+  }
+  if (s.broken)
+    return *s.broken;
+  return true;
+}
+
+result<std::size_t> mpi::poll(sink const& deliver) {
+  if (state_->broken)
+    return *state_->broken;
+  return state_->poll(deliver);
+}
+
+bool mpi::has_input() {
+  return state_->broken || !state_->to_self.empty();
+}
+
+bool mpi::has_room(pe target) {
+  if (target.id >= state_->peers.size() || target == state_->who.self)
+    return true; // try_send() has more to say
+  state_->end_sends(target.id);
+  return state_->has_room(target.id, 1);
+}
+
+void mpi::wait(std::chrono::nanoseconds at_most) {
+  constexpr int yields = 64;
+  auto const deadline = clock::now() + at_most;
+  for (int i = 0; i < yields; ++i) {
+    if (state_->has_news())
+      return;
+    std::this_thread::yield();
+  }
+  // Others need the core: processes of a job may be more than the machine has.
+  constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(500);
+  std::chrono::nanoseconds pause = std::chrono::microseconds(10);
+  for (auto now = clock::now(); now < deadline && !state_->has_news(); now = clock::now()) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
+    pause = std::min(2 * pause, longest);
+  }
+}
+
+bool mpi::is_flushed() {
+  return state_->is_flushed();
+}
+
+result<void> mpi::finish() {
+  state& s = *state_;
+  if (s.broken)
+    return *s.broken;
+  if (s.has_finished)
+    return {};
+  auto const deadline = clock::now() + s.who.timeout;
+  if (!std::exchange(s.is_finishing, true))
+    for (std::size_t i = 0; i < s.peers.size(); ++i)
+      if (s.is_other(i))
+        s.send(i, {static_cast<std::uint64_t>(mpi_kind::goodbye)}, sizeof(mpi_kind));
+  while (true) {
+    auto const got = s.poll([](pe, std::span<std::byte const>) {});
+    if (!got)
+      return got.error();
+    auto const missing = s.still_here();
+    if (missing.empty() && s.is_flushed())
+      break;
+    if (clock::now() > deadline)
+      return make_error(net_errc::timeout, fmt::format("mpi: {} did not say goodbye within {} ms",
+                                                       missing, s.who.timeout.count()));
+    if (*got == 0)
+      wait(std::chrono::milliseconds(1));
+  }
+  s.has_finished = true;
+  return {};
+}
+
+std::uint64_t mpi::wire_bytes() const {
+  return state_->sent_bytes;
+}
+
+} // namespace quarry::net
