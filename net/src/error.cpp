@@ -38,6 +38,10 @@ char const* sentence(net_errc code) noexcept {
     return "the address is misaligned";
   case net_errc::heap_exhausted:
     return "the symmetric heap is exhausted";
+  case net_errc::mismatched_job:
+    return "the processing elements were started with different options";
+  case net_errc::mismatched_collective:
+    return "the members of a team are in different collectives";
   case net_errc::bad_environment:
     return "an environment variable has a value that is not allowed";
   }

@@ -142,8 +142,15 @@ void in_process::wait(std::chrono::nanoseconds at_most) {
   }
   std::unique_lock lock(fabric_->mutex);
   // What is known already would wake nobody any more.
-  if (fabric_->inboxes[self_.id].empty() && fabric_->check())
+  if (fabric_->inboxes[self_.id].empty() && fabric_->check() && !is_interrupted_)
     fabric_->changed.wait_for(lock, at_most);
+  is_interrupted_ = false;
+}
+
+void in_process::interrupt() {
+  std::lock_guard const lock(fabric_->mutex);
+  is_interrupted_ = true;
+  fabric_->changed.notify_all();
 }
 
 result<void> in_process::finish() {

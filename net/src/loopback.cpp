@@ -11,7 +11,9 @@
 #include <deque>
 #include <optional>
 #include <poll.h>
+#include <sys/eventfd.h>
 #include <thread>
+#include <unistd.h>
 #include <utility>
 
 namespace quarry::net {
@@ -20,7 +22,32 @@ static_assert(transport<loopback>);
 
 namespace {
 using clock = std::chrono::steady_clock;
-}
+
+/// What interrupt() makes readable. Without one, as when there are no descriptors left, waits end
+/// when their time is over.
+class owned_eventfd {
+public:
+  owned_eventfd() noexcept : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  owned_eventfd(owned_eventfd const&) = delete;
+  owned_eventfd& operator=(owned_eventfd const&) = delete;
+  ~owned_eventfd() {
+    if (fd_ >= 0)
+      ::close(fd_);
+  }
+  [[nodiscard]] int get() const noexcept { return fd_; }
+  void set() const noexcept {
+    std::uint64_t const one = 1;
+    static_cast<void>(!::write(fd_, &one, sizeof one));
+  }
+  void clear() const noexcept {
+    std::uint64_t count = 0;
+    static_cast<void>(!::read(fd_, &count, sizeof count));
+  }
+
+private:
+  int fd_;
+};
+} // namespace
 
 struct loopback::state {
   boost::asio::io_context io;
@@ -31,7 +58,8 @@ struct loopback::state {
   bool is_finishing = false;
   bool has_finished = false;
   std::vector<pollfd> watched; ///< of wait(), kept for its memory
-  std::size_t next = 0;        ///< which peer is asked first, in turn
+  owned_eventfd interruption;
+  std::size_t next = 0; ///< which peer is asked first, in turn
 
   result<std::size_t> poll(sink const& deliver) {
     std::size_t got = 0;
@@ -146,18 +174,28 @@ void loopback::wait(std::chrono::nanoseconds at_most) {
       s.watched.push_back(
           {p.descriptor(),
            static_cast<short>((p.has_left() ? 0 : POLLIN) | (p.is_flushed() ? 0 : POLLOUT)), 0});
+  s.watched.push_back({s.interruption.get(), POLLIN, 0}); // poll() passes over a descriptor of -1
+  auto const is_interrupted = [&] { return (s.watched.back().revents & POLLIN) != 0; };
   // Giving the core away a few times is much cheaper than to be woken, if a peer is about to
   // answer.
   constexpr int yields = 16;
   for (int i = 0; i < yields; ++i) {
-    if (::poll(s.watched.data(), s.watched.size(), 0) != 0)
+    if (::poll(s.watched.data(), s.watched.size(), 0) != 0) {
+      if (is_interrupted())
+        s.interruption.clear();
       return;
+    }
     std::this_thread::yield();
   }
   auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
   timespec const limit{seconds.count(), (at_most - seconds).count()};
   // An interruption or an error shows at the next poll(); here it only ends the wait.
-  static_cast<void>(::ppoll(s.watched.data(), s.watched.size(), &limit, nullptr));
+  if (::ppoll(s.watched.data(), s.watched.size(), &limit, nullptr) > 0 && is_interrupted())
+    s.interruption.clear();
+}
+
+void loopback::interrupt() {
+  state_->interruption.set();
 }
 
 bool loopback::has_input() {

@@ -20,12 +20,15 @@ std::byte* make_region(std::size_t bytes) {
   if (bytes == 0 || bytes > std::size_t{1} << 47)
     throw std::invalid_argument(
         fmt::format("symmetric heap: {} bytes; allowed are 1 to 2^47", bytes));
-  std::size_t const whole = (bytes + page - 1) / page * page;
-  void* const region = std::aligned_alloc(page, whole);
+  // A small heap on a large page would cost more to make than to use.
+  std::size_t const unit = bytes < page / 2 ? line : page;
+  std::size_t const whole = (bytes + unit - 1) / unit * unit;
+  void* const region = std::aligned_alloc(unit, whole);
   if (region == nullptr)
     throw std::bad_alloc{};
   // Only a hint: without it the heap works on small pages.
-  static_cast<void>(::madvise(region, whole, MADV_HUGEPAGE));
+  if (unit == page)
+    static_cast<void>(::madvise(region, whole, MADV_HUGEPAGE));
   std::memset(region, 0, bytes);
   return static_cast<std::byte*>(region);
 }

@@ -23,6 +23,9 @@
 #include <quarry/net/comp_net/ring.hpp>
 #include <quarry/net/comp_net/ring_orders.hpp>
 
+// OpenSHMEM
+#include <quarry/net/shmem.hpp>
+
 // Gravel
 #include <quarry/net/gravel.hpp>
 #include <quarry/net/gravel_endpoint.hpp>

@@ -31,6 +31,7 @@ public:
   [[nodiscard]] bool has_input() override;
   [[nodiscard]] bool has_room(pe target) override;
   void wait(std::chrono::nanoseconds at_most) override;
+  void interrupt() override;
   [[nodiscard]] bool is_flushed() override { return true; }
   [[nodiscard]] result<void> finish() override;
   [[nodiscard]] std::uint64_t wire_bytes() const override { return sent_bytes_; }
@@ -39,6 +40,7 @@ private:
   std::shared_ptr<fabric> fabric_;
   pe self_;
   std::uint64_t sent_bytes_ = 0;
+  bool is_interrupted_ = false; ///< guarded by the fabric's lock
 };
 
 /// The ends of a network of `pe_count` pes, element i being pe i's. Each pair has room for

@@ -41,6 +41,7 @@ public:
   [[nodiscard]] bool has_input() override;
   [[nodiscard]] bool has_room(pe) override { return true; } // only try_send() can tell
   void wait(std::chrono::nanoseconds at_most) override;
+  void interrupt() override;
   [[nodiscard]] bool is_flushed() override;
   /// Says goodbye and waits for the others', within the job's timeout. Messages that still come are
   /// dropped: who finishes has seen to it that none is under way, with a barrier.

@@ -55,6 +55,7 @@ public:
   /// Errors   outside_heap
   [[nodiscard]] result<symmetric_address> address_of(void const* local) const;
 
+  [[nodiscard]] std::byte* begin() const noexcept { return begin_.get(); }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
   [[nodiscard]] std::size_t left() const noexcept { return size_ - used_; }
   /// The whole heap as 64-bit words.

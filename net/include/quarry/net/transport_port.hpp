@@ -38,6 +38,9 @@ public:
   [[nodiscard]] virtual bool has_room(pe target) = 0;
   /// Blocks until something may have come, at most so long.
   virtual void wait(std::chrono::nanoseconds at_most) = 0;
+  /// From any thread, without entering: the wait() that somebody is in, or else the next one,
+  /// returns soon. By default it returns when its time is over.
+  virtual void interrupt() {}
   /// True if all that was taken has left.
   [[nodiscard]] virtual bool is_flushed() = 0;
   /// Leaves the job in order.

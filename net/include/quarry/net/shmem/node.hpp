@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/net/pe.hpp>
+#include <quarry/net/shmem/context.hpp>
+#include <quarry/net/shmem/orders.hpp>
+#include <quarry/net/shmem/team.hpp>
+#include <quarry/net/shmem/vocabulary.hpp>
+#include <quarry/net/transport_port.hpp>
+#include <quarry/result.hpp>
+#include <quarry/scheduler.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace quarry::net::shmem {
+
+/// One pe of an OpenSHMEM job: its symmetric heap, its default context, and who moves what goes in
+/// and out.
+///
+/// In process, natively, operations go straight into the target's heap. Otherwise they are
+/// messages, moved by whoever blocks in a call and, while nobody does, by a thread that sleeps in
+/// the transport; under a deterministic scheduler by actors, and then they arrive in an order that
+/// the schedule decides, but for fences.
+///
+/// A blocking call polls, then yields, then blocks; it runs the scheduler's actors meanwhile.
+///
+/// Source   OpenSHMEM 1.5; differs: errors are values and name the operation and the pe; every wait
+///          ends within the timeout
+class node {
+public:
+  struct options {
+    std::size_t heap_bytes = 16 * 1024 * 1024; ///< for malloc(); the same everywhere
+    std::chrono::milliseconds timeout{10'000}; ///< for every wait for another pe
+    std::uint32_t most_teams = 8;              ///< the world is one
+    std::size_t team_bytes = 256 * 1024;       ///< a team's memory for messages of its collectives
+    bool shares_memory = true;                 ///< false: messages also in process
+    shmem_orders orders{};
+  };
+
+  /// Meets the other pes of the job; kernels of `agent` may touch the heap. It outlives the node.
+  ///
+  /// Errors   net_errc::mismatched_job – pes have other options; timeout, peer_lost, …
+  ///          throws std::invalid_argument – options outside their limits
+  [[nodiscard]] static result<node>
+  start(emu::agent_core& agent, std::unique_ptr<transport_port> transport, options const& o);
+  /// Without kernels. The scheduler outlives the node.
+  [[nodiscard]] static result<node>
+  start(executor& scheduler, std::unique_ptr<transport_port> transport, options const& o);
+  node(node&&) noexcept;
+  node& operator=(node&&) = delete;
+  /// Without finish() before, the others see this pe as lost.
+  ~node();
+
+  [[nodiscard]] pe self() const noexcept;
+  [[nodiscard]] std::uint32_t pe_count() const noexcept;
+
+  // The symmetric heap. All pes call malloc() and free() in the same order with the same sizes.
+
+  /// `count` elements, 64-byte aligned, of any value (zero, if the memory was never used before).
+  ///
+  /// Errors   heap_exhausted; mismatched_collective – another pe asks for something else
+  template<element T>
+  [[nodiscard]] result<std::span<T>> malloc(std::size_t count) {
+    auto const bytes = malloc_bytes(count, sizeof(T));
+    if (!bytes)
+      return bytes.error();
+    return std::span<T>(reinterpret_cast<T*>(*bytes), count);
+  }
+  /// Gives memory of malloc() back, when all pes have come. Null: nothing.
+  ///
+  /// Errors   outside_heap – malloc() did not give it, or it was given back already
+  [[nodiscard]] result<void> free(void* block);
+  /// Another pe's copy of a symmetric object, if it can be reached by loads and stores; or null.
+  template<element T>
+  [[nodiscard]] T* ptr(T* local, pe target) const noexcept {
+    return static_cast<T*>(const_cast<void*>(pointer_to(local, target)));
+  }
+  /// Where a local pointer into the heap is on every pe. Errors   outside_heap
+  [[nodiscard]] result<symmetric_address> address_of(void const* local) const;
+  /// The local copy of a place in the heap; null outside of it.
+  [[nodiscard]] std::byte* local(symmetric_address at) const noexcept;
+
+  // One-sided operations
+
+  [[nodiscard]] context& default_context() noexcept { return default_; }
+  /// Errors   as failure()
+  [[nodiscard]] result<context> make_context();
+
+  // Waiting for what others put here. The words are in the symmetric heap.
+
+  /// Waits until the word compares so. Errors   outside_heap – private memory; timeout, …
+  template<atomic_word T>
+  [[nodiscard]] result<void> wait_until(T const* at, comparison c, std::type_identity_t<T> value) {
+    condition<T> const is{c, value};
+    return wait_word(at, sizeof(T), is.erased(), "wait_until");
+  }
+  /// Waits for all words whose `skip` is not set (an empty `skip`: for all).
+  template<atomic_word T>
+  [[nodiscard]] result<void> wait_until_all(std::span<T const> words, comparison c,
+                                            std::type_identity_t<T> value,
+                                            std::span<bool const> skip = {}) {
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (skip.empty() || !skip[i])
+        if (auto const met = wait_until(&words[i], c, value); !met)
+          return met;
+    return {};
+  }
+  /// Waits for any of the words; gives its index. None if there is nothing to wait for.
+  template<atomic_word T>
+  [[nodiscard]] result<std::optional<std::size_t>>
+  wait_until_any(std::span<T const> words, comparison c, std::type_identity_t<T> value,
+                 std::span<bool const> skip = {}) {
+    condition<T> const is{c, value};
+    auto const some =
+        wait_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "wait_until_any");
+    if (!some)
+      return some.error();
+    return some->empty() ? std::nullopt : std::optional(some->front());
+  }
+  /// Waits for any of the words; gives the indices of all that are met then.
+  template<atomic_word T>
+  [[nodiscard]] result<std::vector<std::size_t>>
+  wait_until_some(std::span<T const> words, comparison c, std::type_identity_t<T> value,
+                  std::span<bool const> skip = {}) {
+    condition<T> const is{c, value};
+    return wait_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "wait_until_some");
+  }
+  /// Does the word compare so now?
+  template<atomic_word T>
+  [[nodiscard]] result<bool> test(T const* at, comparison c, std::type_identity_t<T> value) {
+    auto const word = read_word(at, sizeof(T), "test");
+    if (!word)
+      return word.error();
+    return holds(static_cast<T>(*word), c, value);
+  }
+  /// The signal's value, once it compares so.
+  [[nodiscard]] result<std::uint64_t> signal_wait_until(std::uint64_t const* signal, comparison c,
+                                                        std::uint64_t value) {
+    if (auto const met = wait_until(signal, c, value); !met)
+      return met.error();
+    return read_word(signal, sizeof *signal, "signal_wait_until");
+  }
+  [[nodiscard]] result<std::uint64_t> signal_fetch(std::uint64_t const* signal) {
+    return read_word(signal, sizeof *signal, "signal_fetch");
+  }
+
+  // All together
+
+  /// All pes of the job.
+  [[nodiscard]] team& world() noexcept { return world_; }
+  /// Returns when all pes have come, and the default contexts' operations have been applied.
+  [[nodiscard]] result<void> barrier_all();
+  [[nodiscard]] result<void> sync_all();
+
+  /// Why the job has failed, if it has. From any thread.
+  [[nodiscard]] std::optional<error> failure() const;
+  /// Leaves the job in order, together with all pes. Contexts and teams have no operations any
+  /// more.
+  [[nodiscard]] result<void> finish();
+
+private:
+  explicit node(std::unique_ptr<engine> e) noexcept;
+
+  /// A comparison without its type.
+  struct erased_condition {
+    bool (*is_met)(std::uint64_t word, void const* condition);
+    void const* condition;
+  };
+  template<class T>
+  struct condition {
+    comparison how;
+    T than;
+    [[nodiscard]] erased_condition erased() const noexcept {
+      return {[](std::uint64_t word, void const* c) {
+                auto const* const self = static_cast<condition const*>(c);
+                return holds(static_cast<T>(word), self->how, self->than);
+              },
+              this};
+    }
+  };
+
+  result<std::byte*> malloc_bytes(std::size_t count, std::size_t each);
+  void const* pointer_to(void const* local, pe target) const noexcept;
+  result<void> wait_word(void const* at, unsigned bytes, erased_condition is,
+                         char const* operation);
+  result<std::vector<std::size_t>> wait_words(void const* first, std::size_t count, unsigned bytes,
+                                              std::span<bool const> skip, erased_condition is,
+                                              char const* operation);
+  result<std::uint64_t> read_word(void const* at, unsigned bytes, char const* operation);
+  result<void> check_words(void const* at, std::size_t bytes, unsigned each, char const* operation);
+
+  std::unique_ptr<engine> engine_;
+  context default_;
+  team world_;
+};
+
+} // namespace quarry::net::shmem

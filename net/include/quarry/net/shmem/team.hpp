@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/net/pe.hpp>
+#include <quarry/net/shmem/vocabulary.hpp>
+#include <quarry/result.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace quarry::net::shmem {
+
+class engine;
+struct team_state;
+
+/// Some of the job's pes, a stride apart, which do things together: every member calls the same
+/// collectives in the same order. Borrowed from the node, which it does not outlive.
+///
+/// All collectives check that every member is in the same one, with the same sizes, and begin
+/// together: nobody writes into a member's destination before that member has come.
+///
+/// Errors   as context; net_errc::mismatched_collective – a member is in another one
+/// Source   OpenSHMEM 1.5 §9.3, §9.8; differs: teams of stride only, no contexts of a team
+class team {
+public:
+  /// False for who was left out of a split; such a team has no operations.
+  [[nodiscard]] bool is_member() const noexcept { return state_ != nullptr; }
+  /// This pe's place in the team.
+  [[nodiscard]] std::uint32_t index() const noexcept;
+  [[nodiscard]] std::uint32_t size() const noexcept;
+  /// The pe at a place. Shape    index < size()
+  [[nodiscard]] pe at(std::uint32_t index) const noexcept;
+
+  /// A team of every `stride`th of this team's members, `count` of them, beginning with `start`.
+  /// All members of this team call it.
+  ///
+  /// Errors   net_errc::heap_exhausted – there are too many teams; std::errc::invalid_argument
+  [[nodiscard]] result<team> split_strided(std::uint32_t start, std::uint32_t stride,
+                                           std::uint32_t count);
+  /// All members call it; then the team is none any more.
+  [[nodiscard]] result<void> destroy();
+
+  /// Returns when all members have come. Completes no operations.
+  [[nodiscard]] result<void> sync();
+  /// The root's elements, everywhere, at the root too.
+  template<element T>
+  [[nodiscard]] result<void> broadcast(T* dest, std::type_identity_t<T> const* source,
+                                       std::size_t count, std::uint32_t root) {
+    return broadcast_bytes(dest, source, count * sizeof(T), root);
+  }
+  /// Everybody's elements, in the order of the members.
+  template<element T>
+  [[nodiscard]] result<void> fcollect(T* dest, std::type_identity_t<T> const* source,
+                                      std::size_t count) {
+    return fcollect_bytes(dest, source, count * sizeof(T));
+  }
+  /// The i-th `count` elements go to member i; those from member i come to the i-th place.
+  template<element T>
+  [[nodiscard]] result<void> alltoall(T* dest, std::type_identity_t<T> const* source,
+                                      std::size_t count) {
+    return alltoall_bytes(dest, source, count * sizeof(T));
+  }
+  /// Everybody's elements combined, one by one. `dest` may be `source`, but not overlap it
+  /// otherwise. Members agree on every bit, also of floating point.
+  template<reducible T>
+  [[nodiscard]] result<void> reduce(reduction how, T* dest, std::type_identity_t<T> const* source,
+                                    std::size_t count) {
+    combiner* const c = combiner_of<T>(how);
+    if (c == nullptr)
+      return not_for_floating_point(how);
+    return reduce_bytes(dest, source, count, sizeof(T), c,
+                        static_cast<std::uint32_t>(how) * 32 + type_number<T>());
+  }
+
+private:
+  friend class node;
+  friend class engine;
+  team(engine& e, std::shared_ptr<team_state> state) noexcept
+      : engine_(&e), state_(std::move(state)) {}
+
+  /// into[i] = combined(into[i], from[i])
+  using combiner = void(void* into, void const* from, std::size_t count);
+  template<class T, class F>
+  static void combine(void* into, void const* from, std::size_t count) {
+    auto* const a = static_cast<T*>(into);
+    auto const* const b = static_cast<T const*>(from);
+    for (std::size_t i = 0; i < count; ++i)
+      a[i] = F{}(a[i], b[i]);
+  }
+  template<class T>
+  static combiner* combiner_of(reduction how) noexcept;
+  /// Tells types of the same size apart.
+  template<class T>
+  static constexpr std::uint32_t type_number() noexcept {
+    return static_cast<std::uint32_t>(sizeof(T)) % 32 + (std::is_signed_v<T> ? 1024 : 0) +
+           (std::is_floating_point_v<T> ? 2048 : 0);
+  }
+  static error not_for_floating_point(reduction how);
+
+  result<void> broadcast_bytes(void* dest, void const* source, std::size_t bytes,
+                               std::uint32_t root);
+  result<void> fcollect_bytes(void* dest, void const* source, std::size_t bytes);
+  result<void> alltoall_bytes(void* dest, void const* source, std::size_t bytes);
+  result<void> reduce_bytes(void* dest, void const* source, std::size_t count, std::size_t each,
+                            combiner* c, std::uint32_t kind);
+
+  engine* engine_;
+  std::shared_ptr<team_state> state_;
+};
+
+// Implementation
+
+template<class T>
+team::combiner* team::combiner_of(reduction how) noexcept {
+  struct sum {
+    T operator()(T a, T b) const noexcept { return static_cast<T>(a + b); }
+  };
+  struct product {
+    T operator()(T a, T b) const noexcept { return static_cast<T>(a * b); }
+  };
+  struct minimum {
+    T operator()(T a, T b) const noexcept { return std::min(a, b); }
+  };
+  struct maximum {
+    T operator()(T a, T b) const noexcept { return std::max(a, b); }
+  };
+  switch (how) {
+  case reduction::sum:
+    return &combine<T, sum>;
+  case reduction::product:
+    return &combine<T, product>;
+  case reduction::minimum:
+    return &combine<T, minimum>;
+  case reduction::maximum:
+    return &combine<T, maximum>;
+  default:
+    break;
+  }
+  if constexpr (std::integral<T>) {
+    struct bits_and {
+      T operator()(T a, T b) const noexcept { return static_cast<T>(a & b); }
+    };
+    struct bits_or {
+      T operator()(T a, T b) const noexcept { return static_cast<T>(a | b); }
+    };
+    struct bits_xor {
+      T operator()(T a, T b) const noexcept { return static_cast<T>(a ^ b); }
+    };
+    switch (how) {
+    case reduction::bit_and:
+      return &combine<T, bits_and>;
+    case reduction::bit_or:
+      return &combine<T, bits_or>;
+    case reduction::bit_xor:
+      return &combine<T, bits_xor>;
+    default:
+      break;
+    }
+  }
+  return nullptr;
+}
+
+} // namespace quarry::net::shmem

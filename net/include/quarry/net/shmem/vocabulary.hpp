@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+
+namespace quarry::net::shmem {
+
+/// What an atomic operation does to a word; each gives the old value to who wants it.
+enum class atomic_op : std::uint8_t {
+  fetch,
+  set, ///< `swap`, if the old value is wanted
+  compare_swap,
+  add,
+  bit_and,
+  bit_or,
+  bit_xor,
+};
+inline constexpr int atomic_op_count = 7;
+
+/// What a put with signal does to the signal.
+enum class signal_op : std::uint8_t { set, add };
+
+/// SHMEM_CMP_EQ … of OpenSHMEM 1.5 §9.10.
+enum class comparison : std::uint8_t { equal, not_equal, greater, greater_equal, less, less_equal };
+
+/// What reduce() does with everybody's elements. The bitwise ones are for integers only.
+enum class reduction : std::uint8_t { sum, product, minimum, maximum, bit_and, bit_or, bit_xor };
+
+/// What can be put, got, and sent around by collectives.
+template<class T>
+concept element = std::is_trivially_copyable_v<T> && alignof(T) <= 64;
+
+/// What atomic operations, wait_until() and test() work on.
+///
+/// Source   OpenSHMEM 1.5 table 6, table 12; differs: no floating point set, swap and fetch
+template<class T>
+concept atomic_word = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8);
+
+/// What reduce() works on.
+template<class T>
+concept reducible = std::integral<T> || std::floating_point<T>;
+
+[[nodiscard]] constexpr std::string_view to_string(comparison c) noexcept {
+  constexpr std::string_view names[] = {"==", "!=", ">", ">=", "<", "<="};
+  return names[static_cast<int>(c)];
+}
+
+template<class T>
+[[nodiscard]] constexpr bool holds(T value, comparison c, T than) noexcept {
+  switch (c) {
+  case comparison::equal:
+    return value == than;
+  case comparison::not_equal:
+    return value != than;
+  case comparison::greater:
+    return value > than;
+  case comparison::greater_equal:
+    return value >= than;
+  case comparison::less:
+    return value < than;
+  case comparison::less_equal:
+    return value <= than;
+  }
+  return false;
+}
+
+/// A non-blocking operation of a context, which context::is_done() knows. Trivially copyable.
+struct ticket {
+  enum class kind : std::uint32_t { done, put, fetch };
+  kind what = kind::done;
+  std::uint32_t target = 0;
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+} // namespace quarry::net::shmem

@@ -1,0 +1,374 @@
+// SPDX-License-Identifier: Apache-2.0
+// Operations become messages, or direct accesses; answers come back.
+#include "engine.hpp"
+
+#include <quarry/net/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace quarry::net::shmem {
+namespace {
+
+error try_again(pe target) {
+  return {std::make_error_code(std::errc::resource_unavailable_try_again),
+          fmt::format("shmem: too much waits for {} already", to_string(target))};
+}
+
+} // namespace
+
+// Checks
+
+result<void> engine::check(pe target, std::uint64_t offset, std::size_t bytes, char const* name) {
+  if (has_failed())
+    return failed({name, target});
+  if (target.id >= count_)
+    return make_error(
+        net_errc::no_such_pe,
+        fmt::format("shmem: {}: {} does not exist; there are {}", name, to_string(target), count_));
+  if (offset > region_->user_bytes || bytes > region_->user_bytes - offset)
+    return make_error(net_errc::outside_heap,
+                      fmt::format("shmem: {} of {} bytes at offset {}; the symmetric heap has {}",
+                                  name, bytes, offset, region_->user_bytes));
+  return {};
+}
+
+result<std::uint64_t> engine::offset_of(void const* local, std::size_t bytes,
+                                        char const* name) const {
+  auto const begin = reinterpret_cast<std::uintptr_t>(region_->heap.begin());
+  auto const at = reinterpret_cast<std::uintptr_t>(local);
+  if (at < begin || at - begin > region_->user_bytes || bytes > region_->user_bytes - (at - begin))
+    return make_error(
+        net_errc::outside_heap,
+        fmt::format("shmem: {} of {} bytes at {}, which is not in the symmetric heap: "
+                    "only memory of malloc() is",
+                    name, bytes, local));
+  return at - begin;
+}
+
+// Puts
+
+bool engine::is_full(pe target) {
+  std::lock_guard const lock(mutex_);
+  return peers_[target.id].outbox_bytes >= most_waiting_bytes;
+}
+
+std::vector<std::byte> engine::seen_here(std::span<std::byte const> source) {
+  std::vector<std::byte> bytes(source.size());
+  if (offset_of(source.data(), source.size(), "put"))
+    load_here(bytes.data(), source.data(), source.size());
+  else
+    std::memcpy(bytes.data(), source.data(), source.size());
+  return bytes;
+}
+
+/// In messages of a size that transports like.
+result<void> engine::put_messages(context_state& c, message m, std::span<std::byte const> source,
+                                  pe target, patience p) {
+  std::vector<std::byte> seen;
+  if (decides_ && !source.empty())
+    source = seen = seen_here(source);
+  do {
+    auto const part = source.first(std::min(source.size(), most_body_bytes));
+    if (p == patience::none || decides_)
+      post(target, m, part, &c);
+    else if (auto const sent = wait({"put", target}, [&] { return try_post(target, m, part, c); });
+             !sent)
+      return sent;
+    m.offset += part.size();
+    source = source.subspan(part.size());
+  } while (!source.empty());
+  return {};
+}
+
+result<ticket> engine::put(context_state& c, std::uint64_t offset,
+                           std::span<std::byte const> source, pe target, patience p) {
+  if (region* const r = direct(target)) {
+    near_put(*r, offset, source);
+    r->arrivals.ring();
+    return ticket{};
+  }
+  if (p == patience::none && is_full(target))
+    return try_again(target);
+  message m{.kind = message_kind::put};
+  m.offset = offset;
+  if (auto const sent = put_messages(c, m, source, target, p); !sent)
+    return sent.error();
+  std::lock_guard const lock(mutex_);
+  return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
+}
+
+result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
+                                  std::span<std::byte const> source, std::uint64_t signal,
+                                  std::uint64_t value, signal_op how, pe target, patience p) {
+  if (region* const r = direct(target)) {
+    near_put(*r, offset, source);
+    near_signal(*r, signal, how, value);
+    r->arrivals.ring();
+    return ticket{};
+  }
+  if (p == patience::none && is_full(target))
+    return try_again(target);
+  std::size_t const last = source.size() <= most_body_bytes
+                               ? 0
+                               : (source.size() - 1) / most_body_bytes * most_body_bytes;
+  if (last != 0) {
+    if (auto const first = put(c, offset, source.first(last), target, p); !first)
+      return first;
+    fence(c); // the signal comes after all of it
+  }
+  message m{.kind = message_kind::put_signal};
+  m.offset = offset + last;
+  m.what = static_cast<std::uint8_t>(how);
+  m.second = signal;
+  m.value = value;
+  if (auto const sent = put_messages(c, m, source.subspan(last), target, p); !sent)
+    return sent.error();
+  std::lock_guard const lock(mutex_);
+  return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
+}
+
+// What brings something back
+
+std::uint64_t engine::expect(context_state& c, pe target, std::span<std::byte> dest,
+                             bool is_atomic) {
+  std::lock_guard const lock(mutex_);
+  fetches_[++last_fetch_] = {&c, target.id, dest.data(), dest.size(), is_atomic};
+  ++c.open_fetches;
+  return last_fetch_;
+}
+
+result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uint64_t offset,
+                           pe target) {
+  if (region* const r = direct(target)) {
+    near_get(*r, dest, offset);
+    return ticket{};
+  }
+  ticket t{ticket::kind::fetch, target.id, 0, 0};
+  while (!dest.empty()) {
+    auto const part = dest.first(std::min(dest.size(), most_body_bytes));
+    message m{.kind = message_kind::get};
+    m.offset = offset;
+    m.length = part.size();
+    m.id = t.last = expect(c, target, part, false);
+    t.first = t.first == 0 ? m.id : t.first;
+    post(target, m, {}, &c);
+    offset += part.size();
+    dest = dest.subspan(part.size());
+  }
+  return t.first == 0 ? ticket{} : t;
+}
+
+result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
+                              pe target) {
+  if (region* const there = direct(target)) {
+    std::uint64_t const old = near_atomic(*there, r, fetched != nullptr);
+    if (fetched != nullptr)
+      *fetched = old;
+    there->arrivals.ring();
+    return ticket{};
+  }
+  message m{.kind = message_kind::atomic};
+  m.what = static_cast<std::uint8_t>(r.op);
+  m.width = static_cast<std::uint8_t>(r.width);
+  m.offset = r.offset;
+  m.value = r.operand;
+  m.second = r.comparand;
+  if (fetched == nullptr) {
+    post(target, m, {}, &c);
+    std::lock_guard const lock(mutex_);
+    return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
+  }
+  m.id = expect(c, target, std::as_writable_bytes(std::span(fetched, 1)), true);
+  post(target, m, {}, &c);
+  return ticket{ticket::kind::fetch, target.id, m.id, m.id};
+}
+
+// Order and completion
+
+void engine::fence(context_state& c) {
+  near_fence(emu::order::release);
+  std::lock_guard const lock(mutex_);
+  ++c.epoch;
+}
+
+bool engine::is_done(context_state& c, ticket const& t) {
+  if (t.what == ticket::kind::done)
+    return true;
+  if (!decides_) {
+    touch();
+    static_cast<void>(drive());
+  }
+  bool asks = false;
+  {
+    std::lock_guard const lock(mutex_);
+    if (t.what == ticket::kind::fetch) {
+      auto const it = fetches_.lower_bound(t.first);
+      if (it != fetches_.end() && it->first <= t.last)
+        return false;
+    } else {
+      auto& to = c.to[t.target];
+      if (to.acked < t.last) {
+        if (to.asked >= t.last)
+          return false;
+        to.asked = to.issued;
+        asks = true;
+      }
+    }
+  }
+  if (asks) {
+    message m{.kind = message_kind::ack_request};
+    m.id = 1; // is not counted itself
+    post(pe{t.target}, m, {}, &c);
+    return false;
+  }
+  return true;
+}
+
+bool engine::is_quiet(context_state& c) {
+  bool all = true;
+  for (std::uint32_t target = 0; target < count_; ++target) {
+    if (direct(pe{target}) != nullptr)
+      continue;
+    std::unique_lock lock(mutex_);
+    ticket const t{ticket::kind::put, target, 0, c.to[target].issued};
+    lock.unlock();
+    all = (t.last == 0 || is_done(c, t)) && all;
+  }
+  std::lock_guard const lock(mutex_);
+  return all && c.open_fetches == 0;
+}
+
+result<void> engine::quiet(context_state& c) {
+  if (has_failed())
+    return failed({"quiet"});
+  near_fence(emu::order::seq_cst);
+  if (is_all_direct_)
+    return {};
+  is_quiet(c); // asks
+  auto const is_over = [&] {
+    std::lock_guard const lock(mutex_);
+    return c.open_fetches == 0 &&
+           std::all_of(c.to.begin(), c.to.end(), [](auto const& t) { return t.acked >= t.asked; });
+  };
+  if (auto const w = wait({"quiet"}, is_over); !w)
+    return w;
+  answers_.take();
+  return {};
+}
+
+result<void> engine::quiet_all() {
+  std::deque<std::shared_ptr<context_state>> all;
+  {
+    std::lock_guard const lock(mutex_);
+    all = contexts_;
+  }
+  for (auto const& c : all)
+    if (auto const q = quiet(*c); !q)
+      return q;
+  return {};
+}
+
+result<void> engine::wait_for(context_state& c, ticket const& t, operation const& what) {
+  if (t.what == ticket::kind::done)
+    return {};
+  static_cast<void>(is_done(c, t)); // asks
+  auto const is_over = [&] {
+    std::lock_guard const lock(mutex_);
+    if (t.what == ticket::kind::put)
+      return c.to[t.target].acked >= t.last;
+    auto const it = fetches_.lower_bound(t.first);
+    return it == fetches_.end() || it->first > t.last;
+  };
+  if (auto const w = wait(what, is_over); !w)
+    return w;
+  answers_.take();
+  return {};
+}
+
+std::shared_ptr<context_state> engine::make_context() {
+  auto c = std::make_shared<context_state>();
+  c->to.resize(count_);
+  std::lock_guard const lock(mutex_);
+  // One that nobody holds any more, and whose answers have all come, is used again.
+  for (auto& old : contexts_)
+    if (old.use_count() == 1 && old->open_fetches == 0 &&
+        std::all_of(old->to.begin(), old->to.end(),
+                    [](auto const& t) { return t.acked == t.issued; }))
+      return old;
+  c->id = static_cast<std::uint32_t>(contexts_.size());
+  contexts_.push_back(c);
+  return c;
+}
+
+// Answers
+
+void engine::take_answer(pe from, message const& m, std::span<std::byte const> body) {
+  bool const is_known = m.kind == message_kind::ack ? take_ack(from, m) : take_value(from, m, body);
+  if (!is_known)
+    malformed(from, "an answer to nothing");
+}
+
+bool engine::take_ack(pe from, message const& m) {
+  std::lock_guard const lock(mutex_);
+  if (m.context >= contexts_.size() || m.number > contexts_[m.context]->to[from.id].issued)
+    return false;
+  auto& to = contexts_[m.context]->to[from.id];
+  to.acked = std::max(to.acked, m.number);
+  answers_.give();
+  return true;
+}
+
+bool engine::take_value(pe from, message const& m, std::span<std::byte const> body) {
+  std::unique_lock lock(mutex_);
+  auto const it = fetches_.find(m.id);
+  bool const is_atomic = m.kind == message_kind::atomic_reply;
+  if (it == fetches_.end() || it->second.target != from.id || it->second.is_atomic != is_atomic ||
+      (!is_atomic && it->second.bytes != body.size()))
+    return false;
+  fetch const f = it->second;
+  lock.unlock(); // an access to memory may let others go on
+  if (f.is_atomic)
+    std::memcpy(f.dest, &m.value, sizeof m.value);
+  else if (offset_of(f.dest, f.bytes, "get"))
+    store_here(f.dest, body.data(), body.size());
+  else
+    std::memcpy(f.dest, body.data(), body.size());
+  lock.lock();
+  fetches_.erase(m.id);
+  --f.context->open_fetches;
+  answers_.give();
+  return true;
+}
+
+void engine::take_hello(pe from, message const& m) {
+  auto const teams = [](node::options const& o) {
+    return std::uint64_t{o.most_teams} << 40 | o.team_bytes;
+  };
+  std::string wrong;
+  if (m.id != protocol_version)
+    wrong =
+        fmt::format("{} speaks version {}, this pe {}", to_string(from), m.id, protocol_version);
+  else if (m.length != region_->user_bytes)
+    wrong = fmt::format("{} has a symmetric heap of {} bytes, {} one of {}", to_string(from),
+                        m.length, to_string(self_), region_->user_bytes);
+  else if (m.second != teams(options_))
+    wrong = fmt::format("{} and {} have other numbers or sizes of teams", to_string(from),
+                        to_string(self_));
+  if (!wrong.empty())
+    return fail(make_error(net_errc::mismatched_job, fmt::format("shmem: start: {}", wrong)),
+                told::everybody);
+  auto shared = m.value == 0 || !shares_memory_ ? nullptr : find_region(m.value);
+  std::lock_guard const lock(mutex_);
+  peers_[from.id].memory = std::move(shared);
+  peers_[from.id].has_met = true;
+}
+
+void engine::malformed(pe from, char const* what) {
+  fail(make_error(net_errc::bad_frame, fmt::format("shmem: {} from {}", what, to_string(from))),
+       told::everybody);
+}
+
+} // namespace quarry::net::shmem

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "heap_allocator.hpp"
+#include "message.hpp"
+#include "region.hpp"
+#include "team_state.hpp"
+
+#include <quarry/emu/allocations.hpp>
+#include <quarry/emu/buffer.hpp>
+#include <quarry/emu/handover.hpp>
+#include <quarry/net/shmem/node.hpp>
+#include <quarry/net/transport_port.hpp>
+#include <quarry/result.hpp>
+#include <quarry/scheduler.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace quarry::net::shmem {
+
+/// What a context has sent to each pe, and what has come back. Guarded by the engine's mutex.
+struct context_state {
+  struct toward {
+    std::uint64_t issued = 0;
+    std::uint64_t asked = 0; ///< up to where an answer was asked for
+    std::uint64_t acked = 0; ///< up to where all is applied
+  };
+  std::uint32_t id = 0;
+  std::uint64_t epoch = 0;
+  std::uint64_t open_fetches = 0;
+  std::vector<toward> to;
+};
+
+/// What a caller waits in: its name is in every error.
+struct operation {
+  char const* name;
+  std::optional<pe> target{};
+};
+
+/// One node: what is on its way out, who waits for what, why it failed. Everything but the accesses
+/// to memory, which engine_of adds.
+class engine {
+public:
+  /// `known`: what kernels may touch; null: there are none.
+  engine(executor& scheduler, emu::allocations* known, std::unique_ptr<transport_port> transport,
+         node::options const& o);
+  engine(engine const&) = delete;
+  engine& operator=(engine const&) = delete;
+  virtual ~engine();
+
+  /// Meets the others. Once, before anything else.
+  result<void> meet();
+  result<void> finish();
+
+  [[nodiscard]] pe self() const noexcept { return self_; }
+  [[nodiscard]] std::uint32_t pe_count() const noexcept { return count_; }
+  [[nodiscard]] region& memory() noexcept { return *region_; }
+  [[nodiscard]] node::options const& options() const noexcept { return options_; }
+  /// The pe's memory, if it can be touched directly.
+  [[nodiscard]] region* direct(pe target) const noexcept { return peers_[target.id].memory.get(); }
+  [[nodiscard]] bool is_all_direct() const noexcept { return is_all_direct_; }
+  [[nodiscard]] bool decides() const noexcept { return decides_; }
+
+  // Checks of what callers say
+
+  [[nodiscard]] result<void> check(pe target, std::uint64_t offset, std::size_t bytes,
+                                   char const* name);
+  [[nodiscard]] result<std::uint64_t> offset_of(void const* local, std::size_t bytes,
+                                                char const* name) const;
+
+  // Operations, whose places are known to be in the heap
+
+  enum class patience : std::uint8_t { none, waits };
+  result<ticket> put(context_state& c, std::uint64_t offset, std::span<std::byte const> source,
+                     pe target, patience p);
+  result<ticket> put_signal(context_state& c, std::uint64_t offset,
+                            std::span<std::byte const> source, std::uint64_t signal,
+                            std::uint64_t value, signal_op how, pe target, patience p);
+  result<ticket> get(context_state& c, std::span<std::byte> dest, std::uint64_t offset, pe target);
+  struct atomic_request {
+    atomic_op op;
+    unsigned width;
+    std::uint64_t offset;
+    std::uint64_t operand;
+    std::uint64_t comparand;
+  };
+  result<ticket> atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
+                        pe target);
+  void fence(context_state& c);
+  bool is_done(context_state& c, ticket const& t);
+  bool is_quiet(context_state& c);
+  result<void> quiet(context_state& c);
+  result<void> quiet_all(); ///< of every context
+  result<void> wait_for(context_state& c, ticket const& t, operation const& what);
+  std::shared_ptr<context_state> make_context();
+
+  // Memory, on behalf of the caller
+
+  virtual void store_here(std::byte* at, std::byte const* from, std::size_t bytes) = 0;
+  virtual void load_here(std::byte* to, std::byte const* at, std::size_t bytes) = 0;
+  virtual std::uint64_t read_word(void const* at, unsigned width) = 0;
+  using word_predicate = bool (*)(std::uint64_t word, void const* condition);
+  /// Waits until the predicate holds for the word, which is in the heap.
+  virtual result<void> wait_word(void const* at, unsigned width, word_predicate is_met,
+                                 void const* condition, operation const& what) = 0;
+  /// Waits until the predicate holds for a word whose `skip` is not set; gives all such.
+  virtual result<std::vector<std::size_t>> wait_words(std::byte const* first, std::size_t count,
+                                                      unsigned width, std::span<bool const> skip,
+                                                      word_predicate is_met, void const* condition,
+                                                      operation const& what) = 0;
+
+  // Waiting and failing
+
+  template<class F>
+  result<void> wait(operation const& what, F&& is_over) {
+    if (!decides_) {
+      touch();
+      for (int i = 0; i < spins; ++i) {
+        if (is_over())
+          return {};
+        if (!is_all_direct_)
+          static_cast<void>(drive());
+        __builtin_ia32_pause();
+      }
+    }
+    auto const ask = [](void* f) -> bool {
+      return (*static_cast<std::remove_reference_t<F>*>(f))();
+    };
+    return wait_long(what, ask, const_cast<void*>(static_cast<void const*>(&is_over)));
+  }
+  enum class told : std::uint8_t { nobody, everybody };
+  void fail(error e, told whom);
+  [[nodiscard]] std::optional<error> failure() const;
+  [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// What a call says when the job has failed.
+  [[nodiscard]] error failed(operation const& what) const;
+
+  heap_allocator user_heap; ///< of host calls that all pes make together: one at a time
+  std::shared_ptr<team_state> world;
+  std::uint64_t free_teams; ///< a bit each
+  std::shared_ptr<context_state> user_context, internal_context;
+
+protected:
+  // Of the calling actor, directly
+  virtual void near_put(region& r, std::uint64_t offset, std::span<std::byte const> source) = 0;
+  virtual void near_get(region& r, std::span<std::byte> dest, std::uint64_t offset) = 0;
+  virtual void near_signal(region& r, std::uint64_t offset, signal_op how, std::uint64_t v) = 0;
+  virtual std::uint64_t near_atomic(region& r, atomic_request const& a, bool needs_old) = 0;
+  virtual void near_fence(emu::order o) = 0;
+  /// Starts whoever moves messages.
+  virtual void begin() = 0;
+  /// Acts on a message that is harmless.
+  virtual void apply(pe from, message const& m, std::span<std::byte const> body) = 0;
+
+  /// An operation of `c`, if that is not null, is numbered. `inside`: the caller has entered the
+  /// transport.
+  enum class entered : std::uint8_t { no, yes };
+  void post(pe target, message m, std::span<std::byte const> body, context_state* c = nullptr,
+            entered inside = entered::no);
+  /// Without a copy; false: there is no room now. Native only.
+  bool try_post(pe target, message m, std::span<std::byte const> body, context_state& c);
+  /// What is waiting goes out, what has come is applied. Native; false if nothing moved.
+  bool drive();
+  bool flush();   ///< entered
+  bool receive(); ///< entered
+  void take(pe from, std::span<std::byte const> bytes);
+  void take_answer(pe from, message const& m, std::span<std::byte const> body);
+  bool take_ack(pe from, message const& m);
+  bool take_value(pe from, message const& m, std::span<std::byte const> body);
+  void take_hello(pe from, message const& m);
+  void malformed(pe from, char const* what);
+  void stop();
+  [[nodiscard]] bool is_over() const noexcept {
+    return stop_.load(std::memory_order_acquire) || has_failed();
+  }
+
+  struct outgoing {
+    message head;
+    std::vector<std::byte> body;
+    emu::handover order{}; ///< what the sender did comes before
+  };
+  struct peer {
+    std::shared_ptr<region> memory; ///< null: messages
+    bool has_met = false;
+    std::atomic<bool> is_heard{true}; ///< since the last ping
+    std::deque<outgoing> outbox;
+    std::size_t outbox_bytes = 0;
+  };
+  /// What somebody waits for: who keeps the destination alive until it has come.
+  struct fetch {
+    context_state* context;
+    std::uint32_t target;
+    std::byte* dest; ///< of an atomic, a 64-bit word
+    std::size_t bytes;
+    bool is_atomic;
+  };
+
+  executor& scheduler_;
+  emu::allocations own_known_;
+  emu::allocations& known_;
+  std::unique_ptr<transport_port> transport_;
+  node::options options_;
+  pe self_;
+  std::uint32_t count_;
+  bool const decides_;
+  bool const shares_memory_;
+  bool is_all_direct_ = false;
+  std::shared_ptr<region> region_;
+  std::optional<emu::registration> exposed_;
+
+  mutable std::mutex mutex_; ///< guards what follows
+  std::deque<peer> peers_;
+  std::deque<std::shared_ptr<context_state>> contexts_;
+  std::map<std::uint64_t, fetch> fetches_;
+  std::uint64_t last_fetch_ = 0;
+
+  mutable std::mutex error_mutex_;
+  std::optional<error> first_error_;
+
+  std::atomic<std::uint64_t> queued_{0}; ///< messages in outboxes
+  std::atomic<bool> failed_{false};
+  std::atomic<bool> stop_{false};
+  std::atomic<std::uint32_t> running_{0}; ///< actors
+  std::atomic<bool> is_broken_{false};    ///< the transport; no more sending
+  emu::handover answers_;                 ///< what came back was there before
+
+private:
+  static constexpr int spins = 64;
+  static constexpr std::size_t most_waiting_bytes = 1024 * 1024;
+  result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
+  result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
+  bool run_actors();
+  void block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument);
+  void kick();
+  void progress_while_idle();
+  void ask_everybody();
+  error timed_out(operation const& what);
+  /// The source as it is for the caller: through its caches, if it is in the heap.
+  [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
+  result<void> put_messages(context_state& c, message m, std::span<std::byte const> source,
+                            pe target, patience p);
+  [[nodiscard]] bool is_full(pe target);
+  std::uint64_t expect(context_state& c, pe target, std::span<std::byte> dest, bool is_atomic);
+  void touch();
+  class driving;
+
+  // Between who drives and the thread that does so while nobody else does
+  std::atomic<std::uint32_t> drivers_{0};
+  std::atomic<std::uint64_t> calls_{0};
+  std::atomic<bool> is_waiting_inside_{false}; ///< somebody blocks in the transport
+  std::mutex idle_mutex_;
+  std::condition_variable idle_changed_;
+  std::thread idler_;
+};
+
+/// Makes the engine for the scheduler's kind of memory.
+[[nodiscard]] std::unique_ptr<engine> make_engine(executor& scheduler, emu::allocations* known,
+                                                  std::unique_ptr<transport_port> transport,
+                                                  node::options const& o);
+
+} // namespace quarry::net::shmem

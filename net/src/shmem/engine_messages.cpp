@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// How messages leave, and what is done with those that come.
+#include "engine.hpp"
+
+#include <quarry/net/error.hpp>
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace quarry::net::shmem {
+
+// Leaving
+
+void engine::post(pe target, message m, std::span<std::byte const> body, context_state* c,
+                  entered inside) {
+  std::optional<error> broken;
+  bool is_kept = false;
+  {
+    std::lock_guard const lock(mutex_);
+    if (c != nullptr) {
+      m.context = c->id;
+      m.epoch = c->epoch;
+      m.number = m.id == 0 ? ++c->to[target.id].issued : c->to[target.id].issued;
+    }
+    peer& p = peers_[target.id];
+    bool has_left = false;
+    if (!decides_ && p.outbox.empty() && !is_broken_ &&
+        (inside == entered::yes || transport_->try_enter())) {
+      auto const sent = transport_->try_send(target, std::as_bytes(std::span(&m, 1)), body);
+      if (inside == entered::no)
+        transport_->leave();
+      if (!sent)
+        broken = sent.error();
+      has_left = sent && *sent;
+    }
+    if (!has_left && !broken && !is_broken_) {
+      outgoing& o = p.outbox.emplace_back(outgoing{m, {body.begin(), body.end()}});
+      o.order.give();
+      p.outbox_bytes += sizeof m + body.size();
+      queued_.fetch_add(1, std::memory_order_seq_cst);
+      is_kept = true;
+    }
+    if (broken)
+      is_broken_ = true;
+  }
+  if (broken)
+    fail(*broken, told::nobody);
+  if (is_kept && !decides_) {
+    calls_.fetch_add(1, std::memory_order_relaxed);
+    kick();
+  }
+}
+
+bool engine::try_post(pe target, message m, std::span<std::byte const> body, context_state& c) {
+  std::optional<error> broken;
+  {
+    std::lock_guard const lock(mutex_);
+    peer& p = peers_[target.id];
+    if (is_broken_)
+      return true; // the wait ends with the failure
+    if (!p.outbox.empty() || !transport_->try_enter())
+      return false;
+    auto& to = c.to[target.id];
+    m.context = c.id;
+    m.epoch = c.epoch;
+    m.number = to.issued + 1;
+    auto const sent = transport_->try_send(target, std::as_bytes(std::span(&m, 1)), body);
+    transport_->leave();
+    if (sent && !*sent)
+      return false;
+    if (sent)
+      ++to.issued;
+    else
+      broken = sent.error();
+    if (broken)
+      is_broken_ = true;
+  }
+  if (broken)
+    fail(*broken, told::nobody);
+  return true;
+}
+
+bool engine::flush() {
+  if (queued_.load(std::memory_order_seq_cst) == 0)
+    return false;
+  std::optional<error> broken;
+  bool any = false;
+  {
+    std::lock_guard const lock(mutex_);
+    for (std::uint32_t id = 0; id < count_ && !broken; ++id) {
+      peer& p = peers_[id];
+      while (!p.outbox.empty() && !broken) {
+        outgoing const& o = p.outbox.front();
+        o.order.take();
+        auto const sent =
+            transport_->try_send(pe{id}, std::as_bytes(std::span(&o.head, 1)), o.body);
+        if (!sent)
+          broken = sent.error();
+        if (!sent || !*sent)
+          break;
+        p.outbox_bytes -= sizeof o.head + o.body.size();
+        p.outbox.pop_front();
+        queued_.fetch_sub(1, std::memory_order_relaxed);
+        any = true;
+      }
+    }
+    if (broken) { // nothing leaves any more
+      is_broken_ = true;
+      for (peer& p : peers_)
+        p.outbox.clear();
+      queued_.store(0, std::memory_order_relaxed);
+    }
+  }
+  if (broken)
+    fail(*broken, told::nobody);
+  return any || broken;
+}
+
+// Coming
+
+bool engine::receive() {
+  auto const got =
+      transport_->poll([this](pe from, std::span<std::byte const> bytes) { take(from, bytes); });
+  if (got)
+    return *got != 0;
+  {
+    std::lock_guard const lock(mutex_);
+    is_broken_ = true;
+    for (peer& p : peers_)
+      p.outbox.clear();
+    queued_.store(0, std::memory_order_relaxed);
+  }
+  if (has_failed())
+    return false;
+  fail(got.error(), told::nobody);
+  return true;
+}
+
+bool engine::drive() {
+  if (!transport_->try_enter())
+    return false;
+  bool moved = false;
+  if (!is_broken_) {
+    moved = flush();
+    moved |= receive();
+    moved |= flush();
+  }
+  transport_->leave();
+  if (moved)
+    region_->arrivals.ring(); // of who waits without driving
+  return moved;
+}
+
+void engine::take(pe from, std::span<std::byte const> bytes) {
+  if (has_failed())
+    return;
+  message m;
+  if (bytes.size() < sizeof m)
+    return malformed(from, "a message without a header");
+  std::memcpy(&m, bytes.data(), sizeof m);
+  auto const body = bytes.subspan(sizeof m);
+  if (auto const* const wrong = defect(m, body.size(), region_->heap.size()))
+    return malformed(from, wrong);
+  peer& p = peers_[from.id];
+  p.is_heard.store(true, std::memory_order_relaxed);
+  if (p.has_met == (m.kind == message_kind::hello) && m.kind != message_kind::failure)
+    return malformed(from, "a first message that is no greeting, or a second greeting");
+  switch (m.kind) {
+  case message_kind::hello:
+    return take_hello(from, m);
+  case message_kind::get_reply:
+  case message_kind::atomic_reply:
+  case message_kind::ack:
+    return take_answer(from, m, body);
+  case message_kind::ping:
+    return post(from, {.kind = message_kind::pong}, {}, nullptr, entered::yes);
+  case message_kind::pong:
+    return;
+  case message_kind::failure:
+    return fail(
+        error{std::error_code(static_cast<int>(m.value), net_category()),
+              fmt::format("{} says: {}", to_string(from),
+                          std::string(reinterpret_cast<char const*>(body.data()), body.size()))},
+        told::nobody);
+  default:
+    return apply(from, m, body);
+  }
+}
+
+} // namespace quarry::net::shmem

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a node begins and ends, who waits, and why it failed.
+#include "engine.hpp"
+
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/net/error.hpp>
+#include <quarry/net/in_process.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+namespace quarry::net::shmem {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+
+constexpr int pauses = 64;  // rounds of a wait that only pause
+constexpr int yields = 400; // then rounds that yield the processor
+constexpr microseconds first_sleep{50};
+constexpr microseconds longest_sleep{10'000};
+
+} // namespace
+
+// Beginning and ending
+
+engine::engine(executor& scheduler, emu::allocations* known,
+               std::unique_ptr<transport_port> transport, node::options const& o)
+    : user_heap((o.heap_bytes + 63) / 64 * 64), free_teams(0), scheduler_(scheduler),
+      known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
+      self_(transport_->self()), count_(transport_->pe_count()), decides_(scheduler.decides()),
+      shares_memory_(!decides_ && o.shares_memory &&
+                     dynamic_cast<in_process*>(transport_.get()) != nullptr),
+      region_(std::make_shared<region>(o.heap_bytes, internal_bytes(o))), peers_(count_) {
+  if (auto* const explored = emu::explored_memory::of(scheduler);
+      explored != nullptr && known == nullptr)
+    own_known_.tell(explored);
+  exposed_.emplace(known_, region_->heap.begin(), region_->heap.size(), "symmetric heap");
+  peers_[self_.id].has_met = true;
+  if (!decides_)
+    peers_[self_.id].memory = region_;
+  internal_context = make_context();
+  user_context = make_context();
+}
+
+engine::~engine() = default;
+
+result<void> engine::meet() {
+  begin();
+  message m{.kind = message_kind::hello};
+  m.length = region_->user_bytes;
+  m.value = shares_memory_ ? enroll(region_) : 0;
+  m.second = std::uint64_t{options_.most_teams} << 40 | options_.team_bytes;
+  m.id = protocol_version;
+  for (std::uint32_t id = 0; id < count_; ++id)
+    if (id != self_.id)
+      post(pe{id}, m, {});
+  auto const all_here = [this] {
+    std::lock_guard const lock(mutex_);
+    return std::all_of(peers_.begin(), peers_.end(), [](peer const& p) { return p.has_met; });
+  };
+  if (auto const met = wait({"start"}, all_here); !met)
+    return met;
+  answers_.take();
+  is_all_direct_ =
+      std::all_of(peers_.begin(), peers_.end(), [](peer const& p) { return p.memory != nullptr; });
+  if (!decides_ && !is_all_direct_)
+    idler_ = std::thread([this] { progress_while_idle(); });
+  return {};
+}
+
+void engine::stop() {
+  stop_.store(true, std::memory_order_release);
+  {
+    std::lock_guard const lock(idle_mutex_);
+    idle_changed_.notify_all();
+  }
+  kick();
+  if (idler_.joinable())
+    idler_.join();
+  while (running_.load(std::memory_order_acquire) != 0 &&
+         !scheduler_.run_until([this] { return running_.load(std::memory_order_acquire) == 0; }))
+    if (decides_)
+      return; // nobody can go on: the strands take their actors with them
+  if (!decides_ && queued_.load() != 0)
+    static_cast<void>(drive()); // that it has failed, say
+}
+
+result<void> engine::finish() {
+  if (!decides_) {
+    auto const is_sent = [this] {
+      static_cast<void>(drive());
+      return queued_.load(std::memory_order_relaxed) == 0;
+    };
+    if (auto const sent = wait({"finish"}, is_sent); !sent)
+      return sent;
+  }
+  stop();
+  auto const left = transport_->finish();
+  if (!left)
+    return error{left.error().code, fmt::format("shmem: finish: {}", left.error().what)};
+  return {};
+}
+
+// Failing
+
+void engine::fail(error e, told whom) {
+  {
+    std::lock_guard const lock(error_mutex_);
+    if (first_error_)
+      return;
+    first_error_ = e;
+  }
+  failed_.store(true, std::memory_order_release);
+  if (whom == told::everybody) {
+    message m{.kind = message_kind::failure};
+    bool const is_ours = e.code.category() == net_category();
+    m.value = static_cast<std::uint64_t>(is_ours ? e.code.value() : int(net_errc::peer_lost));
+    auto const text =
+        std::as_bytes(std::span(e.what)).first(std::min<std::size_t>(e.what.size(), 4096));
+    for (std::uint32_t id = 0; id < count_; ++id)
+      if (id != self_.id)
+        post(pe{id}, m, text);
+  }
+  region_->arrivals.ring();
+  scheduler_.notify();
+}
+
+std::optional<error> engine::failure() const {
+  std::lock_guard const lock(error_mutex_);
+  return first_error_;
+}
+
+error engine::failed(operation const& what) const {
+  error e = *failure();
+  e.what = fmt::format("shmem: {}{}: {}", what.name,
+                       what.target ? " to " + to_string(*what.target) : "", e.what);
+  return e;
+}
+
+error engine::timed_out(operation const& what) {
+  std::string silent;
+  for (std::uint32_t id = 0; id < count_; ++id)
+    if (id != self_.id && !peers_[id].is_heard.load(std::memory_order_relaxed))
+      silent += fmt::format("{}{}", silent.empty() ? "" : ", ", to_string(pe{id}));
+  std::string const text =
+      decides_ ? fmt::format("nothing progresses\n{}", scheduler_.report_now().to_string())
+               : fmt::format("not over after {} ms; {}", options_.timeout.count(),
+                             silent.empty() ? "every pe answers" : "no word from " + silent);
+  fail(make_error(net_errc::timeout,
+                  fmt::format("{} waits in {}{}: {}", to_string(self_), what.name,
+                              what.target ? " to " + to_string(*what.target) : "", text)),
+       told::everybody);
+  return failed(what);
+}
+
+// Waiting
+
+/// While one lives, the idler leaves the transport to who waits.
+class engine::driving {
+public:
+  explicit driving(engine& e) : engine_(e) {
+    engine_.drivers_.fetch_add(1, std::memory_order_seq_cst);
+    engine_.touch();
+  }
+  driving(driving const&) = delete;
+  driving& operator=(driving const&) = delete;
+  ~driving() { engine_.drivers_.fetch_sub(1, std::memory_order_relaxed); }
+
+private:
+  engine& engine_;
+};
+
+void engine::touch() {
+  if (is_all_direct_)
+    return;
+  calls_.fetch_add(1, std::memory_order_seq_cst);
+  kick();
+}
+
+void engine::kick() {
+  if (is_waiting_inside_.load(std::memory_order_seq_cst))
+    transport_->interrupt();
+}
+
+result<void> engine::wait_long(operation const& what, bool (*is_over)(void*), void* argument) {
+  if (!decides_)
+    return wait_natively(what, is_over, argument);
+  auto const ends = [&] { return has_failed() || is_over(argument); };
+  bool const over = scheduler_.run_until(ends);
+  if (has_failed())
+    return failed(what);
+  if (!over)
+    return timed_out(what);
+  return {};
+}
+
+result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*), void* argument) {
+  driving const now(*this);
+  auto const begun = clock::now();
+  bool has_asked = false;
+  microseconds sleep = first_sleep;
+  for (int rounds = 0;; ++rounds) {
+    if (is_over(argument))
+      return {};
+    if (has_failed())
+      return failed(what);
+    bool moved = false;
+    if (!is_all_direct_ || rounds % 16 == 15)
+      moved = drive();
+    if (rounds % 8 == 7)
+      moved |= run_actors();
+    if (moved) {
+      rounds = 0;
+      sleep = first_sleep;
+      if (!is_all_direct_)
+        continue;
+    }
+    if (rounds < pauses) {
+      __builtin_ia32_pause();
+      continue;
+    }
+    if (rounds < pauses + yields) {
+      std::this_thread::yield();
+    } else {
+      block(sleep, is_over, argument);
+      sleep = std::min(2 * sleep, longest_sleep);
+    }
+    if (rounds % 32 != 0 && rounds < pauses + yields)
+      continue;
+    auto const passed = clock::now() - begun;
+    if (passed >= options_.timeout)
+      return is_over(argument) ? result<void>{} : timed_out(what);
+    if (!has_asked && passed >= options_.timeout / 2) {
+      has_asked = true;
+      ask_everybody();
+    }
+  }
+}
+
+/// Who does not answer is named when the time is up.
+void engine::ask_everybody() {
+  for (std::uint32_t id = 0; id < count_; ++id) {
+    if (id == self_.id)
+      continue;
+    peers_[id].is_heard.store(false, std::memory_order_relaxed);
+    post(pe{id}, {.kind = message_kind::ping}, {});
+  }
+}
+
+/// A turn for an actor of the scheduler, if one is ready. True if it took long: then it did
+/// something.
+bool engine::run_actors() {
+  bool has_looked = false;
+  auto const begun = clock::now();
+  static_cast<void>(scheduler_.run_until([&] { return std::exchange(has_looked, true); }));
+  return clock::now() - begun > microseconds(2);
+}
+
+void engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument) {
+  if (is_all_direct_ || !transport_->try_enter()) {
+    region_->arrivals.sleep(at_most, [&] { return is_over(argument); });
+    return;
+  }
+  is_waiting_inside_.store(true, std::memory_order_seq_cst);
+  if (queued_.load(std::memory_order_seq_cst) == 0)
+    transport_->wait(at_most);
+  else // for room, which nobody may tell us of
+    transport_->wait(std::min<std::chrono::nanoseconds>(at_most, 2 * first_sleep));
+  is_waiting_inside_.store(false, std::memory_order_relaxed);
+  transport_->leave();
+}
+
+/// A thread of its own, for others' operations while no host thread waits: it sleeps in the
+/// transport, and stays out of it as long as somebody else drives, or did so a moment ago.
+void engine::progress_while_idle() {
+  std::uint64_t seen = 0;
+  auto const rest = [this](milliseconds how_long) {
+    std::unique_lock lock(idle_mutex_);
+    if (!stop_.load(std::memory_order_acquire))
+      idle_changed_.wait_for(lock, how_long);
+  };
+  while (!stop_.load(std::memory_order_acquire)) {
+    std::uint64_t const calls = calls_.load(std::memory_order_seq_cst);
+    bool const is_driven = drivers_.load(std::memory_order_seq_cst) != 0;
+    if (is_driven || std::exchange(seen, calls) != calls || has_failed()) {
+      rest(milliseconds(is_driven || has_failed() ? 8 : 1));
+      continue;
+    }
+    if (drive() || !transport_->try_enter())
+      continue;
+    is_waiting_inside_.store(true, std::memory_order_seq_cst);
+    if (drivers_.load(std::memory_order_seq_cst) == 0 &&
+        calls_.load(std::memory_order_seq_cst) == calls && !stop_.load(std::memory_order_acquire))
+      transport_->wait(milliseconds(50));
+    is_waiting_inside_.store(false, std::memory_order_relaxed);
+    transport_->leave();
+  }
+}
+
+} // namespace quarry::net::shmem

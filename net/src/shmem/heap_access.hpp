@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/core.hpp>
+#include <quarry/emu/global.hpp>
+#include <quarry/net/shmem/orders.hpp>
+#include <quarry/net/shmem/vocabulary.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+
+namespace quarry::net::shmem {
+
+/// What operations do to a heap, on behalf of one actor.
+template<emu::memory_model M>
+class heap_access {
+  using core = emu::basic_core<M>;
+
+public:
+  heap_access(core const& self, shmem_orders const& orders) : self_(self), orders_(orders) {}
+
+  void put(std::byte* at, std::byte const* from, std::size_t bytes) const {
+    if (is_word(at, bytes))
+      by_width(bytes, [&]<class T>(T) {
+        T value;
+        std::memcpy(&value, from, sizeof value);
+        self_.store(global<T>(at), value, orders_.apply_word);
+      });
+    else
+      write(at, from, bytes);
+  }
+  void get(std::byte* to, std::byte const* at, std::size_t bytes) const {
+    if (is_word(at, bytes))
+      by_width(bytes, [&]<class T>(T) {
+        T const value = self_.load(global<T>(at), orders_.fetch_word);
+        std::memcpy(to, &value, sizeof value);
+      });
+    else
+      read(to, at, bytes);
+  }
+
+  /// Plain accesses: of who owns the bytes at the moment.
+  void write(std::byte* at, std::byte const* from, std::size_t bytes) const {
+    if constexpr (!M::may_explore)
+      std::memcpy(at, from, bytes);
+    else
+      in_words(at, bytes, [&]<class T>(T, std::size_t i) {
+        T value;
+        std::memcpy(&value, from + i, sizeof value);
+        self_.store(global<T>(at + i), value);
+      });
+  }
+  void read(std::byte* to, std::byte const* at, std::size_t bytes) const {
+    if constexpr (!M::may_explore)
+      std::memcpy(to, at, bytes);
+    else
+      in_words(at, bytes, [&]<class T>(T, std::size_t i) {
+        T const value = self_.load(global<T>(at + i));
+        std::memcpy(to + i, &value, sizeof value);
+      });
+  }
+
+  void signal(std::byte* at, signal_op how, std::uint64_t value) const {
+    if (how == signal_op::set)
+      self_.store(global<std::uint64_t>(at), value, orders_.apply_word);
+    else
+      static_cast<void>(self_.fetch_add(global<std::uint64_t>(at), value, orders_.apply_update));
+  }
+
+  /// Gives the old value, but not that of a set whose `needs_old` is false.
+  std::uint64_t update(std::byte* at, unsigned width, atomic_op op, std::uint64_t operand,
+                       std::uint64_t comparand, bool needs_old) const {
+    return width == 4 ? update<std::uint32_t>(at, op, operand, comparand, needs_old)
+                      : update<std::uint64_t>(at, op, operand, comparand, needs_old);
+  }
+
+private:
+  template<class T>
+  static emu::global<T> global(void const* at) noexcept {
+    return emu::global<T>(static_cast<T*>(const_cast<void*>(at)));
+  }
+  static bool is_word(void const* at, std::size_t bytes) noexcept {
+    return bytes <= 8 && std::has_single_bit(bytes) &&
+           reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
+  }
+  template<class F>
+  static void by_width(std::size_t bytes, F const& f) {
+    switch (bytes) {
+    case 1:
+      return f(std::uint8_t{});
+    case 2:
+      return f(std::uint16_t{});
+    case 4:
+      return f(std::uint32_t{});
+    default:
+      return f(std::uint64_t{});
+    }
+  }
+  /// f(a T, offset) for the aligned words that make up the range.
+  template<class F>
+  static void in_words(std::byte const* at, std::size_t bytes, F const& f) {
+    for (std::size_t i = 0; i < bytes;) {
+      std::size_t width = 8;
+      while (width > bytes - i || reinterpret_cast<std::uintptr_t>(at + i) % width != 0)
+        width /= 2;
+      by_width(width, [&](auto word) { f(word, i); });
+      i += width;
+    }
+  }
+
+  template<class T>
+  std::uint64_t update(std::byte* p, atomic_op op, std::uint64_t operand, std::uint64_t comparand,
+                       bool needs_old) const {
+    auto const at = global<T>(p);
+    auto const n = static_cast<T>(operand);
+    emu::access const a = orders_.apply_update;
+    switch (op) {
+    case atomic_op::fetch:
+      return self_.load(at, orders_.fetch_word);
+    case atomic_op::set:
+      if (needs_old)
+        return self_.exchange(at, n, a.how, a.far);
+      self_.store(at, n, orders_.apply_word);
+      return 0;
+    case atomic_op::compare_swap: {
+      auto expected = static_cast<T>(comparand);
+      self_.compare_exchange(at, expected, n, a.how, a.far);
+      return expected;
+    }
+    case atomic_op::add:
+      return self_.fetch_add(at, n, a);
+    case atomic_op::bit_and:
+      return self_.fetch_and(at, n, a.how, a.far);
+    case atomic_op::bit_or:
+      return self_.fetch_or(at, n, a.how, a.far);
+    case atomic_op::bit_xor:
+      return self_.fetch_xor(at, n, a.how, a.far);
+    }
+    return 0;
+  }
+
+  core const& self_;
+  shmem_orders const& orders_;
+};
+
+} // namespace quarry::net::shmem

@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine.hpp"
+#include "engine_of.hpp"
+#include "team_work.hpp"
+
+#include <quarry/net/error.hpp>
+#include <quarry/net/job.hpp>
+#include <quarry/net/shmem/node.hpp>
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+#include <utility>
+
+namespace quarry::net::shmem {
+namespace {
+
+constexpr std::size_t most_heap_bytes = std::size_t{1} << 46;
+constexpr std::size_t most_team_bytes = std::size_t{1} << 30;
+
+void check(node::options const& o, std::uint32_t pes) {
+  auto const refuse = [](std::string text) { throw std::invalid_argument("shmem: " + text); };
+  if (o.heap_bytes == 0 || o.heap_bytes > most_heap_bytes)
+    refuse(fmt::format("a heap of {} bytes; allowed are 1 to {}", o.heap_bytes, most_heap_bytes));
+  if (o.timeout <= std::chrono::milliseconds::zero() || o.timeout > max_job_timeout)
+    refuse(fmt::format("a timeout of {} ms; allowed are 1 to {}", o.timeout.count(),
+                       max_job_timeout.count()));
+  if (o.most_teams == 0 || o.most_teams > 64)
+    refuse(fmt::format("{} teams; allowed are 1 to 64", o.most_teams));
+  std::size_t const least = std::size_t{pes} * 64 < 256 ? 256 : std::size_t{pes} * 64;
+  if (o.team_bytes < least || o.team_bytes > most_team_bytes)
+    refuse(fmt::format("{} bytes for a team's messages; allowed are, with {} pes, {} to {}",
+                       o.team_bytes, pes, least, most_team_bytes));
+}
+
+result<std::unique_ptr<engine>> started(executor& scheduler, emu::allocations* known,
+                                        std::unique_ptr<transport_port> transport,
+                                        node::options const& o) {
+  check(o, transport->pe_count());
+  auto e = make_engine(scheduler, known, std::move(transport), o);
+  auto world = std::make_shared<team_state>();
+  *world = {.count = e->pe_count(), .index = e->self().id};
+  e->world = std::move(world);
+  e->free_teams =
+      (o.most_teams == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << o.most_teams) - 1) & ~1ULL;
+  if (auto const met = e->meet(); !met)
+    return met.error();
+  return e;
+}
+
+} // namespace
+
+std::unique_ptr<engine> make_engine(executor& scheduler, emu::allocations* known,
+                                    std::unique_ptr<transport_port> transport,
+                                    node::options const& o) {
+  if (scheduler.decides())
+    return std::make_unique<engine_of<emu::interleaving_memory>>(scheduler, known,
+                                                                 std::move(transport), o);
+  return std::make_unique<engine_of<emu::native_memory>>(scheduler, known, std::move(transport), o);
+}
+
+node::node(std::unique_ptr<engine> e) noexcept
+    : engine_(std::move(e)), default_(*engine_, engine_->user_context),
+      world_(*engine_, engine_->world) {}
+node::node(node&&) noexcept = default;
+node::~node() = default;
+
+result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
+                         options const& o) {
+  auto e = started(agent.scheduler(), &agent.known(), std::move(transport), o);
+  if (!e)
+    return e.error();
+  return node(std::move(*e));
+}
+
+result<node> node::start(executor& scheduler, std::unique_ptr<transport_port> transport,
+                         options const& o) {
+  auto e = started(scheduler, nullptr, std::move(transport), o);
+  if (!e)
+    return e.error();
+  return node(std::move(*e));
+}
+
+pe node::self() const noexcept {
+  return engine_->self();
+}
+std::uint32_t node::pe_count() const noexcept {
+  return engine_->pe_count();
+}
+
+// The heap
+
+result<std::byte*> node::malloc_bytes(std::size_t count, std::size_t each) {
+  team_work work(*engine_, *engine_->world, "malloc");
+  // All have come: who was slower than others has given back what it should have.
+  if (auto const met = work.meet(collective::malloc, details_of(count, each)); !met)
+    return met.error();
+  bool const is_huge = count > most_heap_bytes / each;
+  auto const place = is_huge ? std::nullopt : engine_->user_heap.take(count * each);
+  if (!place)
+    return make_error(net_errc::heap_exhausted,
+                      fmt::format("shmem: malloc: {} x {} bytes asked for; of {} the largest free "
+                                  "piece has {}",
+                                  count, each, engine_->memory().user_bytes,
+                                  engine_->user_heap.largest_free()));
+  return engine_->memory().at(*place);
+}
+
+result<void> node::free(void* block) {
+  if (block == nullptr)
+    return {};
+  auto const offset = engine_->offset_of(block, 0, "free");
+  if (!offset)
+    return offset.error();
+  if (!engine_->user_heap.has(*offset))
+    return make_error(net_errc::outside_heap,
+                      fmt::format("shmem: free: malloc() has not given offset {}, or it was given "
+                                  "back already",
+                                  *offset));
+  team_work work(*engine_, *engine_->world, "free");
+  if (auto const met = work.meet(collective::free, details_of(*offset)); !met)
+    return met;
+  engine_->user_heap.give_back(*offset);
+  return {};
+}
+
+void const* node::pointer_to(void const* local, pe target) const noexcept {
+  auto const offset = engine_->offset_of(local, 0, "ptr");
+  if (!offset || target.id >= engine_->pe_count())
+    return nullptr;
+  if (target == engine_->self())
+    return local;
+  region* const there = engine_->direct(target);
+  return there == nullptr ? nullptr : there->at(*offset);
+}
+
+result<symmetric_address> node::address_of(void const* local) const {
+  auto const offset = engine_->offset_of(local, 0, "address_of");
+  if (!offset)
+    return offset.error();
+  return symmetric_address{*offset};
+}
+
+std::byte* node::local(symmetric_address at) const noexcept {
+  return at.offset <= engine_->memory().user_bytes ? engine_->memory().at(at.offset) : nullptr;
+}
+
+// Contexts, waiting
+
+result<context> node::make_context() {
+  if (engine_->has_failed())
+    return engine_->failed({"make_context"});
+  return context(*engine_, engine_->make_context());
+}
+
+result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is,
+                             char const* operation) {
+  if (auto const ok = check_words(at, bytes, bytes, operation); !ok)
+    return ok;
+  return engine_->wait_word(at, bytes, is.is_met, is.condition, {operation});
+}
+
+result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t count,
+                                                  unsigned bytes, std::span<bool const> skip,
+                                                  erased_condition is, char const* operation) {
+  if (auto const ok = check_words(first, count * bytes, bytes, operation); !ok)
+    return ok.error();
+  if (!skip.empty() && skip.size() != count)
+    return error{std::make_error_code(std::errc::invalid_argument),
+                 fmt::format("shmem: {}: {} words, but {} marks which to skip", operation, count,
+                             skip.size())};
+  return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
+                             is.condition, {operation});
+}
+
+result<std::uint64_t> node::read_word(void const* at, unsigned bytes, char const* operation) {
+  if (auto const ok = check_words(at, bytes, bytes, operation); !ok)
+    return ok.error();
+  return engine_->read_word(at, bytes);
+}
+
+result<void> node::check_words(void const* at, std::size_t bytes, unsigned each,
+                               char const* operation) {
+  if (engine_->has_failed())
+    return engine_->failed({operation});
+  auto const offset = engine_->offset_of(at, bytes, operation);
+  if (!offset)
+    return offset.error();
+  if (*offset % each != 0)
+    return make_error(net_errc::misaligned,
+                      fmt::format("shmem: {} at offset {}, which is not a multiple of {}",
+                                  operation, *offset, each));
+  return {};
+}
+
+// All together
+
+result<void> node::barrier_all() {
+  if (auto const q = engine_->quiet(*engine_->user_context); !q)
+    return q;
+  return team_work(*engine_, *engine_->world, "barrier_all").meet(collective::barrier, 0);
+}
+
+result<void> node::sync_all() {
+  return team_work(*engine_, *engine_->world, "sync_all").meet(collective::sync, 0);
+}
+
+std::optional<error> node::failure() const {
+  return engine_->failure();
+}
+
+result<void> node::finish() {
+  if (auto const q = engine_->quiet_all(); !q)
+    return q;
+  team_work work(*engine_, *engine_->world, "finish");
+  if (auto const met = work.meet(collective::finish, 0); !met)
+    return met;
+  return engine_->finish();
+}
+
+} // namespace quarry::net::shmem

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "engine.hpp"
+#include "team_work.hpp"
+
+#include <quarry/net/error.hpp>
+#include <quarry/net/shmem/team.hpp>
+
+#include <fmt/core.h>
+
+#include <bit>
+
+namespace quarry::net::shmem {
+namespace {
+
+error invalid(std::string what) {
+  return {std::make_error_code(std::errc::invalid_argument), "shmem: " + std::move(what)};
+}
+error no_member(char const* name) {
+  return invalid(fmt::format("{}: this pe is no member of the team", name));
+}
+
+} // namespace
+
+std::uint32_t team::index() const noexcept {
+  return state_->index;
+}
+std::uint32_t team::size() const noexcept {
+  return state_->count;
+}
+pe team::at(std::uint32_t index) const noexcept {
+  return state_->at(index);
+}
+
+error team::not_for_floating_point(reduction how) {
+  return invalid(fmt::format("reduce: operation {} is for integers only", static_cast<int>(how)));
+}
+
+result<void> team::sync() {
+  if (!is_member())
+    return no_member("sync");
+  return team_work(*engine_, *state_, "sync").meet(collective::sync, 0);
+}
+
+result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std::uint32_t count) {
+  if (!is_member())
+    return no_member("split_strided");
+  if (count == 0 || start >= state_->count || (count > 1 && stride == 0) ||
+      std::uint64_t{start} + std::uint64_t{count - 1} * stride >= state_->count)
+    return invalid(fmt::format("split_strided: {} members from {} on, {} apart, of a team of {}",
+                               count, start, stride, state_->count));
+  team_work work(*engine_, *state_, "split_strided");
+  if (auto const met = work.meet(collective::split, details_of(start, stride, count)); !met)
+    return met.error();
+  auto const free = work.all_and(engine_->free_teams);
+  if (!free)
+    return free.error();
+  if (*free == 0)
+    return make_error(
+        net_errc::heap_exhausted,
+        fmt::format("shmem: split_strided: all {} teams are taken", engine_->options().most_teams));
+  auto const id = static_cast<std::uint32_t>(std::countr_zero(*free));
+  std::uint32_t const from_start = state_->index - start;
+  bool const is_in = state_->index >= start &&
+                     (stride == 0 ? from_start == 0 : from_start % stride == 0) &&
+                     (stride == 0 ? 0 : from_start / stride) < count;
+  if (is_in) {
+    engine_->free_teams &= ~(std::uint64_t{1} << id);
+    work.clear(id);
+  }
+  if (auto const met = work.meet(collective::split, id); !met)
+    return met.error();
+  if (!is_in)
+    return team(*engine_, nullptr);
+  auto child = std::make_shared<team_state>();
+  *child = {.id = id,
+            .start = state_->at(start).id,
+            .stride = state_->stride * stride,
+            .count = count,
+            .index = stride == 0 ? 0 : from_start / stride};
+  return team(*engine_, std::move(child));
+}
+
+result<void> team::destroy() {
+  if (!is_member())
+    return no_member("destroy");
+  if (state_->id == 0)
+    return invalid("destroy: the team of all pes lives as long as the node");
+  // Nothing is on its way into the team's memory any more.
+  if (auto const q = engine_->quiet(*engine_->internal_context); !q)
+    return q;
+  if (auto const met = team_work(*engine_, *state_, "destroy").meet(collective::destroy, 0); !met)
+    return met;
+  if (auto const q = engine_->quiet(*engine_->internal_context); !q)
+    return q;
+  engine_->free_teams |= std::uint64_t{1} << state_->id;
+  state_.reset();
+  return {};
+}
+
+result<void> team::broadcast_bytes(void* dest, void const* source, std::size_t bytes,
+                                   std::uint32_t root) {
+  if (!is_member())
+    return no_member("broadcast");
+  if (root >= state_->count)
+    return invalid(fmt::format("broadcast: root {} of a team of {}", root, state_->count));
+  auto const to = engine_->offset_of(dest, bytes, "broadcast");
+  if (!to)
+    return to.error();
+  auto const from = engine_->offset_of(source, bytes, "broadcast");
+  if (!from)
+    return from.error();
+  team_work work(*engine_, *state_, "broadcast");
+  if (auto const met = work.meet(collective::broadcast, details_of(bytes, root, *to)); !met)
+    return met;
+  return work.broadcast(*to, *from, bytes, root);
+}
+
+result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t bytes) {
+  if (!is_member())
+    return no_member("fcollect");
+  auto const to = engine_->offset_of(dest, bytes * state_->count, "fcollect");
+  if (!to)
+    return to.error();
+  auto const from = engine_->offset_of(source, bytes, "fcollect");
+  if (!from)
+    return from.error();
+  team_work work(*engine_, *state_, "fcollect");
+  if (auto const met = work.meet(collective::fcollect, details_of(bytes, *to)); !met)
+    return met;
+  return work.fcollect(*to, *from, bytes);
+}
+
+result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t bytes) {
+  if (!is_member())
+    return no_member("alltoall");
+  auto const to = engine_->offset_of(dest, bytes * state_->count, "alltoall");
+  if (!to)
+    return to.error();
+  auto const from = engine_->offset_of(source, bytes * state_->count, "alltoall");
+  if (!from)
+    return from.error();
+  team_work work(*engine_, *state_, "alltoall");
+  if (auto const met = work.meet(collective::alltoall, details_of(bytes, *to)); !met)
+    return met;
+  return work.alltoall(*to, *from, bytes);
+}
+
+result<void> team::reduce_bytes(void* dest, void const* source, std::size_t count, std::size_t each,
+                                combiner* c, std::uint32_t kind) {
+  if (!is_member())
+    return no_member("reduce");
+  auto const to = engine_->offset_of(dest, count * each, "reduce");
+  if (!to)
+    return to.error();
+  auto const from = engine_->offset_of(source, count * each, "reduce");
+  if (!from)
+    return from.error();
+  team_work work(*engine_, *state_, "reduce");
+  if (auto const met = work.meet(collective::reduce, details_of(count, kind, *to, *from)); !met)
+    return met;
+  if (count == 0)
+    return {};
+  return work.reduce({*to, *from, count, each, c});
+}
+
+} // namespace quarry::net::shmem

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// How everybody's elements are combined. All members end with the same bits: each element is
+// combined in one place, or in the same order everywhere.
+#include "team_work.hpp"
+
+#include <algorithm>
+
+namespace quarry::net::shmem {
+namespace {
+
+constexpr std::size_t at_once_bytes = 2048;     ///< in one address space: up to here without parts
+constexpr std::size_t cached_bytes = 16 * 1024; ///< what is combined before anything else is read
+constexpr std::uint64_t slots = 4;              ///< of the ring: messages on their way to a member
+
+} // namespace
+
+result<void> team_work::reduce(vectors const& v) {
+  if (team_.count == 1) {
+    copy(v.dest, v.source, v.bytes());
+    return {};
+  }
+  if (is_shared())
+    return v.bytes() <= at_once_bytes ? reduce_at_once(v) : reduce_by_parts(v);
+  if (v.bytes() <= engine_.options().team_bytes / team_.count)
+    return reduce_by_gathering(v);
+  return reduce_by_ring(v);
+}
+
+void team_work::combine(vectors const& v, std::uint64_t into, std::uint64_t from,
+                        std::size_t bytes) {
+  if (!engine_.decides())
+    return v.combine(here(into), here(from), bytes / v.each);
+  std::vector<std::byte> a(bytes), b(bytes); // from operator new: aligned for all elements
+  engine_.load_here(a.data(), here(into), bytes);
+  engine_.load_here(b.data(), here(from), bytes);
+  v.combine(a.data(), b.data(), bytes / v.each);
+  engine_.store_here(here(into), a.data(), bytes);
+}
+
+result<void> team_work::reduce_by_gathering(vectors const& v) {
+  auto const slot = [&](std::uint32_t i) { return area_.messages() + i * v.bytes(); };
+  for (std::uint32_t i = 1; i < team_.count; ++i)
+    if (auto const sent = send(after(i), slot(team_.index), v.source, v.bytes()); !sent)
+      return sent;
+  copy(slot(team_.index), v.source, v.bytes());
+  if (auto const came = receive(team_.count - 1); !came)
+    return came;
+  copy(v.dest, slot(0), v.bytes());
+  for (std::uint32_t i = 1; i < team_.count; ++i)
+    combine(v, v.dest, slot(i), v.bytes());
+  return {};
+}
+
+/// Part k is combined on its way from member k + 1 round to member k - 1, in pieces as large as a
+/// slot; then it goes round again, into everybody's destination. A piece waits in a slot of the
+/// next member, who gives a credit back when the slot is free.
+result<void> team_work::reduce_by_ring(vectors const& v) {
+  std::uint64_t const slot_bytes = engine_.options().team_bytes / slots / 64 * 64;
+  std::uint64_t const per_slot = slot_bytes / v.each;
+  auto const n = team_.count;
+  struct piece {
+    std::uint64_t offset;
+    std::size_t bytes;
+  };
+  std::uint64_t const pieces = ((v.count + n - 1) / n + per_slot - 1) / per_slot; // of each part
+  auto const piece_of = [&](std::uint64_t part, std::uint64_t i) {
+    std::uint64_t const begin = v.count * (part % n) / n, end = v.count * (part % n + 1) / n;
+    std::uint64_t const first = std::min(end, begin + i * per_slot);
+    return piece{first * v.each, (std::min(end, first + per_slot) - first) * v.each};
+  };
+  copy(v.dest, v.source, v.bytes());
+  std::uint64_t const items = (n - 1) * pieces;
+  std::uint64_t const lag = std::min(slots - 1, pieces - 1); // pieces sent ahead of those received
+  auto const next = after(1);
+  auto const slot = [&](std::uint64_t i) { return area_.messages() + i % slots * slot_bytes; };
+
+  auto const send_to_combine = [&](std::uint64_t i) -> result<void> {
+    if (i >= slots)
+      if (auto const free = wait_at_least(area_.credits(), team_.credits + i - slots + 1); !free)
+        return free;
+    piece const p = piece_of(team_.index + n - i / pieces, i % pieces);
+    return send(next, slot(i), v.dest + p.offset, p.bytes);
+  };
+  auto const take_and_combine = [&](std::uint64_t i) -> result<void> {
+    if (auto const came = receive(1); !came)
+      return came;
+    piece const p = piece_of(team_.index + 2 * n - i / pieces - 1, i % pieces);
+    if (p.bytes != 0)
+      combine(v, v.dest + p.offset, slot(i), p.bytes);
+    auto const credit =
+        engine_.atomic(*engine_.internal_context, {atomic_op::add, 8, area_.credits(), 1, 0},
+                       nullptr, team_.at(after(n - 1)));
+    return credit ? result<void>{} : credit.error();
+  };
+  auto const spread = [&](std::uint64_t i) {
+    piece const p = piece_of(team_.index + 1 + n - i / pieces, i % pieces);
+    return send(next, v.dest + p.offset, v.dest + p.offset, p.bytes);
+  };
+  auto const take = [&](std::uint64_t) { return receive(1); };
+  auto const round_the_ring = [&](auto const& give, auto const& get) -> result<void> {
+    for (std::uint64_t i = 0; i < items + lag; ++i) {
+      if (i < items)
+        if (auto const given = give(i); !given)
+          return given;
+      if (i >= lag)
+        if (auto const got = get(i - lag); !got)
+          return got;
+    }
+    return {};
+  };
+  if (auto const combined = round_the_ring(send_to_combine, take_and_combine); !combined)
+    return combined;
+  team_.credits += items;
+  return round_the_ring(spread, take);
+}
+
+result<void> team_work::reduce_at_once(vectors const& v) {
+  alignas(64) std::byte sum[at_once_bytes];
+  for (std::uint32_t i = 0; i < team_.count; ++i) {
+    auto const* const theirs = engine_.direct(team_.at(i))->at(v.source);
+    if (i == 0)
+      std::memcpy(sum, theirs, v.bytes());
+    else
+      v.combine(sum, theirs, v.count);
+  }
+  // Nobody's source, which may be the destination, changes before all have read it.
+  if (auto const met = meet(collective::reduce, 1); !met)
+    return met;
+  std::memcpy(here(v.dest), sum, v.bytes());
+  return {};
+}
+
+result<void> team_work::reduce_by_parts(vectors const& v) {
+  auto const n = team_.count;
+  auto const begin_of = [&](std::uint64_t part) { return v.count * part / n; };
+  std::uint64_t const cached = std::max<std::uint64_t>(cached_bytes / v.each, 1);
+  std::uint64_t const end = begin_of(team_.index + 1);
+  for (std::uint64_t i = begin_of(team_.index); i < end; i += cached) {
+    std::size_t const count = std::min(cached, end - i);
+    std::uint64_t const at = i * v.each;
+    copy(v.dest + at, v.source + at, count * v.each);
+    for (std::uint32_t other = 1; other < n; ++other)
+      v.combine(here(v.dest + at), engine_.direct(team_.at(after(other)))->at(v.source + at),
+                count);
+  }
+  if (auto const met = meet(collective::reduce, 2); !met)
+    return met;
+  for (std::uint32_t other = 1; other < n; ++other) {
+    std::uint64_t const at = begin_of(after(other)) * v.each;
+    std::memcpy(here(v.dest + at), engine_.direct(team_.at(after(other)))->at(v.dest + at),
+                begin_of(after(other) + 1) * v.each - at);
+  }
+  return meet(collective::reduce, 3); // nobody changes what others still copy
+}
+
+} // namespace quarry::net::shmem

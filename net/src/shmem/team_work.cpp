@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "team_work.hpp"
+
+#include <quarry/net/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace quarry::net::shmem {
+
+result<void> team_work::meet(collective what, std::uint64_t details) {
+  if (engine_.has_failed())
+    return engine_.failed({name_});
+  std::uint64_t const number = ++team_.meetings & 0xffffffff;
+  std::uint64_t const word =
+      number << 32 | static_cast<std::uint64_t>(what) << 24 | (details & 0xffffff);
+  auto const has_come = [](std::uint64_t seen, void const* n) {
+    return seen >> 32 == *static_cast<std::uint64_t const*>(n);
+  };
+  for (std::uint32_t round = 0, far = 1; far < team_.count; ++round, far *= 2) {
+    auto const slot = area_.meeting(number, round);
+    auto const told =
+        engine_.put(*engine_.internal_context, slot, std::as_bytes(std::span(&word, 1)),
+                    team_.at(after(far)), engine::patience::waits);
+    if (!told)
+      return told.error();
+    pe const from = team_.at(after(team_.count - far));
+    if (auto const w = engine_.wait_word(here(slot), 8, has_come, &number, {name_, from}); !w)
+      return w;
+    std::uint64_t const theirs = engine_.read_word(here(slot), 8);
+    if (theirs == word)
+      continue;
+    auto const other = static_cast<collective>(theirs >> 24 & 0xff);
+    engine_.fail(
+        make_error(net_errc::mismatched_collective,
+                   other == what
+                       ? fmt::format("{} and {} are in {} with other sizes, types, roots or teams",
+                                     to_string(from), to_string(engine_.self()), to_string(what))
+                       : fmt::format("{} is in {} while {} is in {}", to_string(from),
+                                     to_string(other), to_string(engine_.self()), to_string(what))),
+        engine::told::everybody);
+    return engine_.failed({name_});
+  }
+  return {};
+}
+
+void team_work::copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
+  if (to == from || bytes == 0)
+    return;
+  if (!engine_.decides()) {
+    std::memmove(here(to), here(from), bytes);
+    return;
+  }
+  std::vector<std::byte> between(bytes);
+  engine_.load_here(between.data(), here(from), bytes);
+  engine_.store_here(here(to), between.data(), bytes);
+}
+
+result<void> team_work::send(std::uint32_t member, std::uint64_t to, std::uint64_t from,
+                             std::size_t bytes) {
+  auto const sent =
+      engine_.put_signal(*engine_.internal_context, to, {here(from), bytes}, area_.arrivals(), 1,
+                         signal_op::add, team_.at(member), engine::patience::waits);
+  if (!sent)
+    return sent.error();
+  return {};
+}
+
+result<void> team_work::wait_at_least(std::uint64_t offset, std::uint64_t value) {
+  auto const is_enough = [](std::uint64_t seen, void const* wanted) {
+    return seen >= *static_cast<std::uint64_t const*>(wanted);
+  };
+  return engine_.wait_word(here(offset), 8, is_enough, &value, {name_});
+}
+
+result<void> team_work::receive(std::uint64_t count) {
+  team_.arrivals += count;
+  return wait_at_least(area_.arrivals(), team_.arrivals);
+}
+
+bool team_work::is_shared() const {
+  for (std::uint32_t i = 0; i < team_.count; ++i)
+    if (engine_.direct(team_.at(i)) == nullptr)
+      return false;
+  return true;
+}
+
+/// A binomial tree with the root at its top.
+result<void> team_work::broadcast(std::uint64_t dest, std::uint64_t source, std::size_t bytes,
+                                  std::uint32_t root) {
+  std::uint32_t const place = (team_.index + team_.count - root) % team_.count;
+  std::uint32_t below = 1;
+  while (below < team_.count && (place & below) == 0)
+    below *= 2;
+  if (place != 0)
+    if (auto const came = receive(1); !came)
+      return came;
+  for (below /= 2; below != 0; below /= 2)
+    if (place + below < team_.count)
+      if (auto const sent = send(after(below), dest, place == 0 ? source : dest, bytes); !sent)
+        return sent;
+  if (place == 0)
+    copy(dest, source, bytes);
+  return {};
+}
+
+result<void> team_work::fcollect(std::uint64_t dest, std::uint64_t source, std::size_t bytes) {
+  std::uint64_t const mine = dest + team_.index * bytes;
+  for (std::uint32_t i = 1; i < team_.count; ++i)
+    if (auto const sent = send(after(i), mine, source, bytes); !sent)
+      return sent;
+  copy(mine, source, bytes);
+  return receive(team_.count - 1);
+}
+
+result<void> team_work::alltoall(std::uint64_t dest, std::uint64_t source, std::size_t bytes) {
+  std::uint64_t const mine = dest + team_.index * bytes;
+  for (std::uint32_t i = 1; i < team_.count; ++i)
+    if (auto const sent = send(after(i), mine, source + after(i) * bytes, bytes); !sent)
+      return sent;
+  copy(mine, source + team_.index * bytes, bytes);
+  return receive(team_.count - 1);
+}
+
+result<std::uint64_t> team_work::all_and(std::uint64_t mine) {
+  std::uint64_t const slot = area_.messages() + team_.index * 8;
+  engine_.store_here(here(slot), reinterpret_cast<std::byte const*>(&mine), sizeof mine);
+  for (std::uint32_t i = 1; i < team_.count; ++i)
+    if (auto const sent = send(after(i), slot, slot, sizeof mine); !sent)
+      return sent.error();
+  if (auto const came = receive(team_.count - 1); !came)
+    return came.error();
+  for (std::uint32_t i = 0; i < team_.count; ++i) {
+    std::uint64_t theirs = 0;
+    engine_.load_here(reinterpret_cast<std::byte*>(&theirs), here(area_.messages() + i * 8), 8);
+    mine &= theirs;
+  }
+  return mine;
+}
+
+void team_work::clear(std::uint32_t id) {
+  std::vector<std::byte> const nothing(team_area::header_bytes);
+  engine_.store_here(here(engine_.memory().user_bytes + id * team_area::bytes(engine_.options())),
+                     nothing.data(), nothing.size());
+}
+
+} // namespace quarry::net::shmem

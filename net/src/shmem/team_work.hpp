@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "engine.hpp"
+#include "team_state.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace quarry::net::shmem {
+
+/// One collective of a team, on one member: puts, signals and words to wait for, as users have
+/// them, in the team's own memory.
+class team_work {
+public:
+  using combiner = void(void* into, void const* from, std::size_t count);
+
+  team_work(engine& e, team_state& t, char const* name)
+      : engine_(e), team_(t), area_{e.memory().user_bytes + t.id * team_area::bytes(e.options())},
+        name_(name) {}
+
+  /// Returns when all members have come, to the same collective with the same details.
+  /// Dissemination: in round k each member tells the one 2^k places further on.
+  result<void> meet(collective what, std::uint64_t details);
+
+  result<void> broadcast(std::uint64_t dest, std::uint64_t source, std::size_t bytes,
+                         std::uint32_t root);
+  result<void> fcollect(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
+  result<void> alltoall(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
+
+  struct vectors {
+    std::uint64_t dest;
+    std::uint64_t source;
+    std::size_t count;
+    std::size_t each;
+    combiner* combine;
+    [[nodiscard]] std::size_t bytes() const noexcept { return count * each; }
+  };
+  result<void> reduce(vectors const& v);
+
+  /// The and of everybody's words.
+  result<std::uint64_t> all_and(std::uint64_t mine);
+  /// Forgets what an earlier team has left in the memory of `id`.
+  void clear(std::uint32_t id);
+
+private:
+  [[nodiscard]] std::uint32_t after(std::uint32_t places) const noexcept {
+    return (team_.index + places) % team_.count;
+  }
+  /// The member's memory.
+  std::byte* here(std::uint64_t offset) { return engine_.memory().at(offset); }
+  void copy(std::uint64_t to, std::uint64_t from, std::size_t bytes);
+  result<void> send(std::uint32_t member, std::uint64_t to, std::uint64_t from, std::size_t bytes);
+  /// `count` more puts of others.
+  result<void> receive(std::uint64_t count);
+  result<void> wait_at_least(std::uint64_t offset, std::uint64_t value);
+  [[nodiscard]] bool is_shared() const;
+
+  /// into = into combined with from, elements of this member's heap.
+  void combine(vectors const& v, std::uint64_t into, std::uint64_t from, std::size_t bytes);
+  /// Small: everybody sends everything to everybody.
+  result<void> reduce_by_gathering(vectors const& v);
+  /// Large: round the ring, first to combine, then to spread.
+  result<void> reduce_by_ring(vectors const& v);
+  /// In one address space: each combines a part of all members' elements where they are.
+  result<void> reduce_by_parts(vectors const& v);
+  result<void> reduce_at_once(vectors const& v);
+
+  engine& engine_;
+  team_state& team_;
+  team_area area_;
+  char const* name_;
+};
+
+/// A hash of what all members must agree on.
+[[nodiscard]] constexpr std::uint64_t details_of(std::uint64_t a, std::uint64_t b = 0,
+                                                 std::uint64_t c = 0,
+                                                 std::uint64_t d = 0) noexcept {
+  std::uint64_t h = 0x9e3779b97f4a7c15;
+  for (std::uint64_t const part : {a, b, c, d})
+    h = (h ^ part) * 0xff51afd7ed558ccd ^ (h >> 29);
+  return h ^ (h >> 32);
+}
+
+} // namespace quarry::net::shmem
