@@ -88,18 +88,15 @@ TEST_SUITE("apps.explore_target") {
 
   TEST_CASE("the same seed gives the same executions, whatever the compiler and its options") {
     // These numbers change when a target, a strategy or the model does; never with the compiler.
-    std::map<std::string, std::uint64_t> const hashes{{"spsc-queue", 0xcd46b60bd3e16a2f},
-                                                      {"mpmc-queue", 0xa15bf53d3d26a258},
-                                                      {"work-group-queue", 0x76aabad703d614cf},
-                                                      {"aql-queue", 0x72d171dae361f649},
-                                                      {"comp-net-ring", 0xa267f9b0294e7cf3},
-                                                      {"comp-net-host-ring", 0xa267f9b0294e7cf3},
-                                                      {"gravel", 0x7c162c3f659ea042},
-                                                      {"pagerank", 0x9260b66e3c93ba5f}};
-    for (target const& t : targets()) {
-      CAPTURE(t.name);
-      verdict const v = explore_target(t, nullptr, {.executions = 50, .seed = 11});
-      CHECK(v.trace_hash == hashes.at(t.name));
+    std::map<std::string, std::uint64_t> const hashes{
+        {"spsc-queue", 0xcd46b60bd3e16a2f},       {"mpmc-queue", 0xa15bf53d3d26a258},
+        {"work-group-queue", 0x76aabad703d614cf}, {"aql-queue", 0x72d171dae361f649},
+        {"comp-net-ring", 0x32058d6990fe1218},    {"comp-net-host-ring", 0x32058d6990fe1218},
+        {"gravel", 0x7c162c3f659ea042},           {"pagerank", 0x9260b66e3c93ba5f}};
+    for (auto const& [name, hash] : hashes) {
+      CAPTURE(name);
+      verdict const v = explore_target(find_target(name), nullptr, {.executions = 50, .seed = 11});
+      CHECK(v.trace_hash == hash);
     }
   }
 

@@ -1,119 +1,98 @@
 // SPDX-License-Identifier: Apache-2.0
-// ComP-Net's ring between a work-group and its network service, with indices that wrap at once.
+// ComP-Net end to end: kernels on two nodes, their services and the network, in one process.
 #include "targets.hpp"
-
-#include <quarry/emu.hpp>
-#include <quarry/net.hpp>
+#include "two_nodes.hpp"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <string_view>
+#include <utility>
 
 namespace quarry::exploration {
 namespace {
 
 using namespace quarry::emu;
-using namespace quarry::net::comp_net;
+using namespace quarry::net;
 
-using small_rings = basic_rings<2>; // two entries, whose indices wrap after four
-constexpr std::uint32_t puts = 4;   // then a get
-
-/// What the work-group and the service share.
-struct ring_world {
-  world& w;
-  small_rings rings;
-  buffer<std::uint64_t> source; ///< what a put points to
-  buffer<std::uint64_t> fetched;
-
-  ring_world(world& those, allocations& known, ring_orders const& orders)
-      : w(those), rings(known, 1, 2, orders), source(known, puts, "source"),
-        fetched(known, 1, "fetched") {}
-};
-
-/// Puts that do not wait, each of a word of its own; then a get, which does.
-struct work_group_side {
-  task<> operator()(any_wavefront auto& wf, ring_world& shared) const {
-    ring_writer mine = shared.rings.writer(wf, 0);
-    for (std::uint32_t i = 0; i < puts; ++i) {
-      wf.store(shared.source.global() + i, i + 100);
-      if (!shared.rings.has_room(mine)) {
-        task<> room = shared.rings.wait_for_room(wf, 0, mine);
-        co_await std::move(room);
-      }
-      shared.rings.post(wf, 0, mine, {.target = i, .operand = ~std::uint64_t{i}, .pe = i});
-    }
-    task<> sent = shared.rings.all_completed(wf, 0, mine);
-    co_await std::move(sent);
-    command const get{.target = puts,
-                      .operand = ~std::uint64_t{puts},
-                      .what = operation::get,
-                      .flags = command::is_blocking};
-    std::uint32_t const index = shared.rings.post(wf, 0, mine, get);
-    static_cast<void>(co_await shared.rings.completed(wf, 0, index));
-    shared.w.check(wf.load(shared.fetched.global()) == 7,
-                   "a get is over before its data are there");
-    shared.w.check(shared.rings.reply(wf, 0, index) == 9, "a reply is not there");
+/// Each node puts two words to the other, then a flag; counts at the other; meets it; and gets back
+/// what the other has.
+struct exchange {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
+                    world& w, comp_net::device& net) const {
+    auto made = comp_net::context::init(wf, net);
+    comp_net::context ctx = co_await std::move(made);
+    pe const other{1 - net.self().id};
+    std::uint64_t const mine = net.self().id * 10, theirs = other.id * 10;
+    wf.store(own, mine + 1);
+    wf.store(own + 1, mine + 2);
+    auto put = ctx.put_nbi(wf, words, own, 2, other);
+    co_await std::move(put);
+    auto fence = ctx.fence(wf);
+    co_await std::move(fence);
+    auto flag = ctx.p(wf, words + 2, 1, other);
+    co_await std::move(flag);
+    auto seen = ctx.wait_until(wf, words + 2, shmem::comparison::equal, 1);
+    static_cast<void>(co_await std::move(seen));
+    std::uint64_t const first = wf.load(words);
+    std::uint64_t const second = wf.load(words + 1);
+    w.check(first == theirs + 1 && second == theirs + 2, "a flag came before the data");
+    auto count = ctx.atomic_fetch_add(wf, words + 3, 5, other);
+    std::uint64_t const old = co_await std::move(count);
+    w.check(old == 0, "an atomic operation took place twice");
+    auto barrier = ctx.barrier_all(wf);
+    co_await std::move(barrier);
+    w.check(wf.load(words + 3) == 5, "a barrier was passed before an operation was done");
+    auto got = ctx.get(wf, own, words, 2, other);
+    co_await std::move(got);
+    w.check(wf.load(own) == mine + 1, "a get was over before its data were there");
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
   }
 };
 
-template<class A>
-task<> serve(A& self, ring_world& shared) {
-  ring_reader mine;
-  for (std::uint32_t i = 0; i <= puts; ++i) {
-    static_cast<void>(co_await shared.rings.next_posted(self, 0, mine));
-    command const c = shared.rings.take(self, 0, mine);
-    shared.w.check(c.target == i && c.operand == ~std::uint64_t{i}, "a command is not whole");
-    if (c.what == operation::put)
-      shared.w.check(self.load(shared.source.global() + i % puts) == i + 100,
-                     "data leave before they are written");
-    else
-      self.store(shared.fetched.global(), 7);
-    shared.rings.complete(self, 0, mine, 9);
-  }
-}
-
-/// The service on another compute unit of the agent: it meets the work-group in the L2.
-struct service_side {
-  task<> operator()(any_wavefront auto& wf, ring_world& shared) const {
-    task<> served = serve(wf, shared);
-    co_await std::move(served);
-  }
-};
-
-constexpr machine small{.compute_units = 2, .wavefront_size = 32};
-constexpr launch_config one_wavefront{.work_items = 32, .work_items_per_group = 32};
-
-struct agent_ring_orders : ring_orders {
-  constexpr agent_ring_orders() : ring_orders(at(scope::agent)) {}
-};
-
-void run_on_agent(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(), small);
-  ring_world shared(w, gpu.core().known(), weakened<agent_ring_orders>(weak));
-  auto serves = gpu.launch(one_wavefront, service_side{}, std::ref(shared));
-  static_cast<void>(gpu.run(one_wavefront, work_group_side{}, std::ref(shared)));
-  static_cast<void>(serves.wait());
-}
-
-void run_on_host(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(), small);
-  ring_world shared(w, gpu.core().known(), weakened<ring_orders>(weak));
-  w.start_task("service", [&](world_core& self) { return serve(self, shared); });
-  static_cast<void>(gpu.run(one_wavefront, work_group_side{}, std::ref(shared)));
-  w.join();
+void run_comp_net(world& w, weakening const*, std::string_view configuration) {
+  run_nodes(w, [&](std::uint32_t, std::unique_ptr<in_process> end) {
+    agent gpu(w.scheduler(), node_machine);
+    comp_net::node::options const o{
+        .configuration = configuration,
+        .rings = 1,
+        .ring_entries = 2,
+        .reduce_bytes = 64,
+        .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512}};
+    auto net = comp_net::node::start(gpu.core(), std::move(end), o);
+    w.check(net.has_value(), net ? "" : net.error().what);
+    if (!net)
+      return;
+    auto const words = net->shmem().malloc<std::uint64_t>(4);
+    w.check(words.has_value(), words ? "" : words.error().what);
+    auto own = gpu.allocate<std::uint64_t>(2, "own");
+    launch_config const one{
+        .work_items = 32, .work_items_per_group = 32, .lds_bytes = comp_net::context::lds_bytes};
+    static_cast<void>(gpu.run(one, exchange{}, global<std::uint64_t>(words->data()), own.global(),
+                              std::ref(w), std::ref(net->device())));
+    auto const done = net->finish();
+    w.check(static_cast<bool>(done), done ? "" : done.error().what);
+  });
 }
 
 } // namespace
 
-target comp_net_ring_target() {
-  return {"comp-net-ring",
-          "a work-group and its service on the agent, four puts and a get through two entries",
-          weakenings_of<agent_ring_orders>(), run_on_agent};
+target comp_net_target() {
+  return {.name = "comp-net",
+          .what = "two nodes in one process, their services on the command processors: put, fence, "
+                  "flag, atomic, barrier, get",
+          .weakenings = {},
+          .run = [](world& w, weakening const* weak) { run_comp_net(w, weak, "comp_net"); },
+          .most_decisions = 100'000};
 }
 
-target comp_net_host_ring_target() {
-  return {"comp-net-host-ring",
-          "a work-group and its service on the host, four puts and a get through two entries",
-          weakenings_of<ring_orders>(), run_on_host};
+target comp_net_dgpu_target() {
+  return {.name = "comp-net-dgpu",
+          .what = "the same with the services on host threads",
+          .weakenings = {},
+          .run = [](world& w, weakening const* weak) { run_comp_net(w, weak, "dgpu"); },
+          .most_decisions = 100'000};
 }
 
 } // namespace quarry::exploration

@@ -15,6 +15,8 @@ std::span<target const> targets() {
                                        aql_target(),
                                        comp_net_ring_target(),
                                        comp_net_host_ring_target(),
+                                       comp_net_target(),
+                                       comp_net_dgpu_target(),
                                        gravel_target(),
                                        pagerank_target()};
   return all;

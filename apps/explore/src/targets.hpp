@@ -11,6 +11,8 @@ namespace quarry::exploration {
 [[nodiscard]] target aql_target();
 [[nodiscard]] target comp_net_ring_target();
 [[nodiscard]] target comp_net_host_ring_target();
+[[nodiscard]] target comp_net_target();
+[[nodiscard]] target comp_net_dgpu_target();
 [[nodiscard]] target gravel_target();
 [[nodiscard]] target pagerank_target();
 

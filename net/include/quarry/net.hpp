@@ -17,14 +17,11 @@
 // Where they go
 #include <quarry/net/symmetric_heap.hpp>
 
-// ComP-Net
-#include <quarry/net/comp_net.hpp>
-#include <quarry/net/comp_net/command.hpp>
-#include <quarry/net/comp_net/ring.hpp>
-#include <quarry/net/comp_net/ring_orders.hpp>
-
 // OpenSHMEM
 #include <quarry/net/shmem.hpp>
+
+// ComP-Net
+#include <quarry/net/comp_net.hpp>
 
 // Gravel
 #include <quarry/net/gravel.hpp>

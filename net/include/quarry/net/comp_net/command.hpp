@@ -14,13 +14,9 @@ enum class operation : std::uint8_t {
   atomic,
   quiet,
   fence,
-  barrier,
-  reduce,
-  broadcast,
 };
 [[nodiscard]] constexpr char const* to_string(operation o) noexcept {
-  constexpr char const* names[] = {"put",   "get",     "put_signal", "atomic",   "quiet",
-                                   "fence", "barrier", "reduce",     "broadcast"};
+  constexpr char const* names[] = {"put", "get", "put_signal", "atomic", "quiet", "fence"};
   return names[static_cast<int>(o)];
 }
 
@@ -37,8 +33,8 @@ struct command {
   std::uint64_t extra = 0;   ///< what compare_swap expects; a signal's offset
   std::uint32_t pe = 0;
   operation what = operation::put;
-  std::uint8_t kind = 0;  ///< which atomic operation, signal operation or reduction
-  std::uint8_t width = 0; ///< bytes of an element; its type, for reductions
+  std::uint8_t kind = 0;  ///< which shmem::atomic_op or shmem::signal_op
+  std::uint8_t width = 0; ///< bytes of an atomic word
   std::uint8_t flags = 0;
 
   static constexpr std::uint8_t is_blocking = 1; ///< the work-group waits for the status

@@ -44,7 +44,9 @@ struct ring_reader {
 /// Source   ComP-Net §4.2.1, Figure 6; §5.1 (64 entries of 64 bytes)
 template<int IndexBits>
 class basic_rings {
-  static_assert(IndexBits >= 1 && IndexBits <= 32);
+  // Two at least: a writer that knows by the status that an entry is complete may be one ahead of
+  // the shared read index.
+  static_assert(IndexBits >= 2 && IndexBits <= 32);
   static constexpr std::uint32_t wrap =
       IndexBits == 32 ? ~0U : (std::uint32_t{1} << (IndexBits % 32)) - 1;
 
@@ -91,7 +93,7 @@ public:
     self.store(field(ring, mine.write, &entry::status), posted, orders_.post_status, where);
     return std::exchange(mine.write, (mine.write + 1) & wrap);
   }
-  /// ⑤ Waits until the service has completed the entry.
+  /// ⑤ Waits until the service has completed the entry; is_failed() of what it gives.
   template<class A>
   [[nodiscard]] auto completed(A& self, std::uint32_t ring, std::uint32_t index,
                                std::source_location where = std::source_location::current()) {
@@ -99,25 +101,25 @@ public:
     return self.wait_until(field(ring, index, &entry::status), is_complete, orders_.await_status,
                            where);
   }
-  /// ⑤ Polls on the status of every entry between the read and the write index.
+  /// True if the operation was given up: the job has failed.
+  [[nodiscard]] static constexpr bool is_failed(std::uint8_t status) noexcept {
+    return status == failed;
+  }
+  /// ⑤ Polls on the status of every entry between the read and the write index. False if one of
+  /// the operations was given up.
   template<class A>
-  task<> all_completed(A& self, std::uint32_t ring, ring_writer& mine,
-                       std::source_location where = std::source_location::current()) {
+  task<bool> all_completed(A& self, std::uint32_t ring, ring_writer& mine,
+                           std::source_location where = std::source_location::current()) {
+    bool is_good = true;
     for (; mine.read != mine.write; mine.read = (mine.read + 1) & wrap)
-      static_cast<void>(co_await completed(self, ring, mine.read, where));
+      is_good &= !is_failed(co_await completed(self, ring, mine.read, where));
+    co_return is_good;
   }
   /// What a completed operation brought back.
   template<class A>
   [[nodiscard]] std::uint64_t reply(A& self, std::uint32_t ring, std::uint32_t index,
                                     std::source_location where = std::source_location::current()) {
     return self.load(field(ring, index, &entry::reply), where);
-  }
-  /// Where a new writer goes on, in a ring whose entries are all complete.
-  template<class A>
-  [[nodiscard]] ring_writer writer(A& self, std::uint32_t ring,
-                                   std::source_location where = std::source_location::current()) {
-    std::uint32_t const read = self.load(read_index(ring), orders_.refresh_read_index, where);
-    return {read, read};
   }
 
   // The service's side
@@ -149,19 +151,31 @@ public:
   template<class A>
   void complete(A& self, std::uint32_t ring, ring_reader& mine, std::uint64_t reply = 0,
                 std::source_location where = std::source_location::current()) {
+    finish(self, ring, mine, reply, completed_well, where);
+  }
+  /// The same for an operation that is given up.
+  template<class A>
+  void give_up(A& self, std::uint32_t ring, ring_reader& mine,
+               std::source_location where = std::source_location::current()) {
+    finish(self, ring, mine, 0, failed, where);
+  }
+
+private:
+  static constexpr std::uint8_t completed_well = 0; ///< also: nobody has used the entry yet
+  static constexpr std::uint8_t posted = 1;
+  static constexpr std::uint8_t failed = 2;
+
+  template<class A>
+  void finish(A& self, std::uint32_t ring, ring_reader& mine, std::uint64_t reply,
+              std::uint8_t status, std::source_location where) {
     if (self.is_explored() && !mine.has_taken)
       self.report_misuse("completes a ring's entry that it has not taken", where);
     mine.has_taken = false;
     self.store(field(ring, mine.read, &entry::reply), reply, where);
-    self.store(field(ring, mine.read, &entry::status), complete_status, orders_.complete_status,
-               where);
+    self.store(field(ring, mine.read, &entry::status), status, orders_.complete_status, where);
     mine.read = (mine.read + 1) & wrap;
     self.store(read_index(ring), mine.read, orders_.advance_read_index, where);
   }
-
-private:
-  static constexpr std::uint8_t complete_status = 0; ///< also of entries that nobody has used yet
-  static constexpr std::uint8_t posted = 1;
 
   struct alignas(64) entry {
     command what;

@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/lane_call.hpp>
+#include <quarry/net/comp_net/command.hpp>
+#include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/comp_net/leader.hpp>
+#include <quarry/net/shmem/vocabulary.hpp>
+#include <quarry/task.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <string>
+#include <utility>
+
+namespace quarry::net::comp_net {
+
+// What a work-group's leader does in each operation of a context. `lead()` runs between two
+// barriers of the group; its arguments are those of the group's first work-item.
+
+/// Takes the ring of the work-group's number.
+struct open_call {
+  using value_type = emu::no_value;
+  static constexpr char const* what = "context::init";
+  device* net;
+  emu::global<context_words> at;
+  std::uint32_t ring;
+
+  template<class W>
+  task<value_type> lead(W& wf, std::source_location where) const {
+    auto const saved = net->state(ring);
+    // Acquire and release: who held the context before has left it as it was.
+    if (wf.exchange(member(saved, &ring_state::is_open), 1U, emu::order::acq_rel, emu::scope::agent,
+                    where) != 0)
+      throw emu::kernel_stop{emu::fault::kind::wrong_shape,
+                             "the context of work-group " + std::to_string(ring) +
+                                 " is in use: another launch has not destroyed it",
+                             where};
+    std::uint32_t const write = wf.load(member(saved, &ring_state::write), where);
+    context_words fresh{.indices = {write, write}, .ring = ring, .is_open = 1};
+    fresh.barriers = wf.load(member(saved, &ring_state::barriers), where);
+    fresh.reductions = wf.load(member(saved, &ring_state::reductions), where);
+    wf.store(at, fresh, where);
+    net->contexts().opened();
+    co_return value_type{};
+  }
+  template<class T>
+  static emu::global<T> member(emu::global<ring_state> s, T ring_state::* m) {
+    return emu::global<T>(&(s.get()->*m));
+  }
+};
+
+/// Waits for what the context has asked for, and gives the ring back.
+struct destroy_call {
+  using value_type = emu::no_value;
+  static constexpr char const* what = "destroy";
+
+  template<class W>
+  task<value_type> lead(W& wf, leader<W>& me, device& net, std::source_location where) const {
+    task<> over = me.quiet();
+    co_await std::move(over);
+    context_words& words = me.words();
+    auto const saved = net.state(words.ring);
+    wf.store(open_call::member(saved, &ring_state::write), words.indices.write, where);
+    wf.store(open_call::member(saved, &ring_state::barriers), words.barriers, where);
+    wf.store(open_call::member(saved, &ring_state::reductions), words.reductions, where);
+    words.is_open = 0;
+    // Release: pairs with the exchange of whoever opens it next.
+    wf.store(open_call::member(saved, &ring_state::is_open), 0U, emu::order::release,
+             emu::scope::agent, where);
+    net.contexts().closed();
+    co_return value_type{};
+  }
+};
+
+/// One command, waited for or not.
+struct command_call {
+  using value_type = std::uint64_t;
+  static constexpr char const* what = "ComP-Net operation";
+  command request;
+  /// Its data are up to 8 bytes of device memory, which go into the entry.
+  std::byte const* inlines = nullptr;
+
+  template<class W>
+  task<value_type> lead(W& wf, leader<W>& me, device&, std::source_location where) const {
+    command c = request;
+    if (c.bytes != 0 && !c.has(command::is_inline))
+      wf.memory_port().check(reinterpret_cast<void const*>(c.local), c.bytes, where);
+    if (inlines != nullptr) {
+      c.local = me.inline_payload(inlines, c.bytes);
+      c.flags |= command::is_inline;
+    }
+    if (c.has(command::is_blocking)) {
+      task<std::uint64_t> over = me.perform(c);
+      co_return co_await std::move(over);
+    }
+    task<std::uint32_t> posted = me.post(c);
+    static_cast<void>(co_await std::move(posted));
+    co_return 0;
+  }
+};
+
+/// One command whose reply is a value.
+template<class T>
+struct fetch_call {
+  using value_type = T;
+  static constexpr char const* what = "ComP-Net operation";
+  command request;
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
+    task<std::uint64_t> over = me.perform(request);
+    std::uint64_t const bits = co_await std::move(over);
+    T value;
+    std::memcpy(&value, &bits, sizeof value);
+    co_return value;
+  }
+};
+
+template<shmem::atomic_word T>
+struct wait_call {
+  using value_type = T;
+  static constexpr char const* what = "wait_until";
+  emu::global<T const> at;
+  shmem::comparison how;
+  T than;
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
+    task<T> wait = me.await_word(at, how, than, what);
+    co_return co_await std::move(wait);
+  }
+};
+
+/// Every entry has been read, and everything that was asked for is done.
+struct quiet_call {
+  using value_type = emu::no_value;
+  static constexpr char const* what = "quiet";
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
+    task<> over = me.quiet();
+    co_await std::move(over);
+    co_return value_type{};
+  }
+};
+
+/// The work-groups of one number on all pes meet: a dissemination barrier. Arrivals are added, so
+/// that it needs no order between those of one barrier and of the next (NVSHMEM PR#36).
+struct barrier_call {
+  using value_type = emu::no_value;
+  static constexpr char const* what = "barrier_all";
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device& net, std::source_location where) const {
+    task<> over = me.quiet();
+    co_await std::move(over);
+    context_words& words = me.words();
+    std::uint64_t const number = ++words.barriers;
+    std::uint32_t round = 0;
+    for (std::uint32_t distance = 1; distance < net.pe_count(); distance *= 2, ++round) {
+      std::uint64_t* const word = net.meetings().barrier_word(words.ring, round);
+      command const arrive{.target = net.offset_of(word, sizeof *word, what, where),
+                           .operand = 1,
+                           .pe = (net.self().id + distance) % net.pe_count(),
+                           .what = operation::atomic,
+                           .kind = static_cast<std::uint8_t>(shmem::atomic_op::add),
+                           .width = sizeof *word};
+      task<std::uint32_t> posted = me.post(arrive);
+      static_cast<void>(co_await std::move(posted));
+      emu::global<std::uint64_t const> const mine(word);
+      task<std::uint64_t> arrived =
+          me.await_word(mine, shmem::comparison::greater_equal, number, what);
+      static_cast<void>(co_await std::move(arrived));
+    }
+    co_return value_type{};
+  }
+};
+
+/// Everybody's elements combined, one by one, in the order of the pes, a chunk at a time. Every pe
+/// puts its chunk to every other one, into one of two banks: who puts the chunk after the next one
+/// has had everybody's next one, which they put after they had read this one.
+template<shmem::reducible T>
+struct reduce_call {
+  using value_type = emu::no_value;
+  static constexpr char const* what = "reduce";
+  T* dest;
+  T const* source;
+  std::size_t count;
+  shmem::reduction how;
+
+  template<class W>
+  task<value_type> lead(W& wf, leader<W>& me, device& net, std::source_location where) const {
+    std::size_t const most = net.meetings().chunk_bytes() / sizeof(T);
+    for (std::size_t done = 0; done < count; done += most) {
+      std::size_t const n = std::min(most, count - done);
+      task<> sent = send(me, net, source + done, n, where);
+      co_await std::move(sent);
+      task<> combined = combine(wf, me, net, done, n, where);
+      co_await std::move(combined);
+    }
+    co_return value_type{};
+  }
+
+private:
+  template<class W>
+  static task<> send(leader<W>& me, device& net, T const* from, std::size_t n,
+                     std::source_location where) {
+    context_words& words = me.words();
+    std::uint64_t const number = ++words.reductions;
+    std::byte* const to = net.meetings().chunk(words.ring, number % 2, net.self().id);
+    std::uint64_t* const signal = net.meetings().signal(words.ring, number % 2, net.self().id);
+    for (std::uint32_t i = 1; i < net.pe_count(); ++i) {
+      command const put{.target = net.offset_of(to, n * sizeof(T), what, where),
+                        .local = reinterpret_cast<std::uintptr_t>(from),
+                        .bytes = n * sizeof(T),
+                        .operand = number,
+                        .extra = net.offset_of(signal, sizeof *signal, what, where),
+                        .pe = (net.self().id + i) % net.pe_count(),
+                        .what = operation::put_signal,
+                        .kind = static_cast<std::uint8_t>(shmem::signal_op::set)};
+      task<std::uint32_t> posted = me.post(put);
+      static_cast<void>(co_await std::move(posted));
+    }
+    task<> read = me.read_out(); // `source` may be `dest`
+    co_await std::move(read);
+  }
+
+  template<class W>
+  task<> combine(W& wf, leader<W>& me, device& net, std::size_t done, std::size_t n,
+                 std::source_location where) const {
+    context_words& words = me.words();
+    std::uint64_t const number = words.reductions;
+    for (std::uint32_t p = 0; p < net.pe_count(); ++p) {
+      if (p == net.self().id)
+        continue;
+      emu::global<std::uint64_t const> const signal(
+          net.meetings().signal(words.ring, number % 2, p));
+      task<std::uint64_t> there =
+          me.await_word(signal, shmem::comparison::greater_equal, number, what);
+      static_cast<void>(co_await std::move(there));
+    }
+    // A plain function: g++ would store the loop's variables to the frame at every step.
+    combine_all(wf, net, words, done, n, where);
+  }
+
+  template<class W>
+  void combine_all(W& wf, device& net, context_words const& words, std::size_t done, std::size_t n,
+                   std::source_location where) const {
+    for (std::size_t i = 0; i < n; ++i) {
+      T total{};
+      for (std::uint32_t p = 0; p < net.pe_count(); ++p) {
+        auto const* const from =
+            p == net.self().id ? source + done
+                               : reinterpret_cast<T const*>(
+                                     net.meetings().chunk(words.ring, words.reductions % 2, p));
+        T const value = wf.load(emu::global<T const>(from + i), where);
+        total = p == 0 ? value : combined(total, value);
+      }
+      wf.store(emu::global<T>(dest + done + i), total, where);
+    }
+  }
+
+  [[nodiscard]] T combined(T a, T b) const {
+    switch (how) {
+    case shmem::reduction::sum:
+      return static_cast<T>(a + b);
+    case shmem::reduction::product:
+      return static_cast<T>(a * b);
+    case shmem::reduction::minimum:
+      return std::min(a, b);
+    case shmem::reduction::maximum:
+      return std::max(a, b);
+    default:
+      break;
+    }
+    if constexpr (std::integral<T>) {
+      if (how == shmem::reduction::bit_and)
+        return static_cast<T>(a & b);
+      return static_cast<T>(how == shmem::reduction::bit_or ? a | b : a ^ b);
+    }
+    return a;
+  }
+};
+
+} // namespace quarry::net::comp_net

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/global.hpp>
+#include <quarry/emu/lane_call.hpp>
+#include <quarry/emu/wavefront.hpp>
+#include <quarry/emu/work_item.hpp>
+#include <quarry/net/comp_net/collective_calls.hpp>
+#include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/comp_net/leader.hpp>
+#include <quarry/task.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <utility>
+
+namespace quarry::net::comp_net {
+
+/// Whoever a kernel's operations are called with: a wavefront, or a work-item of an item coroutine.
+template<class A>
+concept caller = emu::any_wavefront<A> || emu::any_work_item<A>;
+
+/// How a work-group does things together: the part of a context that knows which operation it is
+/// not. Each call is a collective of the group, with a barrier before it and after it (ComP-Net
+/// §4.1); between them the group's first wavefront does it, for all.
+class context_handle {
+public:
+  context_handle() = default;
+  context_handle(device& net, context_words* at, emu::work_group const& of) noexcept
+      : net_(&net), at_(at), of_(&of), group_(of.linear_id) {}
+
+  [[nodiscard]] device& net() const noexcept { return *net_; }
+  [[nodiscard]] emu::global<context_words> words() const noexcept {
+    return emu::global<context_words>(at_);
+  }
+  /// Throws kernel_stop wrong_shape: init() has not made it.
+  void check_made(char const* what, std::source_location where) const;
+
+  /// A task of a wavefront, or what a work-item awaits.
+  template<caller A, class Call>
+  [[nodiscard]] auto start(A& self, Call call, std::source_location where) const;
+
+  template<caller A>
+  [[nodiscard]] static emu::work_group& group_of(A& self) {
+    if constexpr (emu::any_wavefront<A>)
+      return *self.slot().group;
+    else
+      return *self.slot().lanes->wave().group;
+  }
+
+private:
+  template<emu::memory_model M, class Call>
+  struct item_call;
+  template<emu::any_wavefront W, class Call>
+  static task<typename Call::value_type> together(W& wf, context_handle on, Call call,
+                                                  std::source_location where);
+  /// Throws kernel_stop wrong_shape: it is another work-group's.
+  void check_owner(emu::work_group const& g, char const* what, std::source_location where) const;
+  [[noreturn]] static void stop_destroyed(char const* what, std::source_location where);
+
+  device* net_ = nullptr;
+  context_words* at_ = nullptr;
+  emu::work_group const* of_ = nullptr;
+  std::uint64_t group_ = 0;
+};
+
+// Implementation
+
+/// The work-items of one line, as one call of their wavefront. All have come.
+template<emu::memory_model M, class Call>
+struct context_handle::item_call {
+  struct value_type {
+    context_handle on;
+    Call call;
+  };
+  using memory_type = M;
+  using result_type = typename Call::value_type;
+  static constexpr char const* what = Call::what;
+  static constexpr bool needs_all = true;
+  template<class W>
+  static task<> run(W& wf, emu::item_lanes& l, emu::lane_mask who) {
+    using request = emu::lane_request_of<item_call>;
+    std::source_location const where = l.request(who.first()).where;
+    value_type const first = request::of(l, who.first()).value;
+    task<result_type> done = together(wf, first.on, first.call, where);
+    result_type const got = co_await std::move(done);
+    who.for_each([&](int i) { request::of(l, i).result = got; });
+  }
+};
+
+template<caller A, class Call>
+auto context_handle::start(A& self, Call call, std::source_location where) const {
+  if constexpr (emu::any_wavefront<A>)
+    return together(self, *this, call, where);
+  else
+    return emu::lane_await<item_call<typename A::memory_type, Call>>(self.slot(), {*this, call},
+                                                                     where);
+}
+
+template<emu::any_wavefront W, class Call>
+task<typename Call::value_type> context_handle::together(W& wf, context_handle on, Call call,
+                                                         std::source_location where) {
+  using value = typename Call::value_type;
+  on.check_owner(*wf.slot().group, Call::what, where);
+  co_await wf.barrier(where);
+  bool const leads = wf.index_in_group() == 0;
+  value got{};
+  if (leads) {
+    if constexpr (std::same_as<Call, open_call>) {
+      task<value> done = call.lead(wf, where);
+      got = co_await std::move(done);
+    } else {
+      leader<W> me(wf, on.net(), on.words(), where);
+      if (me.words().is_open == 0)
+        stop_destroyed(Call::what, where);
+      task<value> done = call.lead(wf, me, on.net(), where);
+      got = co_await std::move(done);
+      me.store();
+    }
+  }
+  co_return co_await wf.group_broadcast(got, leads, emu::converged{}, where);
+}
+
+} // namespace quarry::net::comp_net

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/buffer.hpp>
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/global.hpp>
+#include <quarry/net/comp_net/command.hpp>
+#include <quarry/net/comp_net/ring.hpp>
+#include <quarry/net/pe.hpp>
+#include <quarry/net/shmem/node.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <source_location>
+#include <string>
+
+namespace quarry::net::comp_net {
+
+/// What stays of a ring's context while no work-group has one: in device memory.
+struct alignas(64) ring_state {
+  std::uint32_t is_open = 0;    ///< a work-group holds the context
+  std::uint32_t write = 0;      ///< where the next one goes on writing
+  std::uint64_t barriers = 0;   ///< that its contexts have been in
+  std::uint64_t reductions = 0; ///< chunks that they have reduced
+};
+
+/// Where a ring's barriers and reductions meet: a part of the symmetric heap.
+///
+/// Shape    for each ring 16 barrier words; for each of two banks and each pe a chunk and a signal
+class meeting_place {
+public:
+  meeting_place() = default;
+  meeting_place(std::byte* first, std::uint32_t pe_count, std::size_t chunk_bytes) noexcept
+      : first_(first), pe_count_(pe_count), chunk_bytes_(chunk_bytes) {}
+
+  static constexpr std::uint32_t most_rounds = 16;
+  [[nodiscard]] static std::size_t bytes(std::uint32_t rings, std::uint32_t pe_count,
+                                         std::size_t chunk_bytes) noexcept {
+    return rings * meeting_place(nullptr, pe_count, chunk_bytes).ring_bytes();
+  }
+  [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
+  [[nodiscard]] std::uint64_t* barrier_word(std::uint32_t ring,
+                                            std::uint32_t round) const noexcept {
+    return reinterpret_cast<std::uint64_t*>(first_ + ring * ring_bytes()) + round;
+  }
+  /// Where pe `from` puts its part.
+  [[nodiscard]] std::byte* chunk(std::uint32_t ring, std::uint64_t bank,
+                                 std::uint32_t from) const noexcept {
+    return first_ + ring * ring_bytes() + most_rounds * sizeof(std::uint64_t) +
+           (bank * pe_count_ + from) * (chunk_bytes_ + signal_bytes);
+  }
+  [[nodiscard]] std::uint64_t* signal(std::uint32_t ring, std::uint64_t bank,
+                                      std::uint32_t from) const noexcept {
+    return reinterpret_cast<std::uint64_t*>(chunk(ring, bank, from) + chunk_bytes_);
+  }
+
+private:
+  static constexpr std::size_t signal_bytes = 64;
+  [[nodiscard]] std::size_t ring_bytes() const noexcept {
+    return most_rounds * sizeof(std::uint64_t) + 2 * pe_count_ * (chunk_bytes_ + signal_bytes);
+  }
+  std::byte* first_ = nullptr;
+  std::uint32_t pe_count_ = 0;
+  std::size_t chunk_bytes_ = 0;
+};
+
+/// Who serves a node's rings need not look at them while no work-group has a context.
+struct open_contexts {
+  std::atomic<std::uint32_t> count{0};
+  std::function<void()> wake{}; ///< the service, when there is one again
+
+  void opened() {
+    count.fetch_add(1, std::memory_order_relaxed);
+    wake(); // orders the count before the service's next look
+  }
+  void closed() noexcept { count.fetch_sub(1, std::memory_order_relaxed); }
+};
+
+/// ComP-Net's global handle: what every work-group of a node's kernels shares. Pass
+/// std::ref(node.device()) to kernels; a work-group makes a context of it (context::init).
+class device {
+public:
+  struct parts {
+    rings* queues;
+    emu::global<ring_state> states;    ///< one a ring
+    emu::global<std::uint32_t> failed; ///< not 0 once the job has failed
+    meeting_place meetings;
+    emu::scope ring_scope;
+    shmem::node const* network;
+    open_contexts* contexts;
+  };
+  explicit device(parts const& p)
+      : parts_(p), self_(p.network->self()), count_(p.network->pe_count()) {}
+
+  [[nodiscard]] pe self() const noexcept { return self_; }
+  [[nodiscard]] std::uint32_t pe_count() const noexcept { return count_; }
+
+  // For Quarry's own parts
+  [[nodiscard]] rings& queues() const noexcept { return *parts_.queues; }
+  [[nodiscard]] emu::global<ring_state> state(std::uint32_t ring) const noexcept {
+    return parts_.states + ring;
+  }
+  [[nodiscard]] meeting_place const& meetings() const noexcept { return parts_.meetings; }
+  [[nodiscard]] emu::scope ring_scope() const noexcept { return parts_.ring_scope; }
+  [[nodiscard]] open_contexts& contexts() const noexcept { return *parts_.contexts; }
+  [[nodiscard]] emu::global<std::uint32_t> failed() const noexcept { return parts_.failed; }
+
+  /// The place of a symmetric object on every pe. Throws kernel_stop out_of_bounds outside of the
+  /// heap; `what` is the operation's name.
+  [[nodiscard]] std::uint64_t offset_of(void const* at, std::size_t bytes, char const* what,
+                                        std::source_location where) const;
+  /// Throws kernel_stop out_of_bounds.
+  void check_pe(pe target, char const* what, std::source_location where) const;
+  /// The job has failed: throws kernel_stop that says why.
+  [[noreturn]] void stop(char const* what, std::source_location where) const;
+
+private:
+  parts parts_;
+  pe self_;
+  std::uint32_t count_;
+};
+
+} // namespace quarry::net::comp_net

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/wavefront.hpp>
+#include <quarry/net/comp_net/command.hpp>
+#include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/comp_net/heap_wait.hpp>
+#include <quarry/net/comp_net/ring.hpp>
+#include <quarry/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <source_location>
+#include <utility>
+
+namespace quarry::net::comp_net {
+
+/// A work-group's context as it lies in its LDS: its ring's indices, and what it has met in.
+///
+/// Source   ComP-Net §4.1 ④, §4.2.1
+struct context_words {
+  ring_writer indices;
+  std::uint32_t ring = 0;
+  std::uint32_t is_open = 0;
+  std::uint64_t barriers = 0;
+  std::uint64_t reductions = 0;
+};
+
+/// What a work-group's leading wavefront does for all, between two barriers of the group. The
+/// context's words are its own meanwhile: it loads them when it is made and stores them with
+/// store().
+template<emu::any_wavefront W>
+class leader {
+public:
+  leader(W& wf, device& net, emu::global<context_words> at, std::source_location where)
+      : wf_(wf), net_(net), at_(at), where_(where), words_(wf.load(at, where)) {}
+  void store() const { wf_.store(at_, words_, where_); }
+
+  [[nodiscard]] context_words& words() noexcept { return words_; }
+
+  /// Puts the command into the ring, once there is room. Gives its index.
+  task<std::uint32_t> post(command c) {
+    if (!net_.queues().has_room(words_.indices)) {
+      task<> room = net_.queues().wait_for_room(wf_, words_.ring, words_.indices, where_);
+      co_await std::move(room);
+    }
+    co_return net_.queues().post(wf_, words_.ring, words_.indices, c, where_);
+  }
+  /// The same, and waits until the service has completed it. Gives what it brought back.
+  task<std::uint64_t> perform(command c) {
+    c.flags |= command::is_blocking;
+    task<std::uint32_t> posted = post(c);
+    std::uint32_t const index = co_await std::move(posted);
+    std::uint8_t const status = co_await net_.queues().completed(wf_, words_.ring, index, where_);
+    if (rings::is_failed(status))
+      net_.stop(to_string(c.what), where_);
+    co_return net_.queues().reply(wf_, words_.ring, index, where_);
+  }
+  /// Waits until all that the context has asked for is done at its targets.
+  task<> quiet() {
+    command const c{.what = operation::quiet};
+    task<std::uint64_t> over = perform(c);
+    static_cast<void>(co_await std::move(over));
+    task<> all = read_out();
+    co_await std::move(all);
+  }
+  /// Waits until the service has read every entry, and what the entries point to.
+  task<> read_out() {
+    task<bool> all = net_.queues().all_completed(wf_, words_.ring, words_.indices, where_);
+    if (!co_await std::move(all))
+      net_.stop("an operation that did not block", where_);
+  }
+  /// Waits until the word of the symmetric heap compares so. Gives it.
+  template<shmem::atomic_word T>
+  task<T> await_word(emu::global<T const> at, shmem::comparison how, T than, char const* what) {
+    heap_wait<W, T> wait(wf_, at, how, than, net_.failed(), where_);
+    auto const got = co_await wait;
+    if (!got.is_met)
+      net_.stop(what, where_);
+    co_return got.value;
+  }
+
+  /// Up to 8 bytes of device memory, as they go into an entry.
+  [[nodiscard]] std::uint64_t inline_payload(std::byte const* from, std::size_t bytes) const {
+    std::uint64_t payload = 0;
+    for (std::size_t i = 0; i < bytes;) {
+      std::size_t width = 8;
+      while (width > bytes - i || reinterpret_cast<std::uintptr_t>(from + i) % width != 0)
+        width /= 2;
+      std::uint64_t const word = load_word(from + i, width);
+      std::memcpy(reinterpret_cast<std::byte*>(&payload) + i, &word, width);
+      i += width;
+    }
+    return payload;
+  }
+
+private:
+  template<class T>
+  [[nodiscard]] std::uint64_t load_as(std::byte const* from) const {
+    return wf_.load(emu::global<T const>(reinterpret_cast<T const*>(from)), where_);
+  }
+  [[nodiscard]] std::uint64_t load_word(std::byte const* from, std::size_t width) const {
+    switch (width) {
+    case 1:
+      return load_as<std::uint8_t>(from);
+    case 2:
+      return load_as<std::uint16_t>(from);
+    case 4:
+      return load_as<std::uint32_t>(from);
+    default:
+      return load_as<std::uint64_t>(from);
+    }
+  }
+
+  W& wf_;
+  device& net_;
+  emu::global<context_words> at_;
+  std::source_location where_;
+  context_words words_;
+};
+
+} // namespace quarry::net::comp_net

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/net/comp_net/context.hpp>
+
+#include <fmt/core.h>
+
+namespace quarry::net::comp_net {
+
+void context_handle::check_made(char const* what, std::source_location where) const {
+  if (net_ == nullptr) [[unlikely]]
+    throw emu::kernel_stop{emu::fault::kind::wrong_shape,
+                           fmt::format("{} on a context that init() has not made", what), where};
+}
+
+void context_handle::check_owner(emu::work_group const& g, char const* what,
+                                 std::source_location where) const {
+  check_made(what, where);
+  if (of_ != &g || group_ != g.linear_id) [[unlikely]]
+    throw emu::kernel_stop{emu::fault::kind::wrong_shape,
+                           fmt::format("{}: the context of work-group {} is used by work-group {}",
+                                       what, group_, g.linear_id),
+                           where};
+}
+
+void context_handle::stop_destroyed(char const* what, std::source_location where) {
+  throw emu::kernel_stop{emu::fault::kind::wrong_shape,
+                         fmt::format("{} on a context that has been destroyed", what), where};
+}
+
+command context::symmetric(operation o, void const* at, std::size_t bytes, pe target,
+                           char const* what, std::source_location where) const {
+  handle_.check_made(what, where);
+  device const& net = handle_.net();
+  net.check_pe(target, what, where);
+  return {
+      .target = net.offset_of(at, bytes, what, where), .bytes = bytes, .pe = target.id, .what = o};
+}
+
+} // namespace quarry::net::comp_net

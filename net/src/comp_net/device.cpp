@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/net/comp_net/configuration.hpp>
+#include <quarry/net/comp_net/device.hpp>
+
+#include <fmt/core.h>
+
+#include <stdexcept>
+
+namespace quarry::net::comp_net {
+
+configuration_choice const& find_configuration(std::string_view name) {
+  std::string names;
+  for (configuration_choice const& c : configurations) {
+    if (c.name == name)
+      return c;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", c.name);
+  }
+  throw std::invalid_argument(
+      fmt::format("comp_net: no configuration '{}'; there are: {}", name, names));
+}
+
+std::uint64_t device::offset_of(void const* at, std::size_t bytes, char const* what,
+                                std::source_location where) const {
+  auto const* const first = static_cast<std::byte const*>(at);
+  auto const begin = parts_.network->address_of(first);
+  bool const is_whole = bytes <= 1 || parts_.network->address_of(first + bytes - 1);
+  if (begin && is_whole) [[likely]]
+    return begin->offset;
+  throw emu::kernel_stop{
+      emu::fault::kind::out_of_bounds,
+      begin ? fmt::format("{} of {} bytes at offset {} of the symmetric heap goes beyond its end",
+                          what, bytes, begin->offset)
+            : fmt::format("{} of {} bytes outside the symmetric heap, in private memory", what,
+                          bytes),
+      where};
+}
+
+void device::check_pe(pe target, char const* what, std::source_location where) const {
+  if (target.id >= count_) [[unlikely]]
+    throw emu::kernel_stop{
+        emu::fault::kind::out_of_bounds,
+        fmt::format("{} for {}; there are {} pes", what, to_string(target), count_), where};
+}
+
+void device::stop(char const* what, std::source_location where) const {
+  auto const why = parts_.network->failure();
+  throw emu::kernel_stop{
+      emu::fault::kind::exception,
+      fmt::format("{} was given up: {}", what, why ? why->what : "the job has failed"), where};
+}
+
+} // namespace quarry::net::comp_net

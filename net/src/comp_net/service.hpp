@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "../shmem/heap_access.hpp"
+
+#include <quarry/emu/core.hpp>
+#include <quarry/emu/scope.hpp>
+#include <quarry/net/comp_net/command.hpp>
+#include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/comp_net/ring.hpp>
+#include <quarry/net/pe.hpp>
+#include <quarry/net/shmem/node.hpp>
+#include <quarry/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+namespace quarry::net::comp_net {
+
+/// The network service: takes commands out of some of a node's rings and performs them through
+/// shmem. It never waits: blocking operations become non-blocking ones, whose entries are marked
+/// complete after a number of polling rounds, or as soon as there is nothing else to do.
+///
+/// Each ring has an shmem context of its own, so that nobody waits for another work-group's
+/// operations (ComP-Net §4.1). Runs on one actor, whichever the configuration says.
+///
+/// Source   ComP-Net §4.2.1, Figure 6 (numbers below)
+class network_service {
+public:
+  struct place {
+    rings& queues;
+    std::uint32_t first; ///< rings [first, last)
+    std::uint32_t last;
+    emu::global<std::uint32_t> failed; ///< told to work-groups that wait for memory
+    std::uint32_t polling_rounds;
+    open_contexts const* contexts;
+  };
+
+  /// Errors   as shmem::node::make_context()
+  static result<std::unique_ptr<network_service>> make(place const& p, shmem::node& network,
+                                                       std::string name) {
+    auto made = std::unique_ptr<network_service>(new network_service(p, network, std::move(name)));
+    for (std::uint32_t ring = p.first; ring < p.last; ++ring) {
+      auto context = network.make_context();
+      if (!context)
+        return context.error();
+      made->served_.emplace_back(ring, std::move(*context));
+    }
+    return made;
+  }
+
+  [[nodiscard]] std::string name() const { return name_; }
+  /// No work-group can post anything before it has woken the service.
+  [[nodiscard]] bool may_sleep() const noexcept {
+    return place_.contexts->count.load(std::memory_order_relaxed) == 0;
+  }
+
+  /// One round: at most one command of each ring. True if there was anything to do.
+  template<class Core>
+  task<bool> poll(Core& self) {
+    co_return round(self);
+  }
+  /// Would poll() do anything?
+  template<class Core>
+  [[nodiscard]] bool has_work(Core& self) {
+    if (!has_failed_ && network_.failure())
+      return true;
+    for (served_ring& r : served_)
+      if (r.is_blocked ? is_over(r) : place_.queues.is_posted(self, r.number, r.reader))
+        return true;
+    return false;
+  }
+
+private:
+  /// A get that is on its way, where the bytes do not go to device memory directly.
+  struct arriving {
+    shmem::ticket when;
+    std::byte* dest;
+    std::vector<std::byte> bytes;
+  };
+  struct served_ring {
+    served_ring(std::uint32_t n, shmem::context c) : number(n), network(std::move(c)) {}
+    std::uint32_t number;
+    shmem::context network;
+    ring_reader reader{};
+    command now{}; ///< the one that is_blocked
+    shmem::ticket when{};
+    std::uint64_t fetched = 0;
+    std::list<arriving> gets{};
+    bool is_blocked = false; ///< the work-group waits: nothing more is taken
+    bool must_retry = false; ///< there was no room: it has not even begun
+  };
+
+  network_service(place const& p, shmem::node& network, std::string name)
+      : place_(p), network_(network), name_(std::move(name)) {}
+
+  template<class Core>
+  bool round(Core& self) {
+    if (!has_failed_ && network_.failure())
+      tell_failure(self);
+    bool any = false;
+    for (served_ring& r : served_)
+      if (!r.is_blocked && place_.queues.is_posted(self, r.number, r.reader)) { // ①
+        r.now = place_.queues.take(self, r.number, r.reader);
+        begin(self, r);
+        any = true;
+      }
+    if (any && ++rounds_ < place_.polling_rounds)
+      return true;
+    rounds_ = 0;
+    for (served_ring& r : served_)
+      if (r.is_blocked && is_over(r)) {
+        go_on(self, r);
+        any = true;
+      }
+    return any;
+  }
+
+  /// ② Calls into shmem; ③, ④ if nobody waits for the operation.
+  template<class Core>
+  void begin(Core& self, served_ring& r) {
+    r.must_retry = false;
+    r.is_blocked = false;
+    if (has_failed_)
+      return place_.queues.give_up(self, r.number, r.reader);
+    auto const begun = call(self, r);
+    if (!begun) {
+      r.is_blocked = r.must_retry = begun.error().code == std::errc::resource_unavailable_try_again;
+      if (!r.must_retry)
+        refuse(self, r);
+      return;
+    }
+    r.when = *begun;
+    r.is_blocked = must_wait(r.now);
+    if (!r.is_blocked)
+      place_.queues.complete(self, r.number, r.reader);
+  }
+
+  /// A put's data have been copied or sent when it has begun.
+  static bool must_wait(command const& c) noexcept {
+    return c.has(command::is_blocking) && c.what != operation::put &&
+           c.what != operation::put_signal && c.what != operation::fence;
+  }
+
+  [[nodiscard]] bool is_over(served_ring& r) {
+    if (has_failed_ || r.must_retry)
+      return true;
+    if (r.now.what == operation::quiet)
+      return r.network.is_quiet();
+    return r.network.is_done(r.when);
+  }
+
+  template<class Core>
+  void go_on(Core& self, served_ring& r) {
+    if (r.must_retry || has_failed_)
+      return begin(self, r);
+    r.is_blocked = false;
+    store_arrived(self, r);
+    place_.queues.complete(self, r.number, r.reader, r.fetched); // ③, ④
+  }
+
+  /// What does not fit the job is a mistake that the device's checks let through: the job fails.
+  template<class Core>
+  void refuse(Core& self, served_ring& r) {
+    tell_failure(self);
+    place_.queues.give_up(self, r.number, r.reader);
+  }
+  template<class Core>
+  void tell_failure(Core& self) {
+    has_failed_ = true;
+    self.store(place_.failed, 1U, emu::order::release, emu::scope::system);
+  }
+
+  template<class Core>
+  result<shmem::ticket> call(Core& self, served_ring& r) {
+    command const& c = r.now;
+    symmetric_address const at{c.target};
+    pe const target{c.pe};
+    switch (c.what) {
+    case operation::put:
+      return r.network.put_nbi(at, payload(self, c), target);
+    case operation::put_signal:
+      return r.network.put_signal_nbi(at, payload(self, c), symmetric_address{c.extra}, c.operand,
+                                      static_cast<shmem::signal_op>(c.kind), target);
+    case operation::get:
+      return begin_get(r, c.has(command::is_inline), Core::memory_type::may_explore);
+    case operation::atomic:
+      return r.network.atomic_nbi(static_cast<shmem::atomic_op>(c.kind), at, c.operand, c.extra,
+                                  c.has(command::is_blocking) ? &r.fetched : nullptr, target,
+                                  c.width);
+    case operation::fence:
+      r.network.fence();
+      break;
+    case operation::quiet:
+      break;
+    }
+    return shmem::ticket{};
+  }
+
+  /// The bytes that a put sends. Device memory itself where host and device memory are the same.
+  template<class Core>
+  std::span<std::byte const> payload(Core& self, command const& c) {
+    if (c.has(command::is_inline))
+      return std::as_bytes(std::span(&c.local, 1)).first(c.bytes);
+    auto const* const from = reinterpret_cast<std::byte const*>(c.local); // NOLINT(*-int-to-ptr)
+    if constexpr (!Core::memory_type::may_explore)
+      return {from, c.bytes};
+    copied_.resize(c.bytes);
+    memory(self).read(copied_.data(), from, c.bytes);
+    return copied_;
+  }
+
+  result<shmem::ticket> begin_get(served_ring& r, bool is_inline, bool needs_copy) {
+    command const& c = r.now;
+    symmetric_address const from{c.target};
+    r.fetched = 0;
+    if (is_inline)
+      return r.network.get_nbi(std::as_writable_bytes(std::span(&r.fetched, 1)).first(c.bytes),
+                               from, pe{c.pe});
+    auto* const dest = reinterpret_cast<std::byte*>(c.local); // NOLINT(*-int-to-ptr)
+    if (!needs_copy)
+      return r.network.get_nbi({dest, c.bytes}, from, pe{c.pe});
+    r.gets.push_back({{}, dest, std::vector<std::byte>(c.bytes)});
+    auto const begun = r.network.get_nbi(r.gets.back().bytes, from, pe{c.pe});
+    if (begun)
+      r.gets.back().when = *begun;
+    else
+      r.gets.pop_back();
+    return begun;
+  }
+  /// Bytes that have come go where the work-group wants them.
+  template<class Core>
+  void store_arrived(Core& self, served_ring& r) {
+    r.gets.remove_if([&](arriving& a) {
+      if (!r.network.is_done(a.when))
+        return false;
+      memory(self).write(a.dest, a.bytes.data(), a.bytes.size());
+      return true;
+    });
+  }
+  template<class Core>
+  static auto memory(Core& self) {
+    static constexpr shmem::shmem_orders orders{};
+    return shmem::heap_access<typename Core::memory_type>(self, orders);
+  }
+
+  place place_;
+  shmem::node& network_;
+  std::string name_;
+  std::vector<served_ring> served_;
+  std::vector<std::byte> copied_;
+  std::uint32_t rounds_ = 0;
+  bool has_failed_ = false;
+};
+
+} // namespace quarry::net::comp_net

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comp_net_job.hpp"
+
+#include <array>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace comp_net_test;
+using comp_net::context;
+using comp_net::device;
+using awaited = shmem::comparison;
+
+namespace {
+
+enum class mistake : std::uint8_t {
+  put_to_private,
+  put_beyond_end,
+  wait_on_private,
+  no_such_pe,
+  after_destroy,
+  never_made,
+  not_destroyed,
+  others_context,
+};
+
+/// Every work-group makes a context and then one mistake.
+struct make_mistake {
+  task<> operator()(any_wavefront auto& wf, mistake what, global<std::uint64_t> words,
+                    global<std::uint64_t> own, context& shared, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    switch (what) {
+    case mistake::put_to_private: {
+      auto put = ctx.put(wf, own, own, 3, pe{0});
+      co_await std::move(put);
+      break;
+    }
+    case mistake::put_beyond_end: {
+      auto put = ctx.put(wf, words, own, 1'000'000, pe{0});
+      co_await std::move(put);
+      break;
+    }
+    case mistake::wait_on_private: {
+      auto wait = ctx.wait_until(wf, own, awaited::equal, 1);
+      static_cast<void>(co_await std::move(wait));
+      break;
+    }
+    case mistake::no_such_pe: {
+      auto put = ctx.p(wf, words, 1, pe{1});
+      co_await std::move(put);
+      break;
+    }
+    case mistake::after_destroy: {
+      auto end = ctx.destroy(wf);
+      co_await std::move(end);
+      auto put = ctx.p(wf, words, 1, pe{0});
+      co_await std::move(put);
+      break;
+    }
+    case mistake::never_made: {
+      context none;
+      auto put = none.p(wf, words, 1, pe{0});
+      co_await std::move(put);
+      break;
+    }
+    case mistake::not_destroyed:
+      break;
+    case mistake::others_context: {
+      if (wf.linear_group_id() == 0) {
+        shared = ctx;
+        wf.store(own, 1, order::release, scope::system);
+      } else {
+        static_cast<void>(co_await wf.wait_until(
+            own, [](std::uint64_t v) { return v == 1; }, order::acquire, scope::system));
+        auto put = shared.p(wf, words, 1, pe{0});
+        co_await std::move(put);
+      }
+      break;
+    }
+    }
+  }
+};
+
+struct nothing_but_init {
+  task<> operator()(any_wavefront auto& wf, device& net) const {
+    auto made = context::init(wf, net);
+    static_cast<void>(co_await std::move(made));
+  }
+};
+
+void expect(outcome const& o, fault::kind kind, std::string_view says) {
+  REQUIRE(o.get_fault());
+  INFO(o.get_fault()->report);
+  CHECK(to_string(o.get_fault()->what) == to_string(kind));
+  CHECK(o.get_fault()->report.find(says) != std::string::npos);
+  CHECK(o.get_fault()->report.find("comp_net_faults_test.cpp:") != std::string::npos);
+}
+
+/// On one node, natively and by a schedule.
+void with_one_node(node_body const& body) {
+  job_shape s;
+  s.threads = 2;
+  run_job(s, body);
+  s.threads.reset();
+  run_job(s, body);
+}
+
+launch_config one_wavefront_each(std::uint32_t count) {
+  return {.work_groups = count, .work_items_per_group = 64, .lds_bytes = context::lds_bytes};
+}
+
+void expect_mistake(mistake what, fault::kind kind, std::string_view says) {
+  with_one_node([&](test_node& n) {
+    auto own = n.gpu.allocate<std::uint64_t>(4, "own");
+    context shared;
+    expect(n.gpu.run(one_wavefront_each(what == mistake::others_context ? 2 : 1), make_mistake{},
+                     what, n.at(), own.global(), std::ref(shared), std::ref(n.net.device())),
+           kind, says);
+  });
+}
+
+/// Waits for the last group's put, which only comes once that group is resident.
+struct wait_for_last_group {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    if (wf.linear_group_id() + 1 == wf.group_count().x) {
+      auto put = ctx.p(wf, words, 1, net.self());
+      co_await std::move(put);
+    } else {
+      auto wait = ctx.wait_until(wf, words, awaited::equal, 1);
+      static_cast<void>(co_await std::move(wait));
+    }
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+} // namespace
+
+TEST_SUITE("net.comp_net_faults") {
+  TEST_CASE("a put to private memory, or beyond the heap's end") {
+    expect_mistake(mistake::put_to_private, fault::kind::out_of_bounds,
+                   "put of 24 bytes outside the symmetric heap, in private memory");
+    expect_mistake(mistake::put_beyond_end, fault::kind::out_of_bounds,
+                   "put of 8000000 bytes at offset");
+  }
+  TEST_CASE("a wait_until on private memory") {
+    expect_mistake(mistake::wait_on_private, fault::kind::out_of_bounds,
+                   "wait_until of 8 bytes outside the symmetric heap, in private memory");
+  }
+  TEST_CASE("a pe that is not in the job") {
+    expect_mistake(mistake::no_such_pe, fault::kind::out_of_bounds, "p for pe 1; there are 1 pes");
+  }
+  TEST_CASE("a context that is destroyed, was never made, or is another work-group's") {
+    expect_mistake(mistake::after_destroy, fault::kind::wrong_shape,
+                   "on a context that has been destroyed");
+    expect_mistake(mistake::never_made, fault::kind::wrong_shape,
+                   "p on a context that init() has not made");
+    expect_mistake(mistake::others_context, fault::kind::wrong_shape,
+                   "the context of work-group 0 is used by work-group 1");
+  }
+  TEST_CASE("a context that an earlier launch has not destroyed") {
+    with_one_node([](test_node& n) {
+      succeed(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())));
+      expect(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())),
+             fault::kind::wrong_shape, "the context of work-group 0 is in use");
+    });
+  }
+  TEST_CASE("more work-groups than rings, or no LDS for the context") {
+    with_one_node([](test_node& n) {
+      expect(n.gpu.run(one_wavefront_each(9), nothing_but_init{}, std::ref(n.net.device())),
+             fault::kind::wrong_shape, "work-group 8 has no ring; the node has 8");
+    });
+    with_one_node([](test_node& n) {
+      expect(n.gpu.run({.work_groups = 1, .work_items_per_group = 64}, nothing_but_init{},
+                       std::ref(n.net.device())),
+             fault::kind::lds_out_of_bounds, "bytes of LDS");
+    });
+  }
+
+  TEST_CASE("a group that waits for one that is not resident is a deadlock that says so") {
+    // Two compute units with 64 KiB of LDS each: four of five groups are resident (ComP-Net §4.1).
+    auto const body = [](test_node& n) {
+      launch_config const site{
+          .work_groups = 5, .work_items_per_group = 64, .lds_bytes = 32 * 1024};
+      expect(n.gpu.run(site, wait_for_last_group{}, n.at(), std::ref(n.net.device())),
+             fault::kind::not_resident, "1 of 5 groups are not resident");
+    };
+    job_shape s;
+    for (auto const name : {comp_net::on_command_processor::name, comp_net::apu::name}) {
+      s.configuration = name;
+      s.threads.reset();
+      run_job(s, body);
+      s.threads = 2;
+      s.stall_timeout = std::chrono::milliseconds(100);
+      run_job(s, body);
+    }
+  }
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comp_net_job.hpp"
+
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+using namespace comp_net_test;
+using comp_net::context;
+using comp_net::device;
+
+namespace {
+
+/// A ring of puts: every group passes what it has to the next pe, `laps` times around.
+struct pass_around {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> all, std::uint64_t laps,
+                    device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto const word = all + wf.linear_group_id() * 8;
+    pe const next{(net.self().id + 1) % net.pe_count()};
+    for (std::uint64_t lap = 1; lap <= laps; ++lap) {
+      if (net.self().id != 0) {
+        auto wait = ctx.wait_until(wf, word, shmem::comparison::greater_equal, lap);
+        static_cast<void>(co_await std::move(wait));
+      }
+      auto put = ctx.p(wf, word, lap, next);
+      co_await std::move(put);
+      if (net.self().id == 0) {
+        auto wait = ctx.wait_until(wf, word, shmem::comparison::greater_equal, lap);
+        static_cast<void>(co_await std::move(wait));
+      }
+    }
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+void check_pass_around(test_node& n) {
+  constexpr std::uint64_t laps = 20;
+  succeed(n.gpu.run(groups(4), pass_around{}, n.at(), laps, std::ref(n.net.device())));
+  for (std::uint32_t g = 0; g < 4; ++g)
+    CHECK(n.words[g * 8] == laps);
+  CHECK(n.net.shmem().barrier_all()); // the next launch finds the rings as this one left them
+  succeed(n.gpu.run(groups(4), pass_around{}, n.at(100), laps, std::ref(n.net.device())));
+  CHECK(n.words[100] == laps);
+}
+
+/// Waits for a put that never comes.
+struct wait_in_vain {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> word, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto wait = ctx.wait_until(wf, word, shmem::comparison::equal, 1);
+    static_cast<void>(co_await std::move(wait));
+  }
+};
+
+std::string refused(comp_net::node::options const& o) {
+  native_scheduler scheduler({.threads = 1});
+  agent gpu(scheduler);
+  auto ends = make_in_process(1);
+  try {
+    static_cast<void>(comp_net::node::start(gpu.core(), std::move(ends[0]), o));
+  } catch (std::invalid_argument const& e) {
+    return e.what();
+  }
+  return {};
+}
+
+} // namespace
+
+TEST_SUITE("net.comp_net_node") {
+  TEST_CASE("messages go round, whoever serves the rings, and a second launch goes on") {
+    for (auto const name :
+         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name})
+      for (std::uint32_t const services : {1U, 3U}) {
+        CAPTURE(services);
+        job_shape s{.configuration = name, .nodes = 2, .service_threads = services};
+        run_job(s, check_pass_around);
+        s.threads = 2;
+        run_job(s, check_pass_around);
+        s.shares_memory = false; // messages, as between processes
+        run_job(s, check_pass_around);
+        s.over_loopback = true;
+        run_job(s, check_pass_around);
+      }
+  }
+
+  TEST_CASE("without device calls there is no device, and shmem is the host's") {
+    for (auto const name : {comp_net::inter_kernel::name, comp_net::cpu::name}) {
+      job_shape const s{.configuration = name, .nodes = 2, .threads = 1};
+      run_job(s, [](test_node& n) {
+        CHECK_FALSE(n.net.configuration().has_device_calls());
+        CHECK_THROWS_AS(static_cast<void>(n.net.device()), std::logic_error);
+        CHECK(n.net.shmem().default_context().p(n.words.data(), n.id + 1, pe{1 - n.id}));
+        CHECK(n.net.shmem().barrier_all());
+        CHECK(n.words[0] == 2 - n.id);
+      });
+    }
+  }
+
+  TEST_CASE("a pe that is lost ends in a fault of whoever waits for it") {
+    job_shape s{.nodes = 2, .threads = 2};
+    for (bool const over_loopback : {true, false}) {
+      CAPTURE(over_loopback);
+      s.shares_memory = false; // the transport tells, where there is one
+      s.over_loopback = over_loopback;
+      run_losing(s, [](test_node& n) {
+        if (n.id == 1)
+          return; // leaves without finish()
+        auto const o = n.gpu.run(groups(1), wait_in_vain{}, n.at(), std::ref(n.net.device()));
+        REQUIRE(o.get_fault());
+        INFO(o.get_fault()->report);
+        CHECK(to_string(o.get_fault()->what) == to_string(fault::kind::exception));
+        CHECK(o.get_fault()->report.find("wait_until was given up") != std::string::npos);
+        CHECK(o.get_fault()->report.find("pe 1") != std::string::npos);
+      });
+    }
+  }
+
+  TEST_CASE("what cannot be is refused, with what can") {
+    CHECK(refused({.configuration = "gpu"}) ==
+          "comp_net: no configuration 'gpu'; there are: cpu, inter_kernel, apu, dgpu, comp_net");
+    CHECK(refused({.rings = 0}) == "comp_net: 0 rings; allowed are 1 to 65536");
+    CHECK(refused({.rings = 2, .service_threads = 3}) ==
+          "comp_net: 3 service threads; allowed are 1 to 2, one a ring");
+    CHECK(refused({.polling_rounds = 0}) == "comp_net: 0 polling rounds; at least 1 is allowed");
+    CHECK(refused({.reduce_bytes = 100}) ==
+          "comp_net: reductions of 100 bytes; allowed are multiples of 64 up to 65536");
+  }
+}
