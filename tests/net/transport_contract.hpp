@@ -258,6 +258,18 @@ inline void ends_well_or_says_so(maker const& make) {
     }));
     all_well(in_threads(all, finish));
   }
+  SUBCASE("wait() ends when it is interrupted, also when that was before") {
+    ends all = make(2);
+    all_well(in_threads(all, [](transport_port& end) -> std::string {
+      auto const before = clock::now();
+      end.interrupt();
+      end.wait(bound);
+      std::jthread const other([&] { end.interrupt(); });
+      end.wait(bound);
+      return clock::now() - before < bound / 2 ? "" : "wait() waited on";
+    }));
+    all_well(in_threads(all, finish));
+  }
   SUBCASE("who finishes in order is not lost to those who finish later") {
     ends all = make(3);
     all_well(in_threads(all, [](transport_port& end) { return exchange(end, 20); }));

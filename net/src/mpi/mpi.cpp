@@ -57,7 +57,7 @@ result<std::unique_ptr<mpi>> mpi::open(job const& j) {
   auto const network = here.meet(j);
   if (!network)
     return network.error();
-  auto s = std::make_unique<state>(state{here, j, *network, std::vector<mpi_peer>(j.pe_count)});
+  auto s = std::make_unique<state>(here, j, *network, std::vector<mpi_peer>(j.pe_count));
   return std::unique_ptr<mpi>(new mpi(std::move(s)));
 }
 
@@ -137,9 +137,16 @@ void mpi::wait(std::chrono::nanoseconds at_most) {
   constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(500);
   std::chrono::nanoseconds pause = std::chrono::microseconds(10);
   for (auto now = clock::now(); now < deadline && !state_->has_news(); now = clock::now()) {
-    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(pause, deadline - now));
+    if (state_->pause(std::min<std::chrono::nanoseconds>(pause, deadline - now)))
+      return;
     pause = std::min(2 * pause, longest);
   }
+}
+
+void mpi::interrupt() {
+  std::lock_guard const lock(state_->interruption);
+  state_->is_interrupted = true;
+  state_->has_changed.notify_all();
 }
 
 bool mpi::is_flushed() {

@@ -191,6 +191,12 @@ bool mpi::state::has_news() {
   return has_come != 0 || broken || !to_self.empty();
 }
 
+bool mpi::state::pause(std::chrono::nanoseconds at_most) {
+  std::unique_lock lock(interruption);
+  has_changed.wait_for(lock, at_most, [this] { return is_interrupted; });
+  return std::exchange(is_interrupted, false);
+}
+
 std::string mpi::state::still_here() const {
   std::string names;
   for (std::uint32_t i = 0; i < peers.size(); ++i)

@@ -5,9 +5,12 @@
 
 #include <quarry/net/mpi.hpp>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -54,6 +57,9 @@ struct mpi::state {
   bool is_finishing = false;
   bool has_finished = false;
   std::uint64_t sent_bytes = 0;
+  std::mutex interruption{}; ///< guards what follows, of interrupt()
+  std::condition_variable has_changed{};
+  bool is_interrupted = false;
 
   [[nodiscard]] bool is_other(std::size_t id) const { return id != who.self.id; }
 
@@ -78,6 +84,8 @@ struct mpi::state {
   /// Whether poll() or try_send() may have something to do that they had not.
   [[nodiscard]] bool has_news();
   [[nodiscard]] std::string still_here() const;
+  /// Sleeps so long, or until it is interrupted. True if it was, before or now.
+  [[nodiscard]] bool pause(std::chrono::nanoseconds at_most);
   /// Says to all that this pe is gone, and because of whom.
   void abandon();
 };

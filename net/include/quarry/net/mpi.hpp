@@ -56,6 +56,7 @@ public:
   [[nodiscard]] bool has_room(pe target) override;
   /// Polls, less and less often: MPI has no wait with an end.
   void wait(std::chrono::nanoseconds at_most) override;
+  void interrupt() override;
   [[nodiscard]] bool is_flushed() override;
   /// Says goodbye and waits for the others', within the job's timeout. Messages that still come are
   /// dropped: who finishes has seen to it that none is under way, with a barrier.
