@@ -98,7 +98,7 @@ inline std::vector<std::string> run_sequential(std::uint32_t pes, std::uint64_t 
 
 inline void all_well(std::vector<std::string> const& outcome) {
   for (std::string const& wrong : outcome)
-    CHECK(wrong == "");
+    CHECK_MESSAGE(wrong.empty(), wrong);
 }
 
 inline constexpr std::size_t small_heap = 64 * 1024;

@@ -13,6 +13,7 @@ namespace quarry::exploration {
 [[nodiscard]] target comp_net_host_ring_target();
 [[nodiscard]] target comp_net_target();
 [[nodiscard]] target comp_net_dgpu_target();
+[[nodiscard]] target shmem_target();
 [[nodiscard]] target gravel_target();
 [[nodiscard]] target pagerank_target();
 

@@ -35,7 +35,7 @@ result<void> context::put_bytes(void* dest, std::span<std::byte const> source, p
     return offset.error();
   if (auto const ok = engine_->check(target, *offset, source.size(), "put"); !ok)
     return ok;
-  auto const sent = engine_->put(*state_, *offset, source, target, engine::patience::waits);
+  auto const sent = engine_->put(*state_, *offset, source, target, "put");
   if (!sent)
     return sent.error();
   return {};
@@ -66,8 +66,8 @@ result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> so
     return ok;
   if (auto const ok = check_word(*word, sizeof *signal, "put_signal"); !ok)
     return ok;
-  auto const sent = engine_->put_signal(*state_, *offset, source, *word, value, how, target,
-                                        engine::patience::waits);
+  auto const sent =
+      engine_->put_signal(*state_, *offset, source, *word, value, how, target, "put_signal");
   if (!sent)
     return sent.error();
   return {};
@@ -117,7 +117,7 @@ result<ticket> context::put_nbi(symmetric_address dest, std::span<std::byte cons
                                 pe target) {
   if (auto const ok = engine_->check(target, dest.offset, source.size(), "put_nbi"); !ok)
     return ok.error();
-  return engine_->put(*state_, dest.offset, source, target, engine::patience::none);
+  return engine_->put(*state_, dest.offset, source, target, nullptr);
 }
 
 result<ticket> context::get_nbi(std::span<std::byte> dest, symmetric_address source, pe target) {
@@ -136,7 +136,7 @@ result<ticket> context::put_signal_nbi(symmetric_address dest, std::span<std::by
   if (auto const ok = check_word(signal.offset, 8, "put_signal_nbi"); !ok)
     return ok.error();
   return engine_->put_signal(*state_, dest.offset, source, signal.offset, value, how, target,
-                             engine::patience::none);
+                             nullptr);
 }
 
 result<ticket> context::atomic_nbi(atomic_op op, symmetric_address dest, std::uint64_t operand,

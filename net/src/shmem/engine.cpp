@@ -66,15 +66,16 @@ std::vector<std::byte> engine::seen_here(std::span<std::byte const> source) {
 
 /// In messages of a size that transports like.
 result<void> engine::put_messages(context_state& c, message m, std::span<std::byte const> source,
-                                  pe target, patience p) {
+                                  pe target, char const* waits_in) {
   std::vector<std::byte> seen;
   if (decides_ && !source.empty())
     source = seen = seen_here(source);
   do {
     auto const part = source.first(std::min(source.size(), most_body_bytes));
-    if (p == patience::none || decides_)
+    if (waits_in == nullptr || decides_)
       post(target, m, part, &c);
-    else if (auto const sent = wait({"put", target}, [&] { return try_post(target, m, part, c); });
+    else if (auto const sent =
+                 wait({waits_in, target}, [&] { return try_post(target, m, part, c); });
              !sent)
       return sent;
     m.offset += part.size();
@@ -84,17 +85,17 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
 }
 
 result<ticket> engine::put(context_state& c, std::uint64_t offset,
-                           std::span<std::byte const> source, pe target, patience p) {
+                           std::span<std::byte const> source, pe target, char const* waits_in) {
   if (region* const r = direct(target)) {
     near_put(*r, offset, source);
     r->arrivals.ring();
     return ticket{};
   }
-  if (p == patience::none && is_full(target))
+  if (waits_in == nullptr && is_full(target))
     return try_again(target);
   message m{.kind = message_kind::put};
   m.offset = offset;
-  if (auto const sent = put_messages(c, m, source, target, p); !sent)
+  if (auto const sent = put_messages(c, m, source, target, waits_in); !sent)
     return sent.error();
   std::lock_guard const lock(mutex_);
   return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
@@ -102,20 +103,21 @@ result<ticket> engine::put(context_state& c, std::uint64_t offset,
 
 result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
                                   std::span<std::byte const> source, std::uint64_t signal,
-                                  std::uint64_t value, signal_op how, pe target, patience p) {
+                                  std::uint64_t value, signal_op how, pe target,
+                                  char const* waits_in) {
   if (region* const r = direct(target)) {
     near_put(*r, offset, source);
     near_signal(*r, signal, how, value);
     r->arrivals.ring();
     return ticket{};
   }
-  if (p == patience::none && is_full(target))
+  if (waits_in == nullptr && is_full(target))
     return try_again(target);
   std::size_t const last = source.size() <= most_body_bytes
                                ? 0
                                : (source.size() - 1) / most_body_bytes * most_body_bytes;
   if (last != 0) {
-    if (auto const first = put(c, offset, source.first(last), target, p); !first)
+    if (auto const first = put(c, offset, source.first(last), target, waits_in); !first)
       return first;
     fence(c); // the signal comes after all of it
   }
@@ -124,7 +126,7 @@ result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
   m.what = static_cast<std::uint8_t>(how);
   m.second = signal;
   m.value = value;
-  if (auto const sent = put_messages(c, m, source.subspan(last), target, p); !sent)
+  if (auto const sent = put_messages(c, m, source.subspan(last), target, waits_in); !sent)
     return sent.error();
   std::lock_guard const lock(mutex_);
   return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
@@ -241,9 +243,9 @@ bool engine::is_quiet(context_state& c) {
   return all && c.open_fetches == 0;
 }
 
-result<void> engine::quiet(context_state& c) {
+result<void> engine::quiet(context_state& c, char const* name) {
   if (has_failed())
-    return failed({"quiet"});
+    return failed({name});
   near_fence(emu::order::seq_cst);
   if (is_all_direct_)
     return {};
@@ -253,20 +255,20 @@ result<void> engine::quiet(context_state& c) {
     return c.open_fetches == 0 &&
            std::all_of(c.to.begin(), c.to.end(), [](auto const& t) { return t.acked >= t.asked; });
   };
-  if (auto const w = wait({"quiet"}, is_over); !w)
+  if (auto const w = wait({name}, is_over); !w)
     return w;
   answers_.take();
   return {};
 }
 
-result<void> engine::quiet_all() {
+result<void> engine::quiet_all(char const* name) {
   std::deque<std::shared_ptr<context_state>> all;
   {
     std::lock_guard const lock(mutex_);
     all = contexts_;
   }
   for (auto const& c : all)
-    if (auto const q = quiet(*c); !q)
+    if (auto const q = quiet(*c, name); !q)
       return q;
   return {};
 }

@@ -82,12 +82,12 @@ public:
 
   // Operations, whose places are known to be in the heap
 
-  enum class patience : std::uint8_t { none, waits };
+  /// `waits_in`: the call that waits while there is no room, by its name; null: none does.
   result<ticket> put(context_state& c, std::uint64_t offset, std::span<std::byte const> source,
-                     pe target, patience p);
+                     pe target, char const* waits_in);
   result<ticket> put_signal(context_state& c, std::uint64_t offset,
                             std::span<std::byte const> source, std::uint64_t signal,
-                            std::uint64_t value, signal_op how, pe target, patience p);
+                            std::uint64_t value, signal_op how, pe target, char const* waits_in);
   result<ticket> get(context_state& c, std::span<std::byte> dest, std::uint64_t offset, pe target);
   struct atomic_request {
     atomic_op op;
@@ -101,8 +101,8 @@ public:
   void fence(context_state& c);
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
-  result<void> quiet(context_state& c);
-  result<void> quiet_all(); ///< of every context
+  result<void> quiet(context_state& c, char const* name = "quiet");
+  result<void> quiet_all(char const* name); ///< of every context
   result<void> wait_for(context_state& c, ticket const& t, operation const& what);
   std::shared_ptr<context_state> make_context();
 
@@ -250,7 +250,7 @@ private:
   /// The source as it is for the caller: through its caches, if it is in the heap.
   [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
   result<void> put_messages(context_state& c, message m, std::span<std::byte const> source,
-                            pe target, patience p);
+                            pe target, char const* waits_in);
   [[nodiscard]] bool is_full(pe target);
   std::uint64_t expect(context_state& c, pe target, std::span<std::byte> dest, bool is_atomic);
   void touch();

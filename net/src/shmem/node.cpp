@@ -196,7 +196,7 @@ result<void> node::check_words(void const* at, std::size_t bytes, unsigned each,
 // All together
 
 result<void> node::barrier_all() {
-  if (auto const q = engine_->quiet(*engine_->user_context); !q)
+  if (auto const q = engine_->quiet(*engine_->user_context, "barrier_all"); !q)
     return q;
   return team_work(*engine_, *engine_->world, "barrier_all").meet(collective::barrier, 0);
 }
@@ -210,7 +210,7 @@ std::optional<error> node::failure() const {
 }
 
 result<void> node::finish() {
-  if (auto const q = engine_->quiet_all(); !q)
+  if (auto const q = engine_->quiet_all("finish"); !q)
     return q;
   team_work work(*engine_, *engine_->world, "finish");
   if (auto const met = work.meet(collective::finish, 0); !met)

@@ -86,11 +86,11 @@ result<void> team::destroy() {
   if (state_->id == 0)
     return invalid("destroy: the team of all pes lives as long as the node");
   // Nothing is on its way into the team's memory any more.
-  if (auto const q = engine_->quiet(*engine_->internal_context); !q)
+  if (auto const q = engine_->quiet(*engine_->internal_context, "destroy"); !q)
     return q;
   if (auto const met = team_work(*engine_, *state_, "destroy").meet(collective::destroy, 0); !met)
     return met;
-  if (auto const q = engine_->quiet(*engine_->internal_context); !q)
+  if (auto const q = engine_->quiet(*engine_->internal_context, "destroy"); !q)
     return q;
   engine_->free_teams |= std::uint64_t{1} << state_->id;
   state_.reset();

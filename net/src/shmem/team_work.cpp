@@ -20,9 +20,8 @@ result<void> team_work::meet(collective what, std::uint64_t details) {
   };
   for (std::uint32_t round = 0, far = 1; far < team_.count; ++round, far *= 2) {
     auto const slot = area_.meeting(number, round);
-    auto const told =
-        engine_.put(*engine_.internal_context, slot, std::as_bytes(std::span(&word, 1)),
-                    team_.at(after(far)), engine::patience::waits);
+    auto const told = engine_.put(*engine_.internal_context, slot,
+                                  std::as_bytes(std::span(&word, 1)), team_.at(after(far)), name_);
     if (!told)
       return told.error();
     pe const from = team_.at(after(team_.count - far));
@@ -61,7 +60,7 @@ result<void> team_work::send(std::uint32_t member, std::uint64_t to, std::uint64
                              std::size_t bytes) {
   auto const sent =
       engine_.put_signal(*engine_.internal_context, to, {here(from), bytes}, area_.arrivals(), 1,
-                         signal_op::add, team_.at(member), engine::patience::waits);
+                         signal_op::add, team_.at(member), name_);
   if (!sent)
     return sent.error();
   return {};

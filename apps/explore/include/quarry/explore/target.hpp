@@ -26,7 +26,7 @@ struct target {
 };
 
 /// spsc-queue, mpmc-queue, work-group-queue, comp-net-ring, comp-net-host-ring, comp-net,
-/// comp-net-dgpu, gravel, pagerank.
+/// comp-net-dgpu, shmem-barrier, gravel, pagerank.
 [[nodiscard]] std::span<target const> targets();
 
 /// Errors   std::invalid_argument – no target has that name; those that there are

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+// The network reorders what no fence orders: programs that forget one fail, the others do not.
+#include <quarry/emu/explore.hpp>
+#include <quarry/net.hpp>
+
+#include <doctest/doctest.h>
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+using namespace quarry;
+using namespace quarry::net;
+using shmem::node;
+
+namespace {
+
+constexpr node::options tiny{.heap_bytes = 256, .most_teams = 1, .team_bytes = 256};
+
+std::uint64_t* word(node& n, std::size_t i) {
+  return reinterpret_cast<std::uint64_t*>(n.local({i * 64}));
+}
+
+using pe_body = std::function<void(world&, world_core&, node&)>;
+
+/// Explores two pes.
+verdict two_pes(explore_options o, pe_body const& first, pe_body const& second) {
+  o.shrinks = o.diagnoses = false;
+  o.most_decisions = 20'000;
+  return explore(o, [&](world& w) {
+    auto ends = make_in_process(2);
+    for (std::uint32_t id = 0; id < 2; ++id)
+      w.start(id == 0 ? "pe 0" : "pe 1", [&, id](world_core& self) {
+        auto n = node::start(w.scheduler(), std::move(ends[id]), tiny);
+        w.check(n.has_value(), "start");
+        if (!n)
+          return;
+        (id == 0 ? first : second)(w, self, *n);
+        w.check(n->finish().has_value(), "finish");
+      });
+    w.join();
+  });
+}
+
+/// Data, then perhaps a fence, then a flag, on two contexts or one.
+pe_body giver(bool with_fence, bool on_another_context = false) {
+  return [=](world& w, world_core&, node& n) {
+    auto other = n.make_context();
+    auto& c = n.default_context();
+    w.check(c.put(word(n, 0), std::array<std::uint64_t, 2>{1, 2}, pe{1}).has_value(), "put");
+    if (with_fence)
+      (on_another_context ? *other : c).fence();
+    w.check(c.p(word(n, 1), 1, pe{1}).has_value(), "p");
+  };
+}
+
+void taker(world& w, world_core& self, node& n) {
+  w.check(n.wait_until(word(n, 1), shmem::comparison::equal, 1).has_value(), "wait_until");
+  std::uint64_t const first = self.load(emu::global<std::uint64_t>(word(n, 0)));
+  std::uint64_t const second = self.load(emu::global<std::uint64_t>(word(n, 0) + 1));
+  w.check(first == 1 && second == 2, "the data came after their flag");
+}
+
+/// One pe puts, both meet, the other looks.
+verdict meeting(explore_options const& o, result<void> (node::*meet)()) {
+  return two_pes(
+      o,
+      [meet](world& w, world_core&, node& n) {
+        auto const put =
+            n.default_context().put(word(n, 0), std::array<std::uint64_t, 2>{1, 2}, pe{1});
+        w.check(put.has_value(), "put");
+        w.check((n.*meet)().has_value(), "meet");
+      },
+      [meet](world& w, world_core& self, node& n) {
+        w.check((n.*meet)().has_value(), "meet");
+        std::uint64_t const second = self.load(emu::global<std::uint64_t>(word(n, 0) + 1));
+        w.check(second == 2, "it is not there yet");
+      });
+}
+
+} // namespace
+
+TEST_SUITE("net.shmem_explore") {
+  TEST_CASE("a fence keeps a flag behind its data") {
+    verdict const v = two_pes({.executions = 500}, giver(true), taker);
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK(v.inconclusive == 0);
+  }
+
+  TEST_CASE("without a fence, or with one of another context, a flag may overtake its data") {
+    for (bool const with_fence : {false, true}) {
+      CAPTURE(with_fence);
+      auto const give = giver(with_fence, true);
+      CHECK(!two_pes({.executions = 500}, give, taker));
+      // Not only in theory: the values are old.
+      verdict const v = two_pes({.executions = 500, .detects_races = false}, give, taker);
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == "check");
+    }
+  }
+
+  TEST_CASE("barrier_all completes puts, sync_all does not") {
+    verdict const v = meeting({.executions = 500}, &node::barrier_all);
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK(!meeting({.executions = 500}, &node::sync_all));
+    CHECK(!meeting({.executions = 500, .detects_races = false}, &node::sync_all));
+  }
+
+  TEST_CASE("two puts to one place with no fence between them are a race") {
+    verdict const v = two_pes(
+        {.executions = 500},
+        [](world& w, world_core&, node& n) {
+          for (std::uint64_t i = 0; i < 2; ++i) {
+            auto const put =
+                n.default_context().put(word(n, 0), std::array<std::uint64_t, 2>{i, i}, pe{1});
+            w.check(put.has_value(), "put");
+          }
+        },
+        [](world&, world_core&, node&) {});
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "race");
+  }
+}

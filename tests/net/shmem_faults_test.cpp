@@ -1,0 +1,333 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong: the caller's mistakes, pes that go away, are silent or speak nonsense.
+#include "shmem_job.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <latch>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace shmem_test;
+
+namespace {
+
+node::options const hasty{.heap_bytes = 4096, .timeout = 200ms, .team_bytes = 1024};
+
+node::options const brisk{.heap_bytes = 4096, .timeout = 20ms, .team_bytes = 1024};
+node::options const patient{.heap_bytes = 4096, .timeout = 20s, .team_bytes = 1024};
+
+std::string joined(std::vector<std::string> const& all) {
+  std::string text;
+  for (std::string const& one : all)
+    text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+bool says(error const& e, net_errc code, std::initializer_list<char const*> words) {
+  return e.code == code && std::all_of(words.begin(), words.end(), [&](char const* w) {
+           return e.what.find(w) != std::string::npos;
+         });
+}
+#define QUARRY_SAYS(outcome, ...)                                                                  \
+  if (auto const& o_ = (outcome); o_ || !says(o_.error(), __VA_ARGS__))                            \
+  return std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #outcome " says " +           \
+         (o_ ? "nothing" : o_.error().what)
+
+/// What a pe can wait in when pe 1 has gone, each by its name.
+struct waiting {
+  char const* name;
+  std::function<result<void>(node&, std::uint64_t*)> call;
+};
+std::vector<waiting> const waits_for_others{
+    {"wait_until", [](node& n, std::uint64_t* w) { return n.wait_until(w, comparison::equal, 7); }},
+    {"barrier_all", [](node& n, std::uint64_t*) { return n.barrier_all(); }},
+    {"sync_all", [](node& n, std::uint64_t*) { return n.sync_all(); }},
+    {"malloc",
+     [](node& n, std::uint64_t*) -> result<void> {
+       auto const m = n.malloc<int>(1);
+       return m ? result<void>{} : m.error();
+     }},
+    {"broadcast", [](node& n, std::uint64_t* w) { return n.world().broadcast(w, w, 1, 1); }},
+    {"reduce", [](node& n, std::uint64_t* w) { return n.world().reduce(reduction::sum, w, w, 1); }},
+    {"finish", [](node& n, std::uint64_t*) { return n.finish(); }},
+};
+std::vector<waiting> const waits_for_answers{
+    {"get to pe 1",
+     [](node& n, std::uint64_t* w) -> result<void> {
+       auto const g = n.default_context().g(w, pe{1});
+       return g ? result<void>{} : g.error();
+     }},
+    {"atomic to pe 1",
+     [](node& n, std::uint64_t* w) -> result<void> {
+       auto const g = n.default_context().atomic_fetch_inc(w, pe{1});
+       return g ? result<void>{} : g.error();
+     }},
+    {"quiet",
+     [](node& n, std::uint64_t* w) -> result<void> {
+       if (auto const p = n.default_context().p(w, 1, pe{1}); !p)
+         return p;
+       return n.default_context().quiet();
+     }},
+};
+
+/// Pe 1 goes without a word as soon as it has met the others; pe 0 and 2 wait for it.
+void go_away(maker const& make, std::vector<waiting> const& calls) {
+  for (waiting const& w : calls) {
+    std::latch all_here(3), all_told(2);
+    auto const outcome = run_native(make, 3, patient, [&](node& n) -> std::string {
+      all_here.arrive_and_wait();
+      if (n.self() == pe{1})
+        return "gone";
+      auto* const word = reinterpret_cast<std::uint64_t*>(n.local({0}));
+      auto const told = [&]() -> std::string {
+        QUARRY_SAYS(w.call(n, word), net_errc::peer_lost, {"shmem: ", w.name, "pe 1"});
+        QUARRY_SAYS(n.barrier_all(), net_errc::peer_lost, {"shmem: barrier_all: ", "pe 1"});
+        QUARRY_EXPECT(n.failure().has_value());
+        return "told";
+      };
+      std::string what = told();
+      all_told.arrive_and_wait(); // who goes first would be another one that has gone
+      return what;
+    });
+    CHECK(joined(outcome) == "told, gone, told");
+  }
+}
+
+/// One cache line, as messages begin.
+struct raw_message {
+  std::uint64_t words[8] = {};
+  static raw_message hello(std::uint64_t heap, node::options const& o) {
+    return {{1, 0, 0, 0, heap, 0, std::uint64_t{o.most_teams} << 40 | o.team_bytes, 1}};
+  }
+};
+
+void send(transport_port& end, pe to, raw_message const& m, std::span<std::byte const> body = {}) {
+  REQUIRE(end.try_send(to, std::as_bytes(std::span(m.words)), body).value());
+}
+
+} // namespace
+
+TEST_SUITE("net.shmem_faults") {
+  TEST_CASE("who waits for a pe that has gone is told so, by its name, whatever it waits in") {
+    for (maker const& make : {maker(in_process_ends), maker(loopback_ends)})
+      go_away(make, waits_for_others);
+    go_away(loopback_ends, waits_for_answers);
+  }
+
+  TEST_CASE("a pe that never comes ends the start, by name") {
+    auto all = in_process_ends(3);
+    native_scheduler scheduler({.threads = 1});
+    auto const n = node::start(scheduler, std::move(all[0]), hasty);
+    REQUIRE(n.has_error());
+    CHECK_MESSAGE(says(n.error(), net_errc::timeout, {"start", "200 ms", "pe 1, pe 2"}),
+                  n.error().what);
+  }
+
+  TEST_CASE("a pe that stops ends every wait within the timeout, and is named") {
+    auto calls = waits_for_others;
+    calls.insert(calls.end(), waits_for_answers.begin(), waits_for_answers.end());
+    for (waiting const& w : calls) {
+      auto all = in_process_ends(2);
+      send(*all[1], pe{0}, raw_message::hello(4096, hasty)); // and nothing more
+      native_scheduler scheduler({.threads = 1});
+      auto n = node::start(scheduler, std::move(all[0]), hasty);
+      REQUIRE(n.has_value());
+      auto* const word = reinterpret_cast<std::uint64_t*>(n->local({0}));
+      auto const begun = std::chrono::steady_clock::now();
+      auto const r = w.call(*n, word);
+      REQUIRE(r.has_error());
+      CHECK_MESSAGE(says(r.error(), net_errc::timeout, {w.name, "200 ms", "no word from pe 1"}),
+                    r.error().what);
+      CHECK(std::chrono::steady_clock::now() - begun < 10s);
+    }
+  }
+
+  TEST_CASE("a wait that nobody ends ends in a timeout all the same, and the others hear of it") {
+    for (maker const& make : {maker(in_process_ends), maker(loopback_ends)}) {
+      auto const outcome = run_native(make, 2, hasty, [](node& n) -> std::string {
+        auto const word = n.malloc<std::uint64_t>(1);
+        QUARRY_OK(word);
+        auto const r =
+            n.self() == pe{0} ? n.wait_until(word->data(), comparison::equal, 1) : n.barrier_all();
+        QUARRY_EXPECT(r.has_error());
+        // Who hears last may hear first that the other one has left.
+        QUARRY_EXPECT(r.error().code == net_errc::timeout || r.error().code == net_errc::peer_lost);
+        QUARRY_EXPECT(r.error().what.find(n.self() == pe{0} ? "shmem: wait_until"
+                                                            : "barrier_all") != std::string::npos);
+        return r.error().code == net_errc::timeout ? "timeout" : "lost";
+      });
+      CHECK((outcome[0] == "timeout" || outcome[1] == "timeout"));
+      for (std::string const& o : outcome)
+        CHECK_MESSAGE((o == "timeout" || o == "lost"), o);
+    }
+  }
+
+  TEST_CASE("heaps or teams of different sizes are refused at the start, on all sides") {
+    for (maker const& make : {maker(in_process_ends), maker(loopback_ends)}) {
+      auto all = make(2);
+      std::array<std::string, 2> outcome;
+      {
+        std::vector<std::jthread> hosts;
+        for (std::uint32_t id = 0; id < 2; ++id)
+          hosts.emplace_back([&, id] {
+            native_scheduler scheduler({.threads = 1});
+            auto const n =
+                node::start(scheduler, std::move(all[id]),
+                            {.heap_bytes = 4096 * (id + std::size_t{1}), .timeout = 20s});
+            if (!n && (n.error().code == net_errc::mismatched_job ||
+                       n.error().code == net_errc::peer_lost))
+              outcome[id] = n.error().what;
+          });
+      }
+      auto const both = outcome[0] + outcome[1];
+      CHECK_MESSAGE(!outcome[0].empty(), both);
+      CHECK_MESSAGE(!outcome[1].empty(), both);
+      CHECK_MESSAGE(both.find("4096") != std::string::npos, both);
+      CHECK_MESSAGE(both.find("8192") != std::string::npos, both);
+    }
+  }
+
+  TEST_CASE("pes in different collectives, or with different sizes, are told so") {
+    struct pair {
+      std::function<result<void>(node&, int*)> even, odd;
+      char const* text;
+    };
+    auto const mallocs = [](std::size_t count) {
+      return [count](node& n, int*) -> result<void> {
+        auto const m = n.malloc<int>(count);
+        return m ? result<void>{} : m.error();
+      };
+    };
+    pair const pairs[] = {
+        {[](node& n, int* w) { return n.world().broadcast(w, w, 1, 0); },
+         [](node& n, int* w) { return n.world().fcollect(w + 4, w, 1); }, "broadcast"},
+        {[](node& n, int*) { return n.barrier_all(); }, [](node& n, int*) { return n.sync_all(); },
+         "barrier"},
+        {[](node& n, int* w) { return n.world().broadcast(w, w, 1, 0); },
+         [](node& n, int* w) { return n.world().broadcast(w, w, 1, 1); }, "roots"},
+        {[](node& n, int* w) { return n.world().reduce(reduction::sum, w, w, 2); },
+         [](node& n, int* w) { return n.world().reduce(reduction::maximum, w, w, 2); }, "reduce"},
+        {mallocs(10), mallocs(20), "malloc"},
+    };
+    for (pair const& p : pairs)
+      for (maker const& make : {maker(in_process_ends), maker(loopback_ends)}) {
+        std::latch all_here(4);
+        std::atomic<int> told{0};
+        auto const outcome = run_native(make, 4, patient, [&](node& n) -> std::string {
+          all_here.arrive_and_wait();
+          auto* const words = reinterpret_cast<int*>(n.local({0}));
+          auto const r = (n.self().id % 2 == 0 ? p.even : p.odd)(n, words);
+          QUARRY_EXPECT(r.has_error());
+          // Who is told by a pe that has left already may hear of that first.
+          if (r.error().code == net_errc::peer_lost)
+            return "ended";
+          QUARRY_SAYS(r, net_errc::mismatched_collective, {p.text, "pe "});
+          ++told;
+          return "ended";
+        });
+        CHECK(joined(outcome) == "ended, ended, ended, ended");
+        CHECK(told >= 1);
+      }
+  }
+
+  TEST_CASE("the caller's mistakes are refused with the numbers, and change nothing") {
+    on_all(2, [](node& n) -> std::string {
+      auto& c = n.default_context();
+      auto const words = n.malloc<std::uint64_t>(8);
+      QUARRY_OK(words);
+      std::uint64_t* const w = words->data();
+      std::uint64_t mine[4] = {1, 2, 3, 4};
+      pe const other{1 - n.self().id};
+      QUARRY_SAYS(c.put(mine, mine, other), net_errc::outside_heap, {"put of 32 bytes"});
+      QUARRY_SAYS(c.p(w, 1, pe{2}), net_errc::no_such_pe, {"put", "pe 2", "there are 2"});
+      QUARRY_SAYS(c.put_nbi({small_heap - 8}, std::as_bytes(std::span(mine)), other),
+                  net_errc::outside_heap, {"put_nbi of 32 bytes", "65528", "65536"});
+      QUARRY_SAYS(c.put_nbi({~std::uint64_t{0}}, std::as_bytes(std::span(mine)), other),
+                  net_errc::outside_heap, {"put_nbi"});
+      QUARRY_SAYS(c.get(mine, &mine[0], other), net_errc::outside_heap, {"get"});
+      QUARRY_SAYS(c.get_nbi(std::as_writable_bytes(std::span(mine)), {small_heap}, other),
+                  net_errc::outside_heap, {"get_nbi"});
+      QUARRY_SAYS(c.atomic_nbi(shmem::atomic_op::add, {4}, 1, 0, nullptr, other),
+                  net_errc::misaligned, {"atomic_nbi of 8 bytes at offset 4"});
+      QUARRY_SAYS(c.atomic_inc(mine, other), net_errc::outside_heap, {"atomic"});
+      QUARRY_EXPECT(
+          c.atomic_nbi(shmem::atomic_op::add, {0}, 1, 0, nullptr, other, 2).error().code ==
+          std::errc::invalid_argument);
+      QUARRY_SAYS(c.put_signal(w, mine, mine, 1, signal_op::set, other), net_errc::outside_heap,
+                  {"put_signal"});
+      QUARRY_SAYS(c.put_signal_nbi({0}, {}, {12}, 1, signal_op::set, other), net_errc::misaligned,
+                  {"put_signal_nbi"});
+      QUARRY_SAYS(n.wait_until(mine, comparison::equal, 9), net_errc::outside_heap,
+                  {"wait_until", "not in the symmetric heap"});
+      QUARRY_SAYS(n.test(mine, comparison::equal, 9), net_errc::outside_heap, {"test"});
+      QUARRY_SAYS(
+          n.signal_fetch(reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(w) + 4)),
+          net_errc::misaligned, {"signal_fetch"});
+      QUARRY_SAYS(n.free(mine), net_errc::outside_heap, {"free"});
+      QUARRY_SAYS(n.free(w + 1), net_errc::outside_heap, {"free", "offset 8"});
+      QUARRY_SAYS(n.address_of(mine), net_errc::outside_heap, {"address_of"});
+      QUARRY_EXPECT(n.local({small_heap + 1}) == nullptr);
+      QUARRY_EXPECT(!n.failure());
+      QUARRY_OK(c.put(w, {}, other));
+      QUARRY_OK(n.barrier_all());
+      QUARRY_OK(n.free(w));
+      QUARRY_SAYS(n.free(w), net_errc::outside_heap, {"given back already"});
+      return "";
+    });
+  }
+
+  TEST_CASE("options outside their limits are refused with them") {
+    native_scheduler scheduler({.threads = 1});
+    auto const start = [&](node::options const& o) {
+      auto all = in_process_ends(1);
+      static_cast<void>(node::start(scheduler, std::move(all[0]), o));
+    };
+    CHECK_THROWS_AS(start({.heap_bytes = 0}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.heap_bytes = std::size_t{1} << 47}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.timeout = 0ms}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.most_teams = 0}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.most_teams = 65}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.team_bytes = 255}), std::invalid_argument);
+  }
+
+  TEST_CASE("a message that is none ends the job with bad_frame, and touches nothing") {
+    std::mt19937_64 random(7);
+    int refused = 0;
+    for (int round = 0; round < 150; ++round) {
+      CAPTURE(round);
+      auto all = in_process_ends(2);
+      send(*all[1], pe{0}, raw_message::hello(4096, brisk));
+      raw_message m;
+      std::vector<std::byte> body(random() % 3 == 0 ? random() % 300 : 0, std::byte{0xff});
+      for (auto& w : m.words)
+        w = random();
+      m.words[0] = (m.words[0] & ~std::uint64_t{0xff}) | random() % 14; // a kind, often a known one
+      if (random() % 4 == 0)
+        REQUIRE(all[1]->try_send(pe{0}, body, {}).value()); // hardly ever a whole header
+      else
+        send(*all[1], pe{0}, m, body);
+      native_scheduler scheduler({.threads = 1});
+      auto n = node::start(scheduler, std::move(all[0]), brisk);
+      if (!n) {
+        refused += n.error().code == net_errc::bad_frame;
+        continue;
+      }
+      auto* const word = reinterpret_cast<std::uint64_t*>(n->local({0}));
+      auto const r = n->wait_until(word, comparison::not_equal, 0);
+      REQUIRE(r.has_error());
+      refused += r.error().code == net_errc::bad_frame;
+      for (std::size_t i = 0; i < 512; ++i)
+        CHECK(word[i] == 0);
+      if (r.error().code == net_errc::timeout)
+        CHECK(((m.words[0] & 0xff) == 10 || (m.words[0] & 0xff) == 11 || !body.empty() ||
+               (m.words[0] & 0xff) == 8));
+    }
+    CHECK(refused > 100);
+  }
+}
