@@ -33,6 +33,7 @@ struct peer {
   prepare<barrier_problem> barrier_work = {};
   prepare<launch_problem> launch = {};
   prepare<launch_problem> launch_coroutine = {};
+  prepare<launch_problem> launch_packet = {};
   prepare<item_problem> item_plain = {};
   prepare<item_problem> item_coroutine = {};
 };

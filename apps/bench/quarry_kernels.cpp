@@ -217,9 +217,25 @@ public:
       throw std::runtime_error(fault->report);
   }
 
+  /// The same by a packet in a user-mode queue.
+  template<class Kernel>
+  void run_packet(launch_config const& site, Kernel kernel) {
+    loaded_kernel const loaded = agent_.load(kernel);
+    signal_.word().get()[0] = 1;
+    outcome end =
+        packets_.submit(loaded.packet(site, packet_header{packet_type::kernel_dispatch}, signal_));
+    if (end)
+      end = packets_.wait(signal_);
+    if (auto const& fault = end.get_fault())
+      throw std::runtime_error(fault->report);
+  }
+
 private:
   native_scheduler scheduler_;
   basic_agent<native_targets> agent_{scheduler_};
+  user_queue queue_{agent_.core().known(), 64};
+  packet_processor packets_{agent_.core(), queue_};
+  signal signal_{agent_.core().known()};
 };
 
 template<class T>
@@ -269,6 +285,10 @@ void run_launch(gpu& g, launch_problem const& p) {
   g.run({.work_groups = p.group_count}, Kernel{});
 }
 
+void run_launch_packet(gpu& g, launch_problem const& p) {
+  g.run_packet({.work_groups = p.group_count}, nothing{});
+}
+
 template<class Kernel>
 void run_items(gpu& g, item_problem const& p) {
   g.run({.work_items = p.results.size()}, Kernel{}, at(p.results));
@@ -291,6 +311,7 @@ peer quarry_peer() {
   p.barrier_work = on<barrier_problem>(g, run_barrier<barrier_work>);
   p.launch = on<launch_problem>(g, run_launch<nothing>);
   p.launch_coroutine = on<launch_problem>(g, run_launch<nothing_coroutine>);
+  p.launch_packet = on<launch_problem>(g, run_launch_packet);
   p.item_plain = on<item_problem>(g, run_items<item_plain>);
   p.item_coroutine = on<item_problem>(g, run_items<item_coroutine>);
   return p;
