@@ -23,6 +23,8 @@ std::string_view to_string(fault::kind k) noexcept {
     return "wrong shape";
   case fault::kind::exception:
     return "exception";
+  case fault::kind::misuse:
+    return "misuse";
   case fault::kind::bad_packet:
     return "bad packet";
   }

@@ -9,6 +9,7 @@ namespace quarry::exploration {
 [[nodiscard]] target mpmc_target();
 [[nodiscard]] target work_group_target();
 [[nodiscard]] target aql_target();
+[[nodiscard]] target channel_target();
 [[nodiscard]] target comp_net_ring_target();
 [[nodiscard]] target comp_net_host_ring_target();
 [[nodiscard]] target comp_net_target();

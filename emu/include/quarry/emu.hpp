@@ -54,6 +54,8 @@
 #include <quarry/emu/user_queue.hpp>
 
 // Queues
+#include <quarry/emu/channel.hpp>
+#include <quarry/emu/channel_orders.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/queue_orders.hpp>
 #include <quarry/emu/slot_turns.hpp>

@@ -24,6 +24,7 @@ struct fault {
     stall,              ///< `native`: no progress for the stall timeout
     wrong_shape,        ///< a kernel asked for a view that its launch does not have
     exception,          ///< the kernel threw
+    misuse,             ///< of a channel: what belongs to another one, say
     bad_packet,         ///< the command processor cannot do what a packet says
   };
   kind what;

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "queue_traffic.hpp"
+
+#include <quarry/emu.hpp>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+struct pair_of {
+  std::uint32_t number;
+  std::uint32_t copy;
+};
+
+constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
+
+/// Every work-item sends 1 + its number % 3 elements.
+struct send {
+  template<any_wavefront W>
+  task<> operator()(W& wf, channel<pair_of>& ch) const {
+    auto const id = convert<std::uint32_t>(wf.global_id().to_lanes());
+    typename W::template lanes<std::uint32_t> const count = id % 3U + 1U;
+    auto const fill = [&](wave_elements<W::size> const& mine) {
+      for (std::uint32_t i = 0; i < 3; ++i) {
+        auto const has = wf.where(count > i);
+        wf.store(ch.at(mine, i, &pair_of::number), id * 3U + i);
+        wf.store(ch.at(mine, i, &pair_of::copy), ~(id * 3U + i));
+      }
+    };
+    task<> sent = ch.send(wf, count, fill);
+    co_await std::move(sent);
+  }
+};
+
+struct send_to_another {
+  template<any_wavefront W>
+  task<> operator()(W& wf, channel<pair_of>& from, channel<pair_of>& to) const {
+    auto const mine = from.try_talloc(wf, typename W::template lanes<std::uint32_t>(1));
+    task<> sent = to.enq(wf, mine);
+    co_await std::move(sent);
+  }
+};
+
+/// Counts the elements that it consumes, by number.
+struct receive {
+  void operator()(any_wavefront auto& wf, channel<pair_of>& ch, std::uint64_t first,
+                  std::uint32_t count, global<std::uint32_t> seen,
+                  global<std::uint32_t> wrong) const {
+    auto const id = convert<std::uint32_t>(wf.global_id().to_lanes());
+    auto const some = wf.where(id < count);
+    auto const position = ch.deq(wf, id + static_cast<std::uint32_t>(first));
+    auto const number = wf.load(ch.field(position, &pair_of::number));
+    auto const copy = wf.load(ch.field(position, &pair_of::copy));
+    wf.add(seen + convert<std::int32_t>(number), 1, order::relaxed, scope::agent);
+    if (auto const bad = wf.where(copy != ~number))
+      wf.fetch_add(wrong, static_cast<std::uint32_t>(wf.active().count()), order::relaxed,
+                   scope::agent);
+    ch.tfree(wf, position);
+  }
+};
+
+/// Producers run beside an aggregator, which dispatches what is ready until all has come.
+void pass_all(executor& s, channel_options o, std::uint32_t senders) {
+  agent gpu(s, shape);
+  channel<pair_of> ch(gpu.core().known(), o);
+  auto seen = gpu.allocate<std::uint32_t>(senders * 3 + 1);
+  auto wrong = gpu.allocate<std::uint32_t>(64);
+  std::uint32_t total = 0;
+  for (std::uint32_t i = 0; i < senders; ++i)
+    total += i % 3 + 1;
+  auto producing =
+      gpu.launch({.work_items = senders, .work_items_per_group = 128}, send{}, std::ref(ch));
+  basic_core<native_memory> const aggregator({});
+  std::uint32_t taken = 0;
+  while (taken < total) {
+    REQUIRE(s.run_until([&] { return ch.ready(aggregator) != 0; }));
+    std::uint32_t const count = ch.ready(aggregator);
+    std::uint64_t const first = ch.take(aggregator, count);
+    REQUIRE(gpu.run({.work_items = count, .work_items_per_group = 64}, receive{}, std::ref(ch),
+                    first, count, seen.global(), wrong.global()));
+    static_cast<void>(ch.reclaim(aggregator));
+    taken += count;
+  }
+  REQUIRE(producing.wait());
+  CHECK(taken == total);
+  CHECK(wrong.host()[0] == 0);
+  for (std::uint32_t i = 0; i < senders; ++i)
+    for (std::uint32_t k = 0; k < 3; ++k)
+      REQUIRE(seen.host()[i * 3 + k] == (k < i % 3 + 1 ? 1 : 0));
+  if (s.decides()) {
+    CHECK(ch.counts().allocated == total);
+    CHECK(ch.counts().most <= o.width);
+  }
+}
+
+template<class F>
+void with_schedulers(F const& f) {
+  for (std::size_t const threads : {1U, 2U, 3U}) {
+    CAPTURE(threads);
+    native_scheduler s({.threads = threads, .stall_timeout = patience});
+    f(static_cast<executor&>(s));
+  }
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    CAPTURE(seed);
+    sequential_scheduler s({.seed = seed});
+    f(static_cast<executor&>(s));
+  }
+}
+
+} // namespace
+
+TEST_SUITE("emu.channel") {
+  TEST_CASE("every element comes once and whole, whoever reserves, padded or not, wide or narrow") {
+    with_schedulers([](executor& s) {
+      for (auto const how :
+           {channel_reservation::per_wavefront, channel_reservation::per_work_item})
+        for (bool const padded : {false, true})
+          for (std::uint32_t const width : {256U, 4096U}) {
+            CAPTURE(width);
+            pass_all(s,
+                     {.width = width,
+                      .elements_per_done_count = width == 256 ? 1U : 64U,
+                      .reservation = how,
+                      .is_padded = padded},
+                     1000);
+          }
+    });
+  }
+
+  TEST_CASE("a wavefront reserves once for all its work-items: 64 times fewer exchanges") {
+    auto const exchanges = [](channel_reservation how) {
+      sequential_scheduler s;
+      agent gpu(s, shape);
+      channel<pair_of> ch(gpu.core().known(), {.width = 4096, .reservation = how});
+      REQUIRE(gpu.run({.work_items = 640, .work_items_per_group = 64}, send{}, std::ref(ch)));
+      CHECK(ch.counts().allocated == 1279); // 213 times 1 + 2 + 3, and 1
+      CHECK(ch.counts().most == 1279);
+      CHECK(ch.counts().reservations == (how == channel_reservation::per_wavefront ? 10 : 640));
+      return ch.counts().exchanges;
+    };
+    auto const once = exchanges(channel_reservation::per_wavefront);
+    CHECK(exchanges(channel_reservation::per_work_item) >= 64 * once);
+  }
+
+  TEST_CASE("a full channel refuses, and has room again once its oldest elements are freed") {
+    allocations known;
+    channel<pair_of> ch(known, {.width = 4, .elements_per_done_count = 2});
+    basic_core<native_memory> self({});
+    native_scheduler s({.threads = 1, .stall_timeout = patience});
+    auto const put = [&](std::uint32_t count) {
+      auto const e = ch.try_talloc(self, count);
+      if (e) {
+        traffic jobs(s);
+        jobs.start(ch.enq(self, *e), "producer");
+        jobs.wait();
+      }
+      return e.has_value();
+    };
+    CHECK(put(3));
+    CHECK(!put(2));
+    CHECK(put(1));
+    CHECK(!put(1));
+    REQUIRE(ch.ready(self) == 4);
+    std::uint64_t const first = ch.take(self, 4);
+    CHECK(ch.ready(self) == 0);
+    ch.tfree(self, first + 1); // out of order: 0 holds everything up
+    ch.tfree(self, first + 2);
+    ch.tfree(self, first + 3);
+    CHECK(ch.reclaim(self) == 0);
+    CHECK(!put(1));
+    ch.tfree(self, first);
+    CHECK(ch.reclaim(self) == 4);
+    CHECK(put(4));
+  }
+
+  TEST_CASE("more at once than the channel is wide, and another channel's elements, are faults") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    channel<pair_of> narrow(gpu.core().known(), {.width = 64, .name = "narrow"});
+    outcome const wide =
+        gpu.run({.work_items = 64, .work_items_per_group = 64}, send{}, std::ref(narrow));
+    REQUIRE(!wide);
+    CHECK(wide.get_fault()->what == fault::kind::wrong_shape);
+    CHECK(wide.get_fault()->report.find("narrow: talloc of 127 elements at once; it is 64 wide") !=
+          std::string::npos);
+    channel<pair_of> other(gpu.core().known(), {.width = 64, .name = "other"});
+    outcome const strange = gpu.run({.work_items = 1, .work_items_per_group = 64},
+                                    send_to_another{}, std::ref(narrow), std::ref(other));
+    REQUIRE(!strange);
+    CHECK(strange.get_fault()->what == fault::kind::misuse);
+    CHECK(strange.get_fault()->report.find("other: enq of elements") != std::string::npos);
+  }
+
+  TEST_CASE("impossible shapes are refused by name") {
+    allocations known;
+    auto const make = [&](std::uint32_t width, std::uint32_t share) {
+      channel<pair_of> const ch(known, {.width = width, .elements_per_done_count = share});
+    };
+    CHECK_THROWS_WITH(make(3, 1),
+                      "channel: a width of 3; allowed are powers of two up to 2147483648");
+    CHECK_THROWS_AS(make(0, 1), std::invalid_argument);
+    CHECK_THROWS_WITH(make(64, 128),
+                      "channel: 128 elements a done count; allowed are divisors of the width, 64");
+    CHECK_THROWS_AS((basic_channel<pair_of, 3>(known, {.width = 4, .elements_per_done_count = 1})),
+                    std::invalid_argument);
+  }
+}
