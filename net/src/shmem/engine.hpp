@@ -63,6 +63,8 @@ public:
   /// Meets the others. Once, before anything else.
   result<void> meet();
   result<void> finish();
+  /// As node::progress().
+  bool progress();
 
   [[nodiscard]] pe self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t pe_count() const noexcept { return count_; }

@@ -176,6 +176,13 @@ private:
   engine& engine_;
 };
 
+bool engine::progress() {
+  if (decides_ || is_all_direct_)
+    return false;
+  touch();
+  return drive();
+}
+
 void engine::touch() {
   if (is_all_direct_)
     return;

@@ -205,6 +205,10 @@ result<void> node::sync_all() {
   return team_work(*engine_, *engine_->world, "sync_all").meet(collective::sync, 0);
 }
 
+bool node::progress() {
+  return engine_->progress();
+}
+
 std::optional<error> node::failure() const {
   return engine_->failure();
 }

@@ -159,6 +159,9 @@ public:
   [[nodiscard]] result<void> barrier_all();
   [[nodiscard]] result<void> sync_all();
 
+  /// Moves what goes out and comes in, unless somebody else does so just now; true if anything
+  /// moved. For who polls for something of its own, natively; elsewhere does nothing.
+  bool progress();
   /// Why the job has failed, if it has. From any thread.
   [[nodiscard]] std::optional<error> failure() const;
   /// Leaves the job in order, together with all pes. Contexts and teams have no operations any
