@@ -12,6 +12,7 @@
 #include <quarry/net/shmem/node.hpp>
 #include <quarry/task.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -69,13 +70,15 @@ public:
   task<bool> poll(Core& self) {
     co_return round(self);
   }
-  /// Would poll() do anything?
+  /// Would poll() do anything? Natively it moves messages meanwhile: nobody else might.
   template<class Core>
   [[nodiscard]] bool has_work(Core& self) {
+    static_cast<void>(network_.progress());
     if (!has_failed_ && network_.failure())
       return true;
     for (served_ring& r : served_)
-      if (r.is_blocked ? is_over(r) : place_.queues.is_posted(self, r.number, r.reader))
+      if (has_arrived(r) ||
+          (r.is_blocked ? is_over(r) : place_.queues.is_posted(self, r.number, r.reader)))
         return true;
     return false;
   }
@@ -107,13 +110,18 @@ private:
   bool round(Core& self) {
     if (!has_failed_ && network_.failure())
       tell_failure(self);
-    bool any = false;
-    for (served_ring& r : served_)
+    bool any = network_.progress();
+    for (served_ring& r : served_) {
+      if (has_arrived(r)) { // at once: a get that does not block may bring its data at any time
+        store_arrived(self, r);
+        any = true;
+      }
       if (!r.is_blocked && place_.queues.is_posted(self, r.number, r.reader)) { // ①
         r.now = place_.queues.take(self, r.number, r.reader);
         begin(self, r);
         any = true;
       }
+    }
     if (any && ++rounds_ < place_.polling_rounds)
       return true;
     rounds_ = 0;
@@ -236,6 +244,10 @@ private:
     else
       r.gets.pop_back();
     return begun;
+  }
+  [[nodiscard]] static bool has_arrived(served_ring& r) {
+    return std::any_of(r.gets.begin(), r.gets.end(),
+                       [&](arriving const& a) { return r.network.is_done(a.when); });
   }
   /// Bytes that have come go where the work-group wants them.
   template<class Core>

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// Worlds of ComP-Net nodes in many executions: what is right is never flagged, what is wrong found.
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+#include <quarry/net.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry::net;
+using comp_net::context;
+using comp_net::device;
+using awaited = shmem::comparison;
+
+namespace {
+
+constexpr std::uint32_t nodes = 2;
+
+struct small_node {
+  world& w;
+  agent& gpu;
+  comp_net::node& net;
+  std::span<std::uint64_t> words;
+};
+
+template<class Body>
+verdict explore_nodes(std::string_view configuration, std::uint64_t executions, Body const& body) {
+  explore_options const options{
+      .executions = executions, .most_decisions = 200'000, .shrinks = false, .diagnoses = false};
+  return explore(options, [&](world& w) {
+    auto ends = make_in_process(nodes);
+    for (std::uint32_t id = 0; id < nodes; ++id)
+      w.start(id == 0 ? "node 0" : "node 1", [&, id](world_core&) {
+        agent gpu(w.scheduler(), {.compute_units = 1, .lds_bytes = 4096, .wavefront_size = 32});
+        auto net = comp_net::node::start(
+            gpu.core(), std::move(ends[id]),
+            {.configuration = configuration,
+             .rings = 2,
+             .ring_entries = 2,
+             .reduce_bytes = 64,
+             .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512}});
+        w.check(net.has_value(), net ? "" : net.error().what);
+        if (!net)
+          return;
+        auto const words = net->shmem().malloc<std::uint64_t>(8);
+        w.check(words.has_value(), words ? "" : words.error().what);
+        small_node node{w, gpu, *net, *words};
+        body(node);
+        static_cast<void>(net->finish());
+      });
+    w.join();
+  });
+}
+
+/// Two wavefronts write what the work-group sends, and both read what it gets.
+struct send_from_both {
+  task<> operator()(any_work_item auto& wi, global<std::uint64_t> words, global<std::uint64_t> own,
+                    world& w, device& net) const {
+    auto made = context::init(wi, net);
+    context ctx = co_await std::move(made);
+    pe const other{1 - net.self().id};
+    std::uint32_t const i = wi.local_linear_id() / 32; // one work-item of each wavefront
+    bool const works = wi.local_linear_id() % 32 == 0;
+    if (works)
+      wi.store(own + i, net.self().id * 10 + i);
+    co_await ctx.put_signal(wi, words, own, 2, words + 2, 1, shmem::signal_op::set, other);
+    co_await ctx.wait_until(wi, words + 2, awaited::equal, 1);
+    if (works) {
+      std::uint64_t const got = wi.load(words + (1 - i));
+      w.check(got == other.id * 10 + (1 - i), "the other wavefront's word is not there");
+    }
+    co_await ctx.reduce(wi, shmem::reduction::sum, own, own, 2);
+    if (works) {
+      std::uint64_t const sum = wi.load(own + i);
+      w.check(sum == 10 + 2 * i, "a wrong sum");
+    }
+    co_await ctx.destroy(wi);
+  }
+};
+
+/// A flag without a fence between it and the data.
+struct flag_without_fence {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
+                    world& w, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    pe const other{1 - net.self().id};
+    wf.store(own, 7);
+    auto put = ctx.put_nbi(wf, words, own, 1, other);
+    co_await std::move(put);
+    auto flag = ctx.p(wf, words + 1, 1, other);
+    co_await std::move(flag);
+    auto wait = ctx.wait_until(wf, words + 1, awaited::equal, 1);
+    static_cast<void>(co_await std::move(wait));
+    w.check(wf.load(words) == 7, "a flag came before the data");
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+/// What get_nbi fetches is read before quiet().
+struct read_too_early {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
+                    world&, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto get = ctx.get_nbi(wf, own, words, 2, pe{1 - net.self().id});
+    co_await std::move(get);
+    static_cast<void>(wf.load(own));
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+/// Group 0 waits for group 1 of the other node, and group 1 here is not resident until 0 has ended.
+struct wait_for_others_last {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t>,
+                    world&, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    if (wf.linear_group_id() == 0) {
+      auto wait = ctx.wait_until(wf, words, awaited::equal, 1);
+      static_cast<void>(co_await std::move(wait));
+    } else {
+      auto put = ctx.p(wf, words, 1, pe{1 - net.self().id});
+      co_await std::move(put);
+    }
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+template<class Kernel>
+verdict explore_kernel(std::string_view configuration, std::uint64_t executions,
+                       launch_config const& config, Kernel kernel) {
+  return explore_nodes(configuration, executions, [&](small_node& n) {
+    auto own = n.gpu.allocate<std::uint64_t>(4, "own");
+    static_cast<void>(n.gpu.run(config, kernel, global<std::uint64_t>(n.words.data()), own.global(),
+                                std::ref(n.w), std::ref(n.net.device())));
+  });
+}
+
+constexpr launch_config one_wavefront{
+    .work_groups = 1, .work_items_per_group = 32, .lds_bytes = context::lds_bytes};
+
+} // namespace
+
+TEST_SUITE("net.comp_net_explored") {
+  TEST_CASE("work-groups of two wavefronts exchange, wait and reduce: nothing is ever flagged") {
+    launch_config two = one_wavefront;
+    two.work_items_per_group = 64;
+    for (auto const name :
+         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name}) {
+      CAPTURE(name);
+      verdict const v = explore_kernel(name, 150, two, send_from_both{});
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 0);
+    }
+  }
+
+  TEST_CASE("a flag that may overtake its data is found") {
+    verdict const v = explore_kernel(comp_net::on_command_processor::name, 200, one_wavefront,
+                                     flag_without_fence{});
+    REQUIRE(v.failure);
+    INFO(v.failure->report);
+    CHECK((v.failure->kind == "race" || v.failure->kind == "check"));
+  }
+
+  TEST_CASE("reading what get_nbi brings, before quiet(), is a race with the service") {
+    verdict const v =
+        explore_kernel(comp_net::on_command_processor::name, 200, one_wavefront, read_too_early{});
+    REQUIRE(v.failure);
+    INFO(v.failure->report);
+    CHECK(v.failure->kind == "race");
+  }
+
+  TEST_CASE("groups that wait for each other across nodes, one not resident: the report says so") {
+    launch_config crowded{.work_groups = 2, .work_items_per_group = 32, .lds_bytes = 4096};
+    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name}) {
+      CAPTURE(name);
+      verdict const v = explore_kernel(name, 20, crowded, wait_for_others_last{});
+      REQUIRE(v.failure);
+      INFO(v.failure->report);
+      CHECK(v.failure->kind.find("resident") != std::string::npos);
+      CHECK(v.failure->report.find("1 of 2 groups are not resident") != std::string::npos);
+    }
+  }
+}
