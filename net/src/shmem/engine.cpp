@@ -51,8 +51,11 @@ result<std::uint64_t> engine::offset_of(void const* local, std::size_t bytes,
 // Puts
 
 bool engine::is_full(pe target) {
-  std::lock_guard const lock(mutex_);
-  return peers_[target.id].outbox_bytes >= most_waiting_bytes;
+  auto const is_now = [&] {
+    std::lock_guard const lock(mutex_);
+    return peers_[target.id].outbox_bytes >= most_waiting_bytes;
+  };
+  return is_now() && (decides_ || !drive() || is_now());
 }
 
 std::vector<std::byte> engine::seen_here(std::span<std::byte const> source) {

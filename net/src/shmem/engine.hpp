@@ -129,7 +129,7 @@ public:
   result<void> wait(operation const& what, F&& is_over) {
     if (!decides_) {
       touch();
-      for (int i = 0; i < spins; ++i) {
+      for (int i = 0; i < spins_; ++i) {
         if (is_over())
           return {};
         if (!is_all_direct_)
@@ -217,6 +217,8 @@ protected:
   pe self_;
   std::uint32_t count_;
   bool const decides_;
+  int const spins_; ///< rounds of a wait that only pause: few, if pes share cores
+  std::chrono::microseconds const longest_sleep_; ///< of one look and the next
   bool const shares_memory_;
   bool is_all_direct_ = false;
   std::shared_ptr<region> region_;
@@ -239,7 +241,6 @@ protected:
   emu::handover answers_;                 ///< what came back was there before
 
 private:
-  static constexpr int spins = 64;
   static constexpr std::size_t most_waiting_bytes = 1024 * 1024;
   result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
   result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
@@ -262,6 +263,7 @@ private:
   std::atomic<std::uint32_t> drivers_{0};
   std::atomic<std::uint64_t> calls_{0};
   std::atomic<bool> is_waiting_inside_{false}; ///< somebody blocks in the transport
+  std::atomic<bool> idler_is_off_{false};      ///< and wants to be told when nobody drives
   std::mutex idle_mutex_;
   std::condition_variable idle_changed_;
   std::thread idler_;

@@ -48,9 +48,9 @@ void engine::post(pe target, message m, std::span<std::byte const> body, context
   }
   if (broken)
     fail(*broken, told::nobody);
-  if (is_kept && !decides_) {
+  if (is_kept && !decides_ && inside == entered::no && !drive()) {
     calls_.fetch_add(1, std::memory_order_relaxed);
-    kick();
+    kick(); // who is inside sends it
   }
 }
 

@@ -3,6 +3,7 @@
 #include "engine.hpp"
 
 #include <quarry/emu/explored_memory.hpp>
+#include <quarry/native_scheduler.hpp>
 #include <quarry/net/error.hpp>
 #include <quarry/net/in_process.hpp>
 
@@ -20,10 +21,17 @@ using clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-constexpr int pauses = 64;  // rounds of a wait that only pause
-constexpr int yields = 400; // then rounds that yield the processor
+constexpr int yields = 400;   // rounds of a wait that yield the processor, where that costs little
+constexpr int few_yields = 8; // where each asks all connections, and blocking is as good
 constexpr microseconds first_sleep{50};
-constexpr microseconds longest_sleep{10'000};
+constexpr microseconds long_sleep{100'000}; // an arrival, or a ring, ends it
+constexpr microseconds short_sleep{1'000};
+
+/// A thread that alone runs kernels must look after them now and then; nothing wakes it for them.
+bool runs_kernels_alone(executor& scheduler, emu::allocations const* known) {
+  auto const* const native = dynamic_cast<native_scheduler*>(&scheduler);
+  return native != nullptr && known != nullptr && native->thread_count() == 1;
+}
 
 } // namespace
 
@@ -34,6 +42,8 @@ engine::engine(executor& scheduler, emu::allocations* known,
     : user_heap((o.heap_bytes + 63) / 64 * 64), free_teams(0), scheduler_(scheduler),
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
       self_(transport_->self()), count_(transport_->pe_count()), decides_(scheduler.decides()),
+      spins_(count_ > std::thread::hardware_concurrency() ? 1 : 64),
+      longest_sleep_(runs_kernels_alone(scheduler, known) ? short_sleep : long_sleep),
       shares_memory_(!decides_ && o.shares_memory &&
                      dynamic_cast<in_process*>(transport_.get()) != nullptr),
       region_(std::make_shared<region>(o.heap_bytes, internal_bytes(o))), peers_(count_) {
@@ -170,7 +180,13 @@ public:
   }
   driving(driving const&) = delete;
   driving& operator=(driving const&) = delete;
-  ~driving() { engine_.drivers_.fetch_sub(1, std::memory_order_relaxed); }
+  ~driving() {
+    if (engine_.drivers_.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
+        engine_.idler_is_off_.load(std::memory_order_seq_cst)) {
+      std::lock_guard const lock(engine_.idle_mutex_);
+      engine_.idle_changed_.notify_all();
+    }
+  }
 
 private:
   engine& engine_;
@@ -211,41 +227,42 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
   driving const now(*this);
   auto const begun = clock::now();
   bool has_asked = false;
+  int const most_rounds = spins_ + (is_all_direct_ ? yields : few_yields);
+  microseconds const longest = std::min<microseconds>(longest_sleep_, options_.timeout / 8);
   microseconds sleep = first_sleep;
-  for (int rounds = 0;; ++rounds) {
+  int rounds = 0; // since anything moved
+  for (unsigned looks = 0;; ++looks) {
     if (is_over(argument))
       return {};
     if (has_failed())
       return failed(what);
+    bool const blocks = rounds >= most_rounds;
     bool moved = false;
-    if (!is_all_direct_ || rounds % 16 == 15)
+    if (!is_all_direct_ || blocks || looks % 16 == 15)
       moved = drive();
-    if (rounds % 8 == 7)
+    if (blocks || looks % 8 == 7)
       moved |= run_actors();
+    if (blocks || looks % 32 == 31) {
+      auto const passed = clock::now() - begun;
+      if (passed >= options_.timeout)
+        return is_over(argument) ? result<void>{} : timed_out(what);
+      if (!has_asked && passed >= options_.timeout / 2) {
+        has_asked = true;
+        ask_everybody();
+      }
+    }
     if (moved) {
       rounds = 0;
       sleep = first_sleep;
-      if (!is_all_direct_)
-        continue;
-    }
-    if (rounds < pauses) {
-      __builtin_ia32_pause();
       continue;
     }
-    if (rounds < pauses + yields) {
-      std::this_thread::yield();
-    } else {
+    if (blocks) {
       block(sleep, is_over, argument);
-      sleep = std::min(2 * sleep, longest_sleep);
-    }
-    if (rounds % 32 != 0 && rounds < pauses + yields)
-      continue;
-    auto const passed = clock::now() - begun;
-    if (passed >= options_.timeout)
-      return is_over(argument) ? result<void>{} : timed_out(what);
-    if (!has_asked && passed >= options_.timeout / 2) {
-      has_asked = true;
-      ask_everybody();
+      sleep = std::min(2 * sleep, longest);
+    } else if (++rounds < spins_) {
+      __builtin_ia32_pause();
+    } else {
+      std::this_thread::yield();
     }
   }
 }
@@ -287,24 +304,29 @@ void engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), voi
 /// transport, and stays out of it as long as somebody else drives, or did so a moment ago.
 void engine::progress_while_idle() {
   std::uint64_t seen = 0;
-  auto const rest = [this](milliseconds how_long) {
-    std::unique_lock lock(idle_mutex_);
-    if (!stop_.load(std::memory_order_acquire))
-      idle_changed_.wait_for(lock, how_long);
-  };
-  while (!stop_.load(std::memory_order_acquire)) {
+  auto const is_stopped = [this] { return stop_.load(std::memory_order_acquire); };
+  while (!is_stopped()) {
     std::uint64_t const calls = calls_.load(std::memory_order_seq_cst);
-    bool const is_driven = drivers_.load(std::memory_order_seq_cst) != 0;
-    if (is_driven || std::exchange(seen, calls) != calls || has_failed()) {
-      rest(milliseconds(is_driven || has_failed() ? 8 : 1));
+    bool const is_recent = std::exchange(seen, calls) != calls;
+    if (drivers_.load(std::memory_order_seq_cst) != 0 || is_recent || has_failed()) {
+      std::unique_lock lock(idle_mutex_);
+      if (is_recent && !has_failed()) {
+        idle_changed_.wait_for(lock, milliseconds(1), is_stopped);
+        continue;
+      }
+      idler_is_off_.store(true, std::memory_order_seq_cst); // who stops driving tells us
+      idle_changed_.wait_for(lock, milliseconds(500), [&] {
+        return is_stopped() || (drivers_.load(std::memory_order_seq_cst) == 0 && !has_failed());
+      });
+      idler_is_off_.store(false, std::memory_order_relaxed);
       continue;
     }
     if (drive() || !transport_->try_enter())
       continue;
     is_waiting_inside_.store(true, std::memory_order_seq_cst);
     if (drivers_.load(std::memory_order_seq_cst) == 0 &&
-        calls_.load(std::memory_order_seq_cst) == calls && !stop_.load(std::memory_order_acquire))
-      transport_->wait(milliseconds(50));
+        calls_.load(std::memory_order_seq_cst) == calls && !is_stopped())
+      transport_->wait(milliseconds(200));
     is_waiting_inside_.store(false, std::memory_order_relaxed);
     transport_->leave();
   }

@@ -45,6 +45,8 @@ public:
 
   /// Plain accesses: of who owns the bytes at the moment.
   void write(std::byte* at, std::byte const* from, std::size_t bytes) const {
+    if (bytes == 0)
+      return; // from nowhere, perhaps
     if constexpr (!M::may_explore)
       std::memcpy(at, from, bytes);
     else
@@ -55,6 +57,8 @@ public:
       });
   }
   void read(std::byte* to, std::byte const* at, std::size_t bytes) const {
+    if (bytes == 0)
+      return;
     if constexpr (!M::may_explore)
       std::memcpy(to, at, bytes);
     else

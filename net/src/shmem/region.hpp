@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <thread>
 
 namespace quarry::net::shmem {
 
@@ -31,7 +32,10 @@ public:
       std::unique_lock lock(mutex_);
       auto const before = rung_;
       lock.unlock();
-      if (!is_over()) {
+      bool const is_over_already = is_over();
+      std::this_thread::yield(); // what was written just before the flag was seen has arrived by
+                                 // now
+      if (!is_over_already && !is_over()) {
         lock.lock();
         changed_.wait_for(lock, at_most, [&] { return rung_ != before; });
       }

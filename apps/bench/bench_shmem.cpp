@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+// OpenSHMEM between threads of one process, each a pe, straight into the heap or over 127.0.0.1:
+//   shmem_put_flag/who/how    8 bytes put until who waits for them goes on, half a round trip
+//   shmem_bandwidth/who/how/<bytes>   one after the other, the last one waited for
+//   allreduce/who/<ranks>/<bytes>     floats, in place
+//   shmem_idle/who/<pes>              what waiting costs: `cores` kept busy
+#include "bench.hpp"
+
+#include <quarry/native_scheduler.hpp>
+#include <quarry/net.hpp>
+
+#include <benchmark/benchmark.h>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace quarry::bench {
+namespace {
+
+using net::pe;
+using net::shmem::comparison;
+using net::shmem::node;
+using net::shmem::reduction;
+using ends = std::vector<std::unique_ptr<net::transport_port>>;
+using maker = ends (*)(std::uint32_t pe_count);
+
+constexpr pe first{0}, second{1};
+
+ends in_process(std::uint32_t pe_count) {
+  ends all;
+  for (auto& end : net::make_in_process(pe_count))
+    all.push_back(std::move(end));
+  return all;
+}
+ends loopback(std::uint32_t pe_count) {
+  auto const jobs = net::make_local_jobs(pe_count, std::chrono::seconds{10}).value();
+  ends all(pe_count);
+  std::vector<std::jthread> threads;
+  for (std::uint32_t i = 0; i < pe_count; ++i)
+    threads.emplace_back([&, i] { all[i] = net::loopback::open(jobs[i]).value(); });
+  threads.clear();
+  return all;
+}
+
+/// Runs `mine` as pe 0 and `theirs` as the others. What goes wrong ends the process.
+void run_pes(maker make, std::uint32_t pe_count, std::size_t heap_bytes,
+             std::function<void(node&)> const& mine, std::function<void(node&)> const& theirs) {
+  ends all = make(pe_count);
+  auto const run = [&](std::uint32_t id, auto const& body) {
+    native_scheduler scheduler({.threads = 1});
+    auto n = node::start(scheduler, std::move(all[id]), {.heap_bytes = heap_bytes});
+    body(n.value());
+    n->finish().value();
+  };
+  std::vector<std::jthread> others;
+  for (std::uint32_t id = 1; id < pe_count; ++id)
+    others.emplace_back([&, id] { run(id, theirs); });
+  run(0, mine);
+}
+
+void put_flag(benchmark::State& state, maker make) {
+  constexpr std::uint64_t no_more = ~std::uint64_t{0};
+  run_pes(
+      make, 2, 4096,
+      [&](node& n) {
+        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
+        auto& c = n.default_context();
+        std::uint64_t round = 0;
+        // Two iterations each: the time of one is half a round trip.
+        while (state.KeepRunningBatch(2)) {
+          c.p(flag, ++round, second).value();
+          n.wait_until(flag, comparison::equal, round).value();
+        }
+        c.p(flag, no_more, second).value();
+        check(state, *flag == round, "a put was lost");
+        state.SetItemsProcessed(static_cast<std::int64_t>(2 * round));
+      },
+      [](node& n) {
+        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
+        for (std::uint64_t round = 1;; ++round) {
+          n.wait_until(flag, comparison::greater_equal, round).value();
+          if (*flag == no_more)
+            return;
+          n.default_context().p(flag, round, first).value();
+        }
+      });
+}
+
+void bandwidth(benchmark::State& state, maker make) {
+  auto const bytes = static_cast<std::size_t>(state.range(0));
+  run_pes(
+      make, 2, 2 * bytes,
+      [&](node& n) {
+        std::byte* const dest = n.malloc<std::byte>(bytes).value().data();
+        std::vector<std::byte> const source(bytes, std::byte{7});
+        auto& c = n.default_context();
+        for (auto _ : state)
+          c.put(dest, source, second).value();
+        c.quiet().value();
+        check(state, c.g(dest + bytes - 1, second).value() == std::byte{7}, "a put was lost");
+        state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
+        n.barrier_all().value();
+      },
+      [&](node& n) {
+        static_cast<void>(n.malloc<std::byte>(bytes).value());
+        n.barrier_all().value();
+      });
+}
+
+void allreduce(benchmark::State& state, maker make) {
+  auto const ranks = static_cast<std::uint32_t>(state.range(0));
+  auto const count = static_cast<std::size_t>(state.range(1)) / sizeof(float);
+  // The first element says how many know that it is the last time, the last one how many came.
+  auto const all = [&](node& n, float ends) {
+    auto const v = n.malloc<float>(count).value();
+    return [&n, v, ends, ranks](bool is_last) {
+      v.front() = is_last ? ends : 0;
+      v.back() = 1;
+      n.world().reduce(reduction::sum, v.data(), v.data(), v.size()).value();
+      if (v.back() != static_cast<float>(ranks))
+        throw std::runtime_error("a sum is wrong");
+      return v.front() != 0;
+    };
+  };
+  run_pes(
+      make, ranks, count * sizeof(float) + 4096,
+      [&](node& n) {
+        auto const reduce = all(n, 1);
+        for (auto _ : state)
+          reduce(false);
+        check(state, reduce(true), "the last sum is wrong");
+        state.SetBytesProcessed(state.range(1) * state.iterations());
+      },
+      [&](node& n) {
+        auto const reduce = all(n, 0);
+        while (!reduce(false)) {
+        }
+      });
+}
+
+/// A second in which nobody puts what all wait for: the counter `cores` says how many it kept busy.
+void idle(benchmark::State& state, maker make) {
+  constexpr std::chrono::milliseconds how_long{1000};
+  auto const busy = [] {
+    timespec t{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+  };
+  double used = 0;
+  run_pes(
+      make, static_cast<std::uint32_t>(state.range(0)), 4096,
+      [&](node& n) {
+        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
+        n.barrier_all().value();
+        std::this_thread::sleep_for(how_long / 4); // until all have gone to sleep
+        for (auto _ : state) {
+          double const before = busy();
+          std::this_thread::sleep_for(how_long);
+          used += busy() - before;
+        }
+        for (std::uint32_t id = 1; id < n.pe_count(); ++id)
+          n.default_context().p(flag, 1, pe{id}).value();
+      },
+      [&](node& n) {
+        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
+        n.barrier_all().value();
+        n.wait_until(flag, comparison::equal, 1).value();
+      });
+  state.counters["cores"] = used / static_cast<double>(state.iterations());
+}
+
+// The same by Asio alone
+
+using tcp = boost::asio::ip::tcp;
+
+struct connection {
+  boost::asio::io_context io;
+  tcp::socket near{io}, far{io};
+  connection() {
+    tcp::acceptor listening(io, {boost::asio::ip::address_v4::loopback(), 0});
+    near.connect(listening.local_endpoint());
+    listening.accept(far);
+    near.set_option(tcp::no_delay(true));
+    far.set_option(tcp::no_delay(true));
+  }
+};
+
+std::uint64_t polled_word(tcp::socket& socket) {
+  std::uint64_t word = 0;
+  boost::system::error_code e;
+  while (socket.read_some(boost::asio::buffer(&word, sizeof word), e) != sizeof word)
+    if (e != boost::asio::error::would_block)
+      throw boost::system::system_error(e);
+  return word;
+}
+
+void asio_polled(benchmark::State& state) {
+  connection c;
+  c.near.non_blocking(true);
+  c.far.non_blocking(true);
+  constexpr std::uint64_t no_more = ~std::uint64_t{0};
+  std::jthread const other([&] {
+    for (std::uint64_t word = 0; (word = polled_word(c.far)) != no_more;)
+      boost::asio::write(c.far, boost::asio::buffer(&word, sizeof word));
+  });
+  std::uint64_t round = 0, back = 0;
+  while (state.KeepRunningBatch(2)) {
+    ++round;
+    boost::asio::write(c.near, boost::asio::buffer(&round, sizeof round));
+    back = polled_word(c.near);
+  }
+  boost::asio::write(c.near, boost::asio::buffer(&no_more, sizeof no_more));
+  check(state, back == round, "a word was lost");
+  state.SetItemsProcessed(static_cast<std::int64_t>(2 * round));
+}
+
+void asio_stream(benchmark::State& state) {
+  connection c;
+  auto const bytes = static_cast<std::size_t>(state.range(0));
+  std::vector<std::byte> const source(bytes, std::byte{7});
+  std::vector<std::byte> dest(bytes);
+  std::jthread const other([&] {
+    boost::system::error_code e;
+    while (!e)
+      boost::asio::read(c.far, boost::asio::buffer(dest), e);
+    std::byte const done{1};
+    boost::asio::write(c.far, boost::asio::buffer(&done, 1));
+  });
+  for (auto _ : state)
+    boost::asio::write(c.near, boost::asio::buffer(source));
+  c.near.shutdown(tcp::socket::shutdown_send);
+  std::byte done{0};
+  boost::asio::read(c.near, boost::asio::buffer(&done, 1));
+  check(state, done == std::byte{1} && dest.back() == std::byte{7}, "bytes were lost");
+  state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
+}
+
+void register_rows() {
+  using benchmark::RegisterBenchmark;
+  RegisterBenchmark("shmem_put_flag/quarry/in_process", put_flag, in_process)->UseRealTime();
+  RegisterBenchmark("shmem_put_flag/quarry/loopback", put_flag, loopback)->UseRealTime();
+  RegisterBenchmark("shmem_put_flag/asio_polled/loopback", asio_polled)->UseRealTime();
+  for (std::int64_t const bytes : {65'536, 1'048'576}) {
+    RegisterBenchmark("shmem_bandwidth/quarry/in_process", bandwidth, in_process)
+        ->Arg(bytes)
+        ->UseRealTime();
+    RegisterBenchmark("shmem_bandwidth/quarry/loopback", bandwidth, loopback)
+        ->Arg(bytes)
+        ->UseRealTime();
+    RegisterBenchmark("shmem_bandwidth/asio_stream/loopback", asio_stream)
+        ->Arg(bytes)
+        ->UseRealTime();
+  }
+  RegisterBenchmark("shmem_idle/quarry_in_process", idle, in_process)
+      ->Arg(8)
+      ->Iterations(1)
+      ->UseRealTime();
+  RegisterBenchmark("shmem_idle/quarry_loopback", idle, loopback)
+      ->Arg(8)
+      ->Iterations(1)
+      ->UseRealTime();
+  for (std::int64_t const ranks : {2, 4, 8})
+    for (std::int64_t const bytes : {8, 1024, 65'536, 1'048'576, 8'388'608, 67'108'864}) {
+      RegisterBenchmark("allreduce/quarry_in_process", allreduce, in_process)
+          ->Args({ranks, bytes})
+          ->UseRealTime();
+      if (bytes <= 8'388'608)
+        RegisterBenchmark("allreduce/quarry_loopback", allreduce, loopback)
+            ->Args({ranks, bytes})
+            ->UseRealTime();
+    }
+}
+
+} // namespace
+} // namespace quarry::bench
+
+int main(int argc, char** argv) {
+  quarry::bench::register_rows();
+  return quarry::bench::run(argc, argv);
+}
