@@ -20,13 +20,6 @@
 namespace quarry::command {
 namespace {
 
-emu::machine machine_of(run_options const& o) {
-  emu::machine m;
-  m.compute_units = o.compute_unit_count != 0 ? o.compute_unit_count : threads_per_node(o);
-  m.wavefront_size = o.wavefront_size;
-  return m;
-}
-
 error as_error(std::exception const& e) {
   return {std::make_error_code(std::errc::state_not_recoverable), e.what()};
 }
@@ -47,11 +40,10 @@ result<void> run_node(run_options const& o, native_scheduler& scheduler,
   return net.finish();
 }
 
-result<void> guarded(run_options const& o, native_scheduler& scheduler,
-                     std::unique_ptr<net::transport_port> transport, std::size_t heap_bytes,
-                     node_body const& body) {
+result<void> guarded(connected_body const& body, native_scheduler& scheduler,
+                     std::unique_ptr<net::transport_port> transport) {
   try {
-    return run_node(o, scheduler, std::move(transport), heap_bytes, body);
+    return body(scheduler, std::move(transport));
   } catch (std::exception const& e) {
     return as_error(e);
   }
@@ -67,7 +59,14 @@ result<std::unique_ptr<net::transport_port>> opened(net::job const& j) {
 
 } // namespace
 
-result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_body const& body) {
+emu::machine machine_of(run_options const& o) {
+  emu::machine m;
+  m.compute_units = o.compute_unit_count != 0 ? o.compute_unit_count : threads_per_node(o);
+  m.wavefront_size = o.wavefront_size;
+  return m;
+}
+
+result<void> run_connected(run_options const& options, connected_body const& body) {
   std::vector<std::unique_ptr<native_scheduler>> schedulers;
   std::vector<executor*> reported;
   for (std::uint32_t i = 0; i < (options.job ? 1 : options.node_count); ++i) {
@@ -81,7 +80,7 @@ result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_
                                                               : opened<net::loopback>(*options.job);
     if (!transport)
       return transport.error();
-    return guarded(options, *schedulers[0], std::move(*transport), heap_bytes, body);
+    return guarded(body, *schedulers[0], std::move(*transport));
   }
   std::mutex mutex;
   std::optional<error> first;
@@ -89,7 +88,7 @@ result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_
   for (auto& end : net::make_in_process(options.node_count))
     threads.emplace_back(
         [&, end = std::move(end), &scheduler = *schedulers[threads.size()]]() mutable {
-          auto const done = guarded(options, scheduler, std::move(end), heap_bytes, body);
+          auto const done = guarded(body, scheduler, std::move(end));
           std::lock_guard const lock(mutex);
           if (!done && !first)
             first = done.error();
@@ -99,6 +98,13 @@ result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_
   if (first)
     return *first;
   return {};
+}
+
+result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_body const& body) {
+  return run_connected(
+      options, [&](native_scheduler& scheduler, std::unique_ptr<net::transport_port> transport) {
+        return run_node(options, scheduler, std::move(transport), heap_bytes, body);
+      });
 }
 
 void add_traffic(program_result& result, net::gravel::statistics const& counts) {

@@ -8,11 +8,13 @@
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net/gravel.hpp>
 #include <quarry/net/symmetric_heap.hpp>
+#include <quarry/net/transport_port.hpp>
 #include <quarry/result.hpp>
 
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -55,6 +57,16 @@ template<class T>
     std::memcpy(&values[i], (*all)[i].data(), sizeof(T));
   return values;
 }
+
+/// What a program does with one end of the network. Its errors are the job's.
+using connected_body =
+    std::function<result<void>(native_scheduler&, std::unique_ptr<net::transport_port>)>;
+
+/// As run_nodes(), for nodes of another kind: runs `body` for every node that is in this process.
+[[nodiscard]] result<void> run_connected(run_options const& options, connected_body const& body);
+
+/// The GPU that the options ask for.
+[[nodiscard]] emu::machine machine_of(run_options const& options);
 
 /// Appends the columns messages, average message and on the wire. A message is a per-node buffer,
 /// whether it goes to another node or to the own one.

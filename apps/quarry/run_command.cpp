@@ -74,6 +74,8 @@ int run_here(request const& asked) {
   try {
     auto const result = asked.run(asked.options);
     return result ? report(asked, *result) : say_fault(asked, result.error().what);
+  } catch (CLI::ParseError const&) {
+    throw; // options that do not go together: bad usage, as any other
   } catch (std::exception const& e) {
     return say_fault(asked, e.what());
   }

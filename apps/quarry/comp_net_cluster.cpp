@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "comp_net_cluster.hpp"
+
+#include <memory>
+#include <utility>
+
+namespace quarry::command {
+namespace {
+
+constexpr std::uint32_t most_work_groups = 4096;
+constexpr std::uint32_t most_service_threads = 64;
+/// For gather_values(), and what malloc() rounds up.
+constexpr std::size_t spare_heap_bytes = 256 * 1024;
+
+result<void> run_node(run_options const& o, comp_net_settings const& s, native_scheduler& scheduler,
+                      std::unique_ptr<net::transport_port> transport, std::size_t heap_bytes,
+                      comp_net_body const& body) {
+  program_agent gpu(scheduler, machine_of(o), {.checks_bounds = o.checks_bounds});
+  net::comp_net::node::options options;
+  options.configuration = name_of(configuration_choices, s.configuration);
+  options.rings = s.work_group_count;
+  options.service_threads = s.service_threads;
+  options.shmem.heap_bytes = heap_bytes + spare_heap_bytes;
+  options.shmem.timeout = o.timeout;
+  options.shmem.most_teams = 1;
+  auto net = net::comp_net::node::start(gpu.core(), std::move(transport), options);
+  if (!net)
+    return net.error();
+  comp_net_node node{net->self().id, net->pe_count(), gpu, *net};
+  if (auto const done = body(node); !done)
+    return done;
+  return net->finish();
+}
+
+} // namespace
+
+void add_comp_net_options(CLI::App& command, comp_net_settings& settings) {
+  add_choice(command, "--configuration", settings.configuration, configuration_choices,
+             "who communicates, and where the network service runs");
+  add_number(command, "--work-groups", settings.work_group_count, 1, most_work_groups,
+             "work-groups of each node that communicate, each by itself");
+  add_number(command, "--service-threads", settings.service_threads, 1, most_service_threads,
+             "of the network service, which share the work-groups");
+}
+
+void check(comp_net_settings const& settings) {
+  if (settings.service_threads > settings.work_group_count)
+    throw CLI::ValidationError("--service-threads",
+                               fmt::format("{} for {} work-groups; allowed is one for each at most",
+                                           settings.service_threads, settings.work_group_count));
+}
+
+void add_settings(program_result& result, comp_net_settings const& settings) {
+  result.settings.push_back(
+      {"configuration", name_of(configuration_choices, settings.configuration)});
+  result.settings.push_back({"work-groups", fmt::format("{}", settings.work_group_count)});
+  result.settings.push_back({"service threads", fmt::format("{}", settings.service_threads)});
+}
+
+result<void> run_comp_net_nodes(run_options const& options, comp_net_settings const& settings,
+                                std::size_t heap_bytes, comp_net_body const& body) {
+  return run_connected(
+      options, [&](native_scheduler& scheduler, std::unique_ptr<net::transport_port> transport) {
+        return run_node(options, settings, scheduler, std::move(transport), heap_bytes, body);
+      });
+}
+
+} // namespace quarry::command

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cluster.hpp"
+
+#include <quarry/net/comp_net/configuration.hpp>
+#include <quarry/net/comp_net/context.hpp>
+#include <quarry/net/comp_net/node.hpp>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+namespace quarry::command {
+
+/// The five implementations that ComP-Net compares (§5.1).
+enum class configuration_kind { comp_net, apu, dgpu, inter_kernel, cpu };
+inline constexpr std::array configuration_choices{
+    choice{"comp_net", configuration_kind::comp_net}, choice{"apu", configuration_kind::apu},
+    choice{"dgpu", configuration_kind::dgpu},
+    choice{"inter_kernel", configuration_kind::inter_kernel},
+    choice{"cpu", configuration_kind::cpu}};
+
+/// What every program of ComP-Net's evaluation can be asked for.
+struct comp_net_settings {
+  configuration_kind configuration = configuration_kind::comp_net;
+  std::uint32_t work_group_count = 2; ///< that communicate, of each node
+  std::uint32_t service_threads = 1;
+};
+
+/// Adds --configuration, --work-groups and --service-threads.
+void add_comp_net_options(CLI::App& command, comp_net_settings& settings);
+/// Throws CLI::ValidationError where they do not go together: for a parse_complete_callback.
+void check(comp_net_settings const& settings);
+/// They stand in the table's head.
+void add_settings(program_result& result, comp_net_settings const& settings);
+
+/// One emulated node of a run of ComP-Net: its host, its GPU and its part in the network.
+struct comp_net_node {
+  std::uint32_t id;
+  std::uint32_t count; ///< of the job
+  program_agent& gpu;
+  net::comp_net::node& net;
+
+  [[nodiscard]] net::shmem::node& host() const { return net.shmem(); }
+  /// Kernels communicate; otherwise the host does, between them or without any.
+  [[nodiscard]] bool has_device_calls() const { return net.configuration().has_device_calls(); }
+  [[nodiscard]] bool uses_gpu() const { return net.configuration().uses_gpu; }
+  /// How groups are launched that communicate.
+  [[nodiscard]] static emu::launch_config groups(std::uint32_t count, std::uint32_t size) {
+    return {.work_groups = count,
+            .work_items_per_group = size,
+            .lds_bytes = net::comp_net::context::lds_bytes,
+            .cooperative = true};
+  }
+};
+
+/// What a program does on one node. Nodes run it at the same time.
+using comp_net_body = std::function<result<void>(comp_net_node&)>;
+
+/// run_nodes() for ComP-Net. Each node has `heap_bytes` for shmem::node::malloc().
+///
+/// Errors   as run_nodes()
+[[nodiscard]] result<void> run_comp_net_nodes(run_options const& options,
+                                              comp_net_settings const& settings,
+                                              std::size_t heap_bytes, comp_net_body const& body);
+
+/// Everybody's value, in the order of the nodes.
+template<net::shmem::element T>
+[[nodiscard]] result<std::vector<T>> gather_values(comp_net_node& node, T const& mine) {
+  auto const from = node.host().malloc<T>(1);
+  if (!from)
+    return from.error();
+  auto const to = node.host().malloc<T>(node.count);
+  if (!to)
+    return to.error();
+  (*from)[0] = mine;
+  if (auto const done = node.host().world().fcollect(to->data(), from->data(), 1); !done)
+    return done.error();
+  std::vector<T> values(to->begin(), to->end());
+  for (void* const block : {static_cast<void*>(to->data()), static_cast<void*>(from->data())})
+    if (auto const freed = node.host().free(block); !freed)
+      return freed.error();
+  return values;
+}
+
+} // namespace quarry::command
