@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include <allreduce/program.hpp>
 #include <array>
 #include <gups/program.hpp>
+#include <jacobi/program.hpp>
 #include <pagerank/program.hpp>
+#include <ping_pong/program.hpp>
+#include <sgd/program.hpp>
 
 namespace quarry::command {
 
 std::span<program const> programs() {
-  // One line a program.
+  // In the order of their names.
   static std::array const all{
-      gups::program(),
-      pagerank::program(),
+      allreduce::program(), gups::program(),      jacobi::program(),
+      pagerank::program(),  ping_pong::program(), sgd::program(),
   };
   return all;
 }

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include "kernel.hpp"
+#include "reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <comp_net_cluster.hpp>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+namespace quarry::jacobi {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using command::comp_net_node;
+
+struct settings {
+  command::comp_net_settings common;
+  std::uint32_t rows = 128; ///< of a node
+  std::uint32_t columns = 256;
+  std::uint32_t most_sweeps = 500;
+  std::uint32_t sweeps_per_check = 10;
+  std::uint32_t digits = 4; ///< the tolerance is 10 to minus this
+};
+
+struct node_outcome {
+  double seconds = 0;
+  std::uint64_t wrong = 0;
+  std::uint64_t sweeps = 0;
+  double change = 0;
+};
+
+constexpr std::uint32_t group_size = 256;
+
+grid_shape shape_of(settings const& s, std::uint32_t nodes) {
+  return {.node_count = nodes,
+          .strips_per_node = s.common.work_group_count,
+          .rows = s.rows / s.common.work_group_count,
+          .columns = s.columns,
+          .most_sweeps = s.most_sweeps,
+          .sweeps_per_check = s.sweeps_per_check,
+          .tolerance = std::pow(10.0, -static_cast<double>(s.digits))};
+}
+
+std::size_t heap_bytes(grid_shape const& s) {
+  return sizeof(double) * (s.node_cells() + 2 * std::size_t{s.strips()}) +
+         sizeof(std::uint64_t) * 4 * s.strips_per_node;
+}
+
+/// The host's part where kernels do not communicate.
+class host_relaxation {
+public:
+  host_relaxation(comp_net_node& node, grid const& g)
+      : node_(node), g_(g),
+        changes_(node.gpu.allocate<double>(g.shape.strips_per_node, "changes")) {}
+
+  result<void> run() {
+    std::uint32_t done = 0;
+    for (double change = 2 * g_.shape.tolerance;
+         done < g_.shape.most_sweeps && change > g_.shape.tolerance;) {
+      sweep_all(done++);
+      if (auto const exchanged = exchange(done); !exchanged)
+        return exchanged;
+      if (g_.shape.is_checked(done))
+        if (auto const agreed = agree(change); !agreed)
+          return agreed;
+    }
+    std::ranges::fill(std::span(g_.sweeps.get(), g_.shape.strips_per_node), done);
+    return {};
+  }
+
+private:
+  void sweep_all(std::uint64_t done) {
+    if (node_.uses_gpu())
+      return node_.gpu
+          .run({.work_groups = g_.shape.strips_per_node, .work_items_per_group = group_size},
+               sweep_wave{}, g_, done, changes_.global())
+          .or_throw();
+    std::size_t const width = g_.shape.row_cells();
+    for (std::uint32_t strip = 0; strip < g_.shape.strips_per_node; ++strip) {
+      double worst = 0;
+      for (std::uint32_t y = 1; y <= g_.shape.rows; ++y) {
+        double const* const old = g_.row(strip, done, y).get();
+        double* const next = g_.row(strip, done + 1, y).get();
+        for (std::size_t x = 1; x <= g_.shape.columns; ++x) {
+          next[x] = relaxed(*(old + x - width), old[x + width], old[x - 1], old[x + 1]);
+          worst = std::max(worst, std::abs(next[x] - old[x]));
+        }
+      }
+      changes_.host()[strip] = worst;
+    }
+  }
+  result<void> exchange(std::uint64_t done) {
+    for (std::uint32_t strip = 0; strip < g_.shape.strips_per_node; ++strip)
+      for (side const to : {side::above, side::below})
+        if (halo const h = halo_of(g_, node_.id, strip, to, done); h.is_there)
+          if (auto const sent = node_.host().default_context().put_signal(
+                  h.to.get(), std::span<double const>(h.from.get(), g_.shape.row_cells()),
+                  h.signal.get(), done, net::shmem::signal_op::set, h.target);
+              !sent)
+            return sent;
+    for (std::uint32_t strip = 0; strip < g_.shape.strips_per_node; ++strip)
+      for (side const from : {side::above, side::below})
+        if (halo_of(g_, node_.id, strip, from, done).is_there)
+          if (auto const came = node_.host().wait_until(
+                  g_.edge(strip, from, done).get(), net::shmem::comparison::greater_equal, done);
+              !came)
+            return came;
+    return {};
+  }
+  /// Makes `change` everybody's largest one.
+  result<void> agree(double& change) {
+    double* const mine = g_.changes.get(); // whose table nobody else uses here
+    *mine = std::ranges::max(changes_.host());
+    if (auto const reduced =
+            node_.host().world().reduce(net::shmem::reduction::maximum, mine, mine, 1);
+        !reduced)
+      return reduced;
+    change = *mine;
+    return {};
+  }
+
+  comp_net_node& node_;
+  grid g_;
+  emu::buffer<double> changes_;
+};
+
+result<grid> make_grid(comp_net_node& node, grid_shape const& s,
+                       emu::global<std::uint64_t> sweeps) {
+  auto const cells = node.host().malloc<double>(s.node_cells());
+  if (!cells)
+    return cells.error();
+  auto const changes = node.host().malloc<double>(2 * std::size_t{s.strips()});
+  if (!changes)
+    return changes.error();
+  auto const signals = node.host().malloc<std::uint64_t>(4 * std::size_t{s.strips_per_node} + 2);
+  if (!signals)
+    return signals.error();
+  std::ranges::fill(*cells, 0);
+  std::ranges::fill(*signals, 0);
+  emu::global<std::uint64_t> const words(signals->data());
+  grid const g{.shape = s,
+               .cells = emu::global<double>(cells->data()),
+               .edges = words + 2,
+               .changes = emu::global<double>(changes->data()),
+               .arrived = words,
+               .sweeps = sweeps};
+  if (node.id == 0)
+    for (std::uint64_t const after : {0, 1})
+      std::ranges::fill(std::span(g.row(0, after, 0).get(), s.row_cells()), 1.0);
+  if (auto const all_here = node.host().barrier_all(); !all_here)
+    return all_here.error();
+  return g;
+}
+
+std::uint64_t count_wrong(grid const& g, std::uint32_t self, relaxation const& right) {
+  std::uint64_t wrong = 0;
+  for (std::uint32_t strip = 0; strip < g.shape.strips_per_node; ++strip) {
+    wrong += g.sweeps.get()[strip] == right.sweeps ? 0 : 1;
+    std::uint64_t const first =
+        (std::uint64_t{self} * g.shape.strips_per_node + strip) * g.shape.rows;
+    for (std::uint32_t y = 1; y <= g.shape.rows; ++y) {
+      double const* const mine = g.row(strip, right.sweeps, y).get();
+      double const* const serial = &right.cells[(first + y) * g.shape.row_cells()];
+      for (std::uint32_t x = 1; x <= g.shape.columns; ++x)
+        wrong += mine[x] == serial[x] ? 0 : 1;
+    }
+  }
+  return wrong;
+}
+
+result<node_outcome> run_one(comp_net_node& node, settings const& s) {
+  grid_shape const shape = shape_of(s, node.count);
+  auto sweeps = node.gpu.allocate<std::uint64_t>(shape.strips_per_node, "sweeps");
+  auto const g = make_grid(node, shape, sweeps.global());
+  if (!g)
+    return g.error();
+  auto const start = clock::now();
+  if (!node.has_device_calls()) {
+    if (auto const done = host_relaxation(node, *g).run(); !done)
+      return done.error();
+  } else {
+    node.gpu
+        .run(comp_net_node::groups(shape.strips_per_node, group_size), relax_wave{}, *g,
+             std::ref(node.net.device()))
+        .or_throw();
+  }
+  node_outcome out{.seconds = std::chrono::duration<double>(clock::now() - start).count()};
+  relaxation const right = reference(shape);
+  out.wrong = count_wrong(*g, node.id, right);
+  out.sweeps = sweeps.host()[0];
+  out.change = right.change;
+  return out;
+}
+
+command::program_result describe(settings const& s, command::run_options const& o,
+                                 node_outcome const& sum) {
+  command::program_result r;
+  r.is_checked = true;
+  r.wrong_count = sum.wrong;
+  command::add_settings(r, s.common);
+  r.settings.push_back({"rows per node", fmt::format("{}", s.rows)});
+  r.settings.push_back({"columns", fmt::format("{}", s.columns)});
+  r.settings.push_back({"change", fmt::format("{:.2g}", sum.change)});
+  double const cells = static_cast<double>(s.rows) * s.columns * o.node_count;
+  auto const sweeps = static_cast<double>(sum.sweeps);
+  r.figures = {{"sweeps", sum.sweeps, ""},
+               {"time", sum.seconds * 1e3, "ms"},
+               {"time/sweep", sum.seconds * 1e6 / sweeps, "us"},
+               {"cells/s", cells * sweeps / sum.seconds / 1e6, "M/s"}};
+  return r;
+}
+
+result<command::program_result> run(command::run_options const& o, settings const& s) {
+  std::mutex mutex;
+  node_outcome sum;
+  auto const done = command::run_comp_net_nodes(
+      o, s.common, heap_bytes(shape_of(s, o.node_count)), [&](comp_net_node& node) -> result<void> {
+        auto const mine = run_one(node, s);
+        if (!mine)
+          return mine.error();
+        auto const all = command::gather_values(node, *mine);
+        if (!all)
+          return all.error();
+        node_outcome total = all->front();
+        total.wrong = 0;
+        for (node_outcome const& one : *all) {
+          total.seconds = std::max(total.seconds, one.seconds);
+          total.wrong += one.wrong;
+        }
+        std::lock_guard const lock(mutex);
+        sum = total;
+        return {};
+      });
+  if (!done)
+    return done.error();
+  return describe(s, o, sum);
+}
+
+void check(settings const& s) {
+  command::check(s.common);
+  if (s.rows % s.common.work_group_count != 0)
+    throw CLI::ValidationError("--rows", fmt::format("{} for {} work-groups; allowed are multiples",
+                                                     s.rows, s.common.work_group_count));
+}
+
+command::program_run add_options(CLI::App& app) {
+  auto const s = std::make_shared<settings>();
+  command::add_comp_net_options(app, s->common);
+  command::add_number(app, "--rows", s->rows, 1, 1U << 16, "of each node");
+  command::add_number(app, "--columns", s->columns, 1, 1U << 16, "of the grid");
+  command::add_number(app, "--sweeps", s->most_sweeps, 1, 1U << 30, "at most");
+  command::add_number(app, "--check-every", s->sweeps_per_check, 1, 1U << 30,
+                      "sweeps until the largest change is looked at");
+  command::add_number(app, "--digits", s->digits, 1, 15, "it ends below 10 to minus this");
+  app.parse_complete_callback([s] { check(*s); });
+  return [s](command::run_options const& o) { return run(o, *s); };
+}
+
+} // namespace
+
+command::program program() {
+  return {.name = "jacobi",
+          .summary = "a grid relaxed until it changes no more, with halo exchange",
+          .examples = "Examples:\n"
+                      "  quarry run jacobi --nodes 4\n"
+                      "  quarry run jacobi --nodes 8 --rows 1024 --columns 1024 --work-groups 4\n"
+                      "  quarry run jacobi --nodes 2 --configuration inter_kernel\n",
+          .add_options = &add_options};
+}
+
+} // namespace quarry::jacobi

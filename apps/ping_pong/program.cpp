@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include "kernel.hpp"
+#include "reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <comp_net_cluster.hpp>
+#include <memory>
+#include <mutex>
+
+namespace quarry::ping_pong {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using command::comp_net_node;
+
+enum class pattern_kind { put, get };
+constexpr std::array pattern_choices{command::choice{"put", pattern_kind::put},
+                                     command::choice{"get", pattern_kind::get}};
+
+struct settings {
+  command::comp_net_settings common;
+  pattern_kind pattern = pattern_kind::put;
+  message_shape shape{.rounds = 1000, .words = 8};
+};
+
+struct node_outcome {
+  double seconds = 0;
+  std::uint64_t wrong = 0;
+};
+
+constexpr std::uint32_t group_size = 64; // ComP-Net §5.2
+constexpr std::uint32_t most_words = 1U << 20;
+
+/// The host's part where kernels do not communicate: it exchanges the messages of all work-groups,
+/// which are written and looked at by kernels, or, without a GPU, here.
+class host_player {
+public:
+  host_player(comp_net_node& node, settings const& s, mailboxes const& m)
+      : node_(node), s_(s), m_(m), partner_(partner_of(net::pe{node.id}, node.count)) {}
+
+  result<void> play() {
+    for (std::uint32_t round = 1; round <= s_.shape.rounds; ++round)
+      if (auto const done = s_.pattern == pattern_kind::put ? exchange(round) : get(); !done)
+        return done;
+    return {};
+  }
+
+private:
+  [[nodiscard]] std::uint32_t groups() const { return s_.common.work_group_count; }
+
+  result<void> exchange(std::uint32_t round) {
+    bool const begins = net::pe{node_.id} <= partner_;
+    for (bool const is_answer : {false, true}) {
+      if (is_answer != begins)
+        if (auto const sent = send(round); !sent)
+          return sent;
+      if (is_answer == begins)
+        if (auto const came = receive(round); !came)
+          return came;
+    }
+    return {};
+  }
+  result<void> send(std::uint32_t round) {
+    if (node_.uses_gpu())
+      launch(fill_wave{}, m_, node_.id, round);
+    for (std::uint32_t g = 0; g < groups(); ++g) {
+      auto* const out = (m_.outbox + m_.place(g)).get();
+      if (!node_.uses_gpu())
+        fill(s_.shape, out, first_word(s_.shape, node_.id, g, round));
+      auto const put = node_.host().default_context().put_signal(
+          (m_.inbox + m_.place(g)).get(), std::span(out, s_.shape.words), (m_.signals + g).get(),
+          round, net::shmem::signal_op::set, partner_);
+      if (!put)
+        return put;
+    }
+    return {};
+  }
+  result<void> receive(std::uint32_t round) {
+    for (std::uint32_t g = 0; g < groups(); ++g) {
+      auto const came = node_.host().wait_until((m_.signals + g).get(),
+                                                net::shmem::comparison::greater_equal, round);
+      if (!came)
+        return came;
+    }
+    check(m_.inbox);
+    return {};
+  }
+  result<void> get() {
+    for (std::uint32_t g = 0; g < groups(); ++g) {
+      auto const got = node_.host().default_context().get(
+          std::span((m_.outbox + m_.place(g)).get(), s_.shape.words),
+          (m_.inbox + m_.place(g)).get(), partner_);
+      if (!got)
+        return got;
+    }
+    check(m_.outbox);
+    return {};
+  }
+  void check(emu::global<std::uint64_t> from) {
+    if (node_.uses_gpu())
+      return launch(check_wave{}, m_, emu::global<std::uint64_t const>(from));
+    for (std::uint32_t g = 0; g < groups(); ++g) {
+      std::uint64_t& all = *(m_.checks + g).get();
+      all = with_message(all, sum(s_.shape, (from + m_.place(g)).get()));
+    }
+  }
+  template<class Kernel, class... Args>
+  void launch(Kernel kernel, Args... args) {
+    node_.gpu.run({.work_groups = groups(), .work_items_per_group = group_size}, kernel, args...)
+        .or_throw();
+  }
+
+  comp_net_node& node_;
+  settings const& s_;
+  mailboxes m_;
+  net::pe partner_;
+};
+
+result<void> play(comp_net_node& node, settings const& s, mailboxes const& m) {
+  if (!node.has_device_calls())
+    return host_player(node, s, m).play();
+  auto const groups = comp_net_node::groups(s.common.work_group_count, group_size);
+  auto const net = std::ref(node.net.device());
+  auto const done = s.pattern == pattern_kind::put ? node.gpu.run(groups, ping_pong_wave{}, m, net)
+                                                   : node.gpu.run(groups, get_wave{}, m, net);
+  done.or_throw();
+  return {};
+}
+
+result<node_outcome> run_one(comp_net_node& node, settings const& s) {
+  std::uint32_t const groups = s.common.work_group_count;
+  std::uint64_t const words = std::uint64_t{groups} * s.shape.words;
+  auto const inbox = node.host().malloc<std::uint64_t>(words);
+  if (!inbox)
+    return inbox.error();
+  auto const signals = node.host().malloc<std::uint64_t>(groups);
+  if (!signals)
+    return signals.error();
+  auto outbox = node.gpu.allocate<std::uint64_t>(words, "outbox");
+  auto checks = node.gpu.allocate<std::uint64_t>(groups, "checks");
+  std::ranges::fill(*signals, 0);
+  std::ranges::fill(checks.host(), 0);
+  mailboxes const m{s.shape, emu::global<std::uint64_t>(inbox->data()), outbox.global(),
+                    emu::global<std::uint64_t>(signals->data()), checks.global()};
+  for (std::uint32_t g = 0; g < groups; ++g)
+    fill(s.shape, inbox->data() + m.place(g), first_word(s.shape, node.id, g, 0));
+  if (auto const all_here = node.host().barrier_all(); !all_here)
+    return all_here.error();
+  auto const start = clock::now();
+  if (auto const played = play(node, s, m); !played)
+    return played.error();
+  node_outcome out{.seconds = std::chrono::duration<double>(clock::now() - start).count()};
+  std::uint32_t const partner = partner_of(net::pe{node.id}, node.count).id;
+  for (std::uint32_t g = 0; g < groups; ++g)
+    out.wrong +=
+        checks.host()[g] != reference(s.shape, partner, g, s.pattern == pattern_kind::get) ? 1 : 0;
+  return out;
+}
+
+command::program_result describe(settings const& s, command::run_options const& o,
+                                 node_outcome const& sum) {
+  command::program_result r;
+  r.is_checked = true;
+  r.wrong_count = sum.wrong;
+  command::add_settings(r, s.common);
+  r.settings.push_back({"pattern", command::name_of(pattern_choices, s.pattern)});
+  std::uint64_t const messages =
+      std::uint64_t{s.shape.rounds} * s.common.work_group_count * o.node_count;
+  // There is one under way in each pair's work-groups: half a round trip. A get is a whole one.
+  double const hops = s.pattern == pattern_kind::put ? 2 : 1;
+  r.figures = {{"message", std::uint64_t{s.shape.words} * 8, "B"},
+               {"messages", messages, ""},
+               {"time", sum.seconds * 1e3, "ms"},
+               {"latency", sum.seconds * 1e6 / s.shape.rounds / hops, "us"},
+               {"messages/s", static_cast<double>(messages) / sum.seconds / 1e6, "M/s"}};
+  return r;
+}
+
+result<command::program_result> run(command::run_options const& o, settings const& s) {
+  std::mutex mutex;
+  node_outcome sum;
+  std::size_t const heap =
+      (std::size_t{s.shape.words} + 8) * 8 * s.common.work_group_count; // signals, rounded up
+  auto const done =
+      command::run_comp_net_nodes(o, s.common, heap, [&](comp_net_node& node) -> result<void> {
+        auto const mine = run_one(node, s);
+        if (!mine)
+          return mine.error();
+        auto const all = command::gather_values(node, *mine);
+        if (!all)
+          return all.error();
+        node_outcome total;
+        for (node_outcome const& one : *all) {
+          total.seconds = std::max(total.seconds, one.seconds);
+          total.wrong += one.wrong;
+        }
+        std::lock_guard const lock(mutex);
+        sum = total;
+        return {};
+      });
+  if (!done)
+    return done.error();
+  return describe(s, o, sum);
+}
+
+command::program_run add_options(CLI::App& app) {
+  auto const s = std::make_shared<settings>();
+  command::add_comp_net_options(app, s->common);
+  command::add_choice(app, "--pattern", s->pattern, pattern_choices,
+                      "messages to and fro, or each fetches from the other");
+  command::add_number(app, "--rounds", s->shape.rounds, 1, 1U << 30, "of each work-group");
+  command::add_number(app, "--words", s->shape.words, 1, most_words, "of 8 bytes, in a message");
+  app.parse_complete_callback([s] { command::check(s->common); });
+  return [s](command::run_options const& o) { return run(o, *s); };
+}
+
+} // namespace
+
+command::program program() {
+  return {.name = "ping_pong",
+          .summary = "messages to and fro between pairs of nodes, through ComP-Net",
+          .examples = "Examples:\n"
+                      "  quarry run ping_pong --nodes 2\n"
+                      "  quarry run ping_pong --nodes 2 --configuration inter_kernel --words 1\n"
+                      "  quarry run ping_pong --nodes 2 --pattern get --work-groups 1\n"
+                      "  quarry run ping_pong --nodes 2 --pattern get --work-groups 480 "
+                      "--compute-units 12 --service-threads 2\n",
+          .add_options = &add_options};
+}
+
+} // namespace quarry::ping_pong

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <span>
+
+namespace quarry::sgd {
+
+inline constexpr std::uint32_t hidden_count = 16;
+/// Weights and biases: of the hidden layer from both inputs, then of the output.
+inline constexpr std::uint32_t parameter_count = hidden_count * 3 + hidden_count + 1;
+
+using parameters = std::array<float, parameter_count>;
+
+/// A point of the plane, and which of two classes it belongs to.
+struct sample {
+  float x;
+  float y;
+  float label; ///< 0 or 1
+};
+
+/// Uniform in [0, 1), one to one with `i` but for rounding (splitmix64's finaliser).
+[[nodiscard]] inline float uniform(std::uint64_t seed, std::uint64_t i) {
+  std::uint64_t x = (seed << 40) + i;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  x ^= x >> 31;
+  return static_cast<float>(x >> 40) * 0x1p-24F;
+}
+
+/// Two half moons that reach into each other, with noise: no straight line divides them.
+[[nodiscard]] inline sample make_sample(std::uint64_t seed, std::uint64_t i) {
+  bool const is_lower = i % 2 == 1;
+  float const angle = 3.14159265F * uniform(seed, 3 * i);
+  float const x = 0.2F * (uniform(seed, 3 * i + 1) - 0.5F);
+  float const y = 0.2F * (uniform(seed, 3 * i + 2) - 0.5F);
+  return is_lower ? sample{1 - std::cos(angle) + x, 0.5F - std::sin(angle) + y, 1}
+                  : sample{std::cos(angle) + x, std::sin(angle) + y, 0};
+}
+
+[[nodiscard]] inline parameters first_parameters(std::uint64_t seed) {
+  parameters p{};
+  for (std::uint32_t i = 0; i < parameter_count; ++i)
+    p[i] = 2 * uniform(~seed, i) - 1;
+  return p;
+}
+
+/// A network of one hidden layer: tanh, then the logistic function.
+class network {
+public:
+  explicit network(parameters const& p) : p_(p) {}
+
+  /// How likely the sample is of class 1.
+  [[nodiscard]] float operator()(sample const& s) const {
+    float sum = p_[4 * hidden_count];
+    for (std::uint32_t h = 0; h < hidden_count; ++h)
+      sum += p_[3 * hidden_count + h] * hidden(s, h);
+    return 1 / (1 + std::exp(-sum));
+  }
+  /// Adds the gradient of the cross entropy at a sample.
+  void add_gradient(sample const& s, std::span<float> gradient) const {
+    float const error = (*this)(s)-s.label;
+    gradient[4 * hidden_count] += error;
+    for (std::uint32_t h = 0; h < hidden_count; ++h) {
+      float const out = hidden(s, h);
+      float const back = error * p_[3 * hidden_count + h] * (1 - out * out);
+      gradient[3 * hidden_count + h] += error * out;
+      gradient[3 * h] += back * s.x;
+      gradient[3 * h + 1] += back * s.y;
+      gradient[3 * h + 2] += back;
+    }
+  }
+
+private:
+  [[nodiscard]] float hidden(sample const& s, std::uint32_t h) const {
+    return std::tanh(p_[3 * h] * s.x + p_[3 * h + 1] * s.y + p_[3 * h + 2]);
+  }
+
+  parameters const& p_;
+};
+
+/// How training goes: each step takes the next samples, and goes round.
+struct training {
+  std::uint64_t seed;
+  std::uint32_t steps;
+  std::uint32_t batch; ///< samples of a step
+  std::uint32_t sample_count;
+  float rate;
+
+  /// Sample `i` of a step.
+  [[nodiscard]] sample at(std::uint32_t step, std::uint32_t i) const {
+    return make_sample(seed, (std::uint64_t{step} * batch + i) % sample_count);
+  }
+  /// One step down the gradient that was summed over the batch.
+  void descend(parameters& p, std::span<float const> gradient) const {
+    for (std::uint32_t i = 0; i < parameter_count; ++i)
+      p[i] -= rate / static_cast<float>(batch) * gradient[i];
+  }
+  /// The samples that a network gets right, of all.
+  [[nodiscard]] double accuracy(parameters const& p) const {
+    network const n(p);
+    std::uint32_t right = 0;
+    for (std::uint32_t i = 0; i < sample_count; ++i) {
+      sample const s = make_sample(seed, i);
+      right += (n(s) > 0.5F) == (s.label > 0.5F) ? 1 : 0;
+    }
+    return static_cast<double>(right) / sample_count;
+  }
+};
+
+} // namespace quarry::sgd

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include "network.hpp"
+#include "reference.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <allreduce/all_reducer.hpp>
+#include <chrono>
+#include <cmath>
+#include <comp_net_cluster.hpp>
+#include <cstring>
+#include <memory>
+#include <mutex>
+
+namespace quarry::sgd {
+namespace {
+
+using clock = std::chrono::steady_clock;
+using command::comp_net_node;
+
+struct settings {
+  command::comp_net_settings common;
+  std::uint32_t steps = 400;
+  std::uint32_t batch = 64;
+  std::uint32_t sample_count = 512;
+  std::uint32_t percent = 97; ///< of the samples that must be right in the end
+};
+
+/// Rounding differs with the order of the sums: by 1e-6 after a thousand steps.
+constexpr float tolerance = 1e-4F;
+
+struct node_outcome {
+  double seconds = 0;
+  double sum_seconds = 0; ///< of them, in allreduce
+  parameters learnt{};
+};
+
+training training_of(settings const& s, std::uint64_t seed) {
+  return {
+      .seed = seed, .steps = s.steps, .batch = s.batch, .sample_count = s.sample_count, .rate = 1};
+}
+
+double seconds_since(clock::time_point start) {
+  return std::chrono::duration<double>(clock::now() - start).count();
+}
+
+result<node_outcome> run_one(comp_net_node& node, settings const& s, training const& t) {
+  auto sums = allreduce::all_reducer::make(node, parameter_count, s.common.work_group_count);
+  if (!sums)
+    return sums.error();
+  auto const start = clock::now();
+  node_outcome out{.learnt = first_parameters(t.seed)};
+  auto const mine = allreduce::range{0, t.batch}.part(node.id, node.count);
+  for (std::uint32_t step = 0; step < t.steps; ++step) {
+    std::ranges::fill(sums->data(), 0.0F);
+    for (std::uint32_t i = mine.first; i < mine.first + mine.count; ++i)
+      network(out.learnt).add_gradient(t.at(step, i), sums->data());
+    auto const begin = clock::now();
+    if (auto const done = sums->sum(); !done)
+      return done.error();
+    out.sum_seconds += seconds_since(begin);
+    t.descend(out.learnt, sums->data());
+  }
+  out.seconds = seconds_since(start);
+  return out;
+}
+
+/// Nodes that have learnt something else than node 0, and of node 0 the parameters that are not
+/// those of one process alone, and whether it gets too many samples wrong.
+std::uint64_t count_wrong(settings const& s, training const& t,
+                          std::vector<node_outcome> const& all) {
+  std::uint64_t wrong = 0;
+  parameters const& first = all.front().learnt;
+  for (node_outcome const& one : all)
+    wrong += std::memcmp(one.learnt.data(), first.data(), sizeof first) == 0 ? 0 : 1;
+  parameters const alone = reference(t);
+  for (std::uint32_t i = 0; i < parameter_count; ++i)
+    wrong += std::abs(first[i] - alone[i]) <= tolerance ? 0 : 1;
+  return wrong + (t.accuracy(first) * 100 >= s.percent ? 0 : 1);
+}
+
+command::program_result describe(settings const& s, training const& t,
+                                 std::vector<node_outcome> const& all) {
+  command::program_result r;
+  r.is_checked = true;
+  r.wrong_count = count_wrong(s, t, all);
+  command::add_settings(r, s.common);
+  r.settings.push_back({"batch", fmt::format("{}", s.batch)});
+  r.settings.push_back({"samples", fmt::format("{}", s.sample_count)});
+  node_outcome const& slowest =
+      *std::ranges::max_element(all, {}, [](node_outcome const& o) { return o.seconds; });
+  r.figures = {{"steps", std::uint64_t{s.steps}, ""},
+               {"parameters", std::uint64_t{parameter_count}, ""},
+               {"time", slowest.seconds * 1e3, "ms"},
+               {"allreduce", slowest.sum_seconds * 1e3, "ms"},
+               {"accuracy", t.accuracy(all.front().learnt) * 100, "%"}};
+  return r;
+}
+
+result<command::program_result> run(command::run_options const& o, settings const& s) {
+  std::mutex mutex;
+  std::vector<node_outcome> everybody;
+  training const t = training_of(s, o.seed);
+  auto const heap =
+      allreduce::all_reducer::heap_bytes(o.node_count, parameter_count, s.common.work_group_count);
+  auto const done =
+      command::run_comp_net_nodes(o, s.common, heap, [&](comp_net_node& node) -> result<void> {
+        auto const mine = run_one(node, s, t);
+        if (!mine)
+          return mine.error();
+        auto all = command::gather_values(node, *mine);
+        if (!all)
+          return all.error();
+        std::lock_guard const lock(mutex);
+        everybody = *std::move(all);
+        return {};
+      });
+  if (!done)
+    return done.error();
+  return describe(s, t, everybody);
+}
+
+void check(command::run_options const& o, settings const& s) {
+  if (s.batch < o.node_count)
+    throw CLI::ValidationError("--batch", fmt::format("{} samples for {} nodes; at least one each",
+                                                      s.batch, o.node_count));
+  if (s.common.work_group_count * o.node_count > parameter_count)
+    throw CLI::ValidationError(
+        "--work-groups", fmt::format("{} rings of {} nodes for {} parameters; at least one each",
+                                     s.common.work_group_count, o.node_count, parameter_count));
+}
+
+command::program_run add_options(CLI::App& app) {
+  auto const s = std::make_shared<settings>();
+  command::add_comp_net_options(app, s->common);
+  command::add_number(app, "--steps", s->steps, 1, 1U << 24, "down the gradient");
+  command::add_number(app, "--batch", s->batch, 1, 1U << 20, "samples of a step, of all nodes");
+  command::add_number(app, "--samples", s->sample_count, 1, 1U << 20, "that are learnt");
+  command::add_number(app, "--accuracy", s->percent, 0, 100,
+                      "percent of the samples that must be right in the end");
+  app.parse_complete_callback([s] { command::check(s->common); });
+  return [s](command::run_options const& o) {
+    check(o, *s);
+    return run(o, *s);
+  };
+}
+
+} // namespace
+
+command::program program() {
+  return {.name = "sgd",
+          .summary = "a small network trained by all nodes, gradients summed by allreduce",
+          .examples = "Examples:\n"
+                      "  quarry run sgd --nodes 4\n"
+                      "  quarry run sgd --nodes 2 --configuration cpu --steps 1000 --accuracy 99\n",
+          .add_options = &add_options};
+}
+
+} // namespace quarry::sgd
