@@ -9,6 +9,7 @@
 #include <functional>
 #include <initializer_list>
 #include <latch>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -21,6 +22,7 @@ namespace {
 node::options const hasty{.heap_bytes = 4096, .timeout = 200ms, .team_bytes = 1024};
 
 node::options const brisk{.heap_bytes = 4096, .timeout = 20ms, .team_bytes = 1024};
+node::options const large{.heap_bytes = 65'536, .timeout = 20s, .team_bytes = 1024};
 node::options const patient{.heap_bytes = 4096, .timeout = 20s, .team_bytes = 1024};
 
 std::string joined(std::vector<std::string> const& all) {
@@ -166,6 +168,29 @@ TEST_SUITE("net.shmem_faults") {
       for (std::string const& o : outcome)
         CHECK_MESSAGE((o == "timeout" || o == "lost"), o);
     }
+  }
+
+  TEST_CASE("what never blocks says so when a pe takes nothing any more, and the job goes on") {
+    auto all = in_process_ends(2);
+    send(*all[1], pe{0}, raw_message::hello(65'536, large));
+    native_scheduler scheduler({.threads = 1});
+    auto n = node::start(scheduler, std::move(all[0]), large);
+    REQUIRE(n.has_value());
+    std::vector<std::byte> const bytes(65'536, std::byte{1});
+    auto& c = n->default_context();
+    std::optional<error> refused;
+    int accepted = 0;
+    for (; accepted < 1000 && !refused; ++accepted)
+      if (auto const t = c.put_nbi({0}, bytes, pe{1}); !t)
+        refused = t.error();
+    REQUIRE(refused.has_value());
+    CHECK(refused->code == std::errc::resource_unavailable_try_again);
+    CHECK(refused->what.find("pe 1") != std::string::npos);
+    CHECK_FALSE(n->failure().has_value());
+    std::size_t came = 0; // it takes them after all
+    for (int i = 0; i < 1000 && !c.put_nbi({0}, bytes, pe{1}); ++i)
+      came += all[1]->poll([](auto...) {}).value();
+    CHECK(came > 0);
   }
 
   TEST_CASE("heaps or teams of different sizes are refused at the start, on all sides") {

@@ -156,11 +156,11 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   if (!from)
     return from.error();
   team_work work(*engine_, *state_, "reduce");
+  team_work::vectors const all{*to, *from, count, each, c};
+  work.offer(all);
   if (auto const met = work.meet(collective::reduce, details_of(count, kind, *to, *from)); !met)
     return met;
-  if (count == 0)
-    return {};
-  return work.reduce({*to, *from, count, each, c});
+  return count == 0 ? result<void>{} : work.reduce(all);
 }
 
 } // namespace quarry::net::shmem

@@ -19,8 +19,12 @@ result<void> team_work::reduce(vectors const& v) {
     copy(v.dest, v.source, v.bytes());
     return {};
   }
+  if (is_at_once(v)) {
+    reduce_at_once(v);
+    return {};
+  }
   if (is_shared())
-    return v.bytes() <= at_once_bytes ? reduce_at_once(v) : reduce_by_parts(v);
+    return reduce_by_parts(v);
   if (v.bytes() <= engine_.options().team_bytes / team_.count)
     return reduce_by_gathering(v);
   return reduce_by_ring(v);
@@ -114,20 +118,31 @@ result<void> team_work::reduce_by_ring(vectors const& v) {
   return round_the_ring(spread, take);
 }
 
-result<void> team_work::reduce_at_once(vectors const& v) {
-  alignas(64) std::byte sum[at_once_bytes];
+bool team_work::is_at_once(vectors const& v) const {
+  std::size_t const room = engine_.options().team_bytes / 2 / 64 * 64;
+  return team_.count > 1 && v.bytes() <= std::min(at_once_bytes, room) && is_shared();
+}
+
+/// There are two places, in turns: who writes into one again has met all since, and so they have
+/// read it.
+std::uint64_t team_work::offered(std::uint64_t meeting) const {
+  return area_.messages() + meeting % 2 * (engine_.options().team_bytes / 2 / 64 * 64);
+}
+
+void team_work::offer(vectors const& v) {
+  if (is_at_once(v))
+    copy(offered(team_.meetings + 1), v.source, v.bytes());
+}
+
+void team_work::reduce_at_once(vectors const& v) {
+  std::uint64_t const at = offered(team_.meetings);
   for (std::uint32_t i = 0; i < team_.count; ++i) {
-    auto const* const theirs = engine_.direct(team_.at(i))->at(v.source);
+    auto const* const theirs = engine_.direct(team_.at(i))->at(at);
     if (i == 0)
-      std::memcpy(sum, theirs, v.bytes());
+      std::memcpy(here(v.dest), theirs, v.bytes());
     else
-      v.combine(sum, theirs, v.count);
+      v.combine(here(v.dest), theirs, v.count);
   }
-  // Nobody's source, which may be the destination, changes before all have read it.
-  if (auto const met = meet(collective::reduce, 1); !met)
-    return met;
-  std::memcpy(here(v.dest), sum, v.bytes());
-  return {};
 }
 
 result<void> team_work::reduce_by_parts(vectors const& v) {

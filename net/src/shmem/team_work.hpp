@@ -38,6 +38,8 @@ public:
     combiner* combine;
     [[nodiscard]] std::size_t bytes() const noexcept { return count * each; }
   };
+  /// Before the members meet for reduce(): what the others may want to read, then.
+  void offer(vectors const& v);
   result<void> reduce(vectors const& v);
 
   /// The and of everybody's words.
@@ -66,7 +68,10 @@ private:
   result<void> reduce_by_ring(vectors const& v);
   /// In one address space: each combines a part of all members' elements where they are.
   result<void> reduce_by_parts(vectors const& v);
-  result<void> reduce_at_once(vectors const& v);
+  /// The same for few: all combine everybody's, which they have put where all can read them.
+  void reduce_at_once(vectors const& v);
+  [[nodiscard]] bool is_at_once(vectors const& v) const;
+  [[nodiscard]] std::uint64_t offered(std::uint64_t meeting) const;
 
   engine& engine_;
   team_state& team_;
