@@ -102,7 +102,9 @@ private:
         co_await bell_.wait();
         continue;
       }
-      auto const is_time = [this, &self] { return has_something(self); };
+      auto const is_time = [this, &self, &scheduler] { // to work, or to sleep
+        return has_something(self) || (!scheduler.decides() && may_sleep());
+      };
       poll_until wait(is_time);
       co_await wait;
     }
