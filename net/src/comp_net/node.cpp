@@ -66,7 +66,8 @@ private:
     actor& me = co_await this_actor();
     emu::basic_core<M> self({&me, &scheduler_, nullptr});
     auto const is_wanted = [this, &self] {
-      return stop_.load(std::memory_order_acquire) || service_.has_work(self);
+      return stop_.load(std::memory_order_acquire) || service_.has_work(self) ||
+             (!scheduler_.decides() && service_.may_sleep());
     };
     for (;;) {
       bell_.reset(); // before the look: what turns up after it rings again
