@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iterator>
 #include <mutex>
 #include <stdexcept>
@@ -25,18 +26,24 @@ std::uintptr_t number(void const* at) {
 
 } // namespace
 
+std::vector<allocations::extent>::const_iterator
+allocations::after(std::uintptr_t at) const noexcept {
+  return std::upper_bound(by_begin_.begin(), by_begin_.end(), at,
+                          [](std::uintptr_t x, extent const& e) { return x < e.begin; });
+}
+
 void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
                       coherence grain) {
   std::uintptr_t const first = number(begin);
   std::unique_lock const lock(mutex_);
   // Known ranges are apart, so that only a neighbour can be in the way.
-  auto const next = by_begin_.lower_bound(first);
-  if (next != by_begin_.end() && (next->first - first < bytes || next->first == first))
-    overlaps(name, bytes, next->second.name, next->second.end - next->first);
+  auto const next = after(first);
+  if (next != by_begin_.end() && next->begin - first < bytes)
+    overlaps(name, bytes, next->name, next->end - next->begin);
   if (next != by_begin_.begin())
-    if (auto const& [at, e] = *std::prev(next); e.end > first)
-      overlaps(name, bytes, e.name, e.end - at);
-  by_begin_.emplace_hint(next, first, extent{first + bytes, std::move(name)});
+    if (extent const& e = *std::prev(next); e.end > first || e.begin == first)
+      overlaps(name, bytes, e.name, e.end - e.begin);
+  by_begin_.insert(next, extent{first, first + bytes, std::move(name)});
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
   if (grain == coherence::coarse_grained && listener_ != nullptr)
@@ -44,25 +51,28 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
 }
 
 void allocations::remove(void const* begin) noexcept {
+  std::uintptr_t const first = number(begin);
+  auto const is_known = [first](auto at, auto end) { return at != end && at->begin == first; };
   if (listener_ != nullptr) {
     std::size_t bytes = 0;
     {
       std::shared_lock const lock(mutex_);
-      if (auto const known = by_begin_.find(number(begin)); known != by_begin_.end())
-        bytes = known->second.end - known->first;
+      if (auto const at = after(first - 1); is_known(at, by_begin_.end()))
+        bytes = at->end - first;
     }
     listener_->removed(begin, bytes);
   }
   std::unique_lock const lock(mutex_);
-  by_begin_.erase(number(begin));
+  if (auto const at = after(first - 1); is_known(at, by_begin_.end()))
+    by_begin_.erase(at);
 }
 
 bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
   {
     std::shared_lock const lock(mutex_);
-    auto const after = by_begin_.upper_bound(number(at));
-    if (after != by_begin_.begin())
-      if (std::uintptr_t const end = std::prev(after)->second.end;
+    auto const next = after(number(at));
+    if (next != by_begin_.begin())
+      if (std::uintptr_t const end = std::prev(next)->end;
           number(at) <= end && bytes <= end - number(at))
         return true;
   }
@@ -71,15 +81,15 @@ bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
 
 std::string allocations::describe(void const* at) const {
   std::shared_lock const lock(mutex_);
-  auto const after = by_begin_.upper_bound(number(at));
-  if (after == by_begin_.begin())
+  auto const next = after(number(at));
+  if (next == by_begin_.begin())
     return "before every allocation";
-  auto const& [begin, e] = *std::prev(after);
+  extent const& e = *std::prev(next);
   if (number(at) < e.end)
     return fmt::format("{} bytes before the end of '{}' ({} bytes)", e.end - number(at), e.name,
-                       e.end - begin);
+                       e.end - e.begin);
   return fmt::format("{} bytes after the end of '{}' ({} bytes)", number(at) - e.end, e.name,
-                     e.end - begin);
+                     e.end - e.begin);
 }
 
 void check_bounds(allocations const& known, void const* at, std::size_t bytes,

@@ -3,8 +3,7 @@
 #include <quarry/assert.hpp>
 #include <quarry/fiber.hpp>
 
-#include <boost/context/fiber.hpp>
-#include <boost/context/preallocated.hpp>
+#include <boost/context/detail/fcontext.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 
 #include <cstring>
@@ -52,16 +51,21 @@ struct exception_state {
   unsigned uncaught = 0;
 };
 
-// Not inlined: __cxa_get_globals is declared const, and a fiber may wake on another thread, where
-// an address that the compiler kept would belong to the old one.
+// At a fixed place from the thread's pointer also in a shared library: a switch costs no call.
+[[gnu::tls_model("initial-exec")]] constinit thread_local exception_state* of_thread = nullptr;
+
+// Not inlined: a fiber may wake on another thread, where an address that the compiler kept would
+// belong to the old one.
 [[gnu::noinline]] exception_state* current_exceptions() {
   asm volatile("");
-  return reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
+  if (of_thread == nullptr) [[unlikely]]
+    of_thread = reinterpret_cast<exception_state*>(abi::__cxa_get_globals());
+  return of_thread;
 }
 
 /// One side of a switch: where to go on, and what belongs to that place.
 struct place {
-  context::fiber rest; ///< valid while nobody runs here
+  context::detail::fcontext_t rest = nullptr; ///< valid while nobody runs here
   exception_state exceptions{};
   void const* stack_bottom = nullptr; ///< for ASan; of a thread it is learnt at the first switch
   std::size_t stack_size = 0;
@@ -103,34 +107,21 @@ struct execution_fiber::state {
 
   state() {
 #ifdef QUARRY_TSAN
-    // Boost enters the new context once here, and that function never returns: its entry belongs on
-    // the fiber's shadow of the call stack. On the thread's they would pile up.
     own_tsan = inside.tsan = __tsan_create_fiber(0);
-    void* const thread = __tsan_get_current_fiber();
-    __tsan_switch_to_fiber(own_tsan, 0);
 #endif
-    inside.rest = make();
-#ifdef QUARRY_TSAN
-    __tsan_switch_to_fiber(thread, 0);
-#endif
+    inside.rest = context::detail::make_fcontext(stack.sp, stack.size, &enter);
     inside.stack_bottom = static_cast<std::byte*>(stack.sp) - stack.size;
     inside.stack_size = stack.size;
   }
 
-  context::fiber make() {
-    // The stack is ours to free, after the context: no_free below.
-    struct no_free {
-      context::stack_context allocate() { return {}; }
-      void deallocate(context::stack_context&) noexcept {}
-    };
-    return context::fiber(std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
-                          no_free{},
-                          [this](context::fiber&&) { // go() has already saved whoever resumes
-                            announce_arrival(inside, outside);
-                            *current_exceptions() = {};
-                            run_jobs();
-                            return std::move(outside.rest);
-                          });
+  /// Where the fiber begins, at its first resume().
+  static void enter(context::detail::transfer_t from) {
+    auto* const arrival = static_cast<journey*>(from.data);
+    arrival->from->rest = from.fctx;
+    state& self = *arrival->to_state;
+    announce_arrival(self.inside, self.outside);
+    *current_exceptions() = {};
+    self.run_jobs();
   }
 
   [[noreturn]] void run_jobs() {
@@ -141,14 +132,18 @@ struct execution_fiber::state {
     }
   }
 
+  /// What whoever goes away hands to whoever goes on.
+  struct journey {
+    place* from;
+    state* to_state;
+  };
   /// Saves this place as `from` and goes on at `to`; returns when somebody goes back to `from`.
-  static void go(place& from, place& to) {
+  void go(place& from, place& to) {
     from.exceptions = *current_exceptions();
     announce_leaving(from, to);
-    std::move(to.rest).resume_with([&from](context::fiber&& here) {
-      from.rest = std::move(here);
-      return context::fiber{};
-    });
+    journey away{&from, this};
+    auto const back = context::detail::jump_fcontext(std::exchange(to.rest, nullptr), &away);
+    static_cast<journey*>(back.data)->from->rest = back.fctx;
     announce_arrival(from, to);
     *current_exceptions() = from.exceptions;
   }
@@ -157,8 +152,7 @@ struct execution_fiber::state {
 execution_fiber::execution_fiber() : state_(std::make_unique<state>()) {
   // Debuggers find a suspended fiber's registers so: a fiber points to its state, whose first word
   // points to what make_fcontext() and jump_fcontext() push (quarry-gdb.py).
-  static_assert(sizeof(execution_fiber) == sizeof(void*) &&
-                sizeof(context::fiber) == sizeof(void*));
+  static_assert(sizeof(execution_fiber) == sizeof(void*));
   QUARRY_ASSERT(static_cast<void*>(&state_->inside.rest) == state_.get());
 }
 
@@ -173,8 +167,6 @@ execution_fiber::~execution_fiber() {
 #ifdef QUARRY_TSAN
   __tsan_destroy_fiber(state_->own_tsan);
 #endif
-  // Destroying a context::fiber unwinds its stack by an exception; there is nothing to unwind here.
-  new (&state_->inside.rest) context::fiber;
   state_->stacks.deallocate(state_->stack);
 }
 
@@ -185,11 +177,11 @@ void execution_fiber::start(void (*job)(void*), void* argument) noexcept {
 }
 
 void execution_fiber::resume() {
-  state::go(state_->outside, state_->inside);
+  state_->go(state_->outside, state_->inside);
 }
 
 void execution_fiber::suspend() {
-  state::go(state_->inside, state_->outside);
+  state_->go(state_->inside, state_->outside);
 }
 
 bool execution_fiber::is_idle() const noexcept {

@@ -14,10 +14,8 @@ namespace quarry {
 
 static_assert(scheduler<sequential_scheduler>);
 
-namespace {
-
 /// The function given to run(), as an actor without a coroutine.
-class host_actor final : public actor {
+class sequential_scheduler::host_actor final : public actor {
 public:
   host_actor(std::function<void()> body, std::size_t number)
       : debug{.self = this}, body_(std::move(body)),
@@ -41,6 +39,8 @@ private:
   std::function<void()> body_;
   std::string name_;
 };
+
+namespace {
 
 /// Takes the hosts from the debugger's list when run() is left.
 class debug_listing {
@@ -177,6 +177,8 @@ actor& sequential_scheduler::choose_next() {
 }
 
 bool sequential_scheduler::ask_the_polling() {
+  if (polling_.empty())
+    return false;
   std::size_t const count = polling_.size();
   std::erase_if(polling_, [this](actor* a) {
     if (!a->poll(a->poll_argument))
@@ -293,36 +295,42 @@ void sequential_scheduler::decision_point(actor& self) {
 }
 
 void sequential_scheduler::run(std::function<void()> host) {
-  std::vector<std::function<void()>> hosts;
-  hosts.push_back(std::move(host));
-  run(std::move(hosts));
+  host_actor one(std::move(host), 0); // no allocation: short executions are many
+  host_actor* const all[] = {&one};
+  run_hosts(all);
 }
 
 void sequential_scheduler::run(std::vector<std::function<void()>> hosts) {
   std::deque<host_actor> actors;
+  std::vector<host_actor*> all;
+  for (auto& body : hosts)
+    all.push_back(&actors.emplace_back(std::move(body), actors.size()));
+  run_hosts(all);
+}
+
+void sequential_scheduler::run_hosts(std::span<host_actor* const> hosts) {
   debug_listing const listed(debug_entry().hosts);
-  for (auto& body : hosts) {
-    host_actor& h = actors.emplace_back(std::move(body), actors.size());
-    debug_entry().hosts.push_back(h.debug);
-    make_ready(h);
+  for (host_actor* const h : hosts) {
+    debug_entry().hosts.push_back(h->debug);
+    make_ready(*h);
   }
-  auto const is_done = [](host_actor const& h) { return h.state == actor_state::done; };
-  if (!run_until([&] { return std::all_of(actors.begin(), actors.end(), is_done); })) {
+  auto const is_done = [](host_actor const* h) { return h->state == actor_state::done; };
+  if (!run_until([&] { return std::all_of(hosts.begin(), hosts.end(), is_done); })) {
     report table = report_now();
     std::string const why = decisions_ >= options_.most_decisions
                                 ? fmt::format("{} decisions taken", decisions_)
                                 : std::string("nobody can go on");
-    for (host_actor& h : actors) {
+    for (host_actor* const h : hosts) {
       if (is_done(h))
         continue;
-      table.add("", h);
-      abandon(h);
+      table.add("", *h);
+      abandon(*h);
     }
     throw stall_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
   }
-  for (host_actor const& h : actors)
-    if (h.error)
-      std::rethrow_exception(h.error);
+  for (host_actor const* const h : hosts)
+    if (h->error)
+      std::rethrow_exception(h->error);
 }
 
 void sequential_scheduler::abandon(actor& a) {

@@ -17,9 +17,8 @@ bool cache_machine::is_under(node_id n, node_id ancestor) const noexcept {
 
 /// Versions at the path's `level`, oldest first: those that the cache below may have fetched, and
 /// those that only the actor's own may, when it fetched early.
-void cache_machine::collect_versions(cell_id c, node_id n, unsigned level, window const* shared,
+void cache_machine::collect_versions(place const& p, unsigned level, window const* shared,
                                      window const* own) {
-  place const& p = nodes_[n].places[c];
   auto const holds = [](window const* w, index i, version const& v) {
     return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before &&
            v.written >= w->written_since;
@@ -29,11 +28,17 @@ void cache_machine::collect_versions(cell_id c, node_id n, unsigned level, windo
     bool const is_shared = holds(shared, i, v);
     if (is_shared || holds(own, i, v))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared,
-                             i, v.value, is_shared && shared->written_since != 0});
+                             is_shared && shared->written_since != 0, i, v.value});
   }
 }
 
 /// Words on their way to the path's `level` from elsewhere.
+inline void cache_machine::collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest,
+                                            bool is_wait) {
+  if (cells_[c].first_holder != nobody || delayed_count_ != 0)
+    collect_holders(a, c, level, is_lowest, is_wait);
+}
+
 void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest,
                                     bool is_wait) {
   actor const& self = actors_[a];
@@ -48,8 +53,8 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
       continue;
     if (is_own || !is_under(h, n) || (below != nobody && is_under(h, below)))
       continue;
-    candidates_.push_back({candidate::kind::write_back, static_cast<std::uint8_t>(level), false, h,
-                           newest(h, c).value, false});
+    candidates_.push_back({candidate::kind::write_back, static_cast<std::uint8_t>(level), false,
+                           false, h, newest(h, c).value});
   }
   if (delayed_count_ == 0)
     return;
@@ -66,7 +71,7 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
                           !(below != nobody && is_under(target, below))); // beyond its scope
       if (reaches)
         candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false,
-                               other, b.delayed[i].value, false});
+                               false, other, b.delayed[i].value});
       break;
     }
   }
@@ -77,21 +82,18 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
 void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
   actor const& self = actors_[a];
   candidates_.clear();
-  node_id const leaf = self.path[0];
   for (unsigned l = 0; l < self.levels; ++l)
-    touch(self.path[l], c);
-  if (place const& p = nodes_[leaf].places[c]; lowest == 0 && p.is_dirty)
-    candidates_.push_back(
-        {candidate::kind::version, 0, false, p.count - 1, newest(leaf, c).value, false});
-  if (lowest != 0) {
-    node_id const n = self.path[lowest];
-    place const& p = nodes_[n].places[c];
-    if (p.count != 0 && newest(n, c).until == always)
+    way_[l] = &touch(self.path[l], c);
+  place const& p = *way_[lowest];
+  if (lowest == 0 ? p.is_dirty : p.count != 0)
+    if (version const& v = p.ring[(p.count - 1) % kept]; lowest == 0 || v.until == always)
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(lowest), false,
-                             p.count - 1, newest(n, c).value, false});
-    collect_holders(a, c, lowest, true, is_wait);
-  }
+                             false, p.count - 1, v.value});
+  if (lowest != 0)
+    collect_arrivals(a, c, lowest, true, is_wait);
   collect_above(a, c, lowest, is_wait);
+  if (candidates_.size() < 2)
+    return;
   std::reverse(candidates_.begin(), candidates_.end());
   late_.clear(); // these come last
   auto end = candidates_.begin();
@@ -107,16 +109,20 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
 void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
   actor const& self = actors_[a];
   node_id const leaf = self.path[0];
-  place const& own = nodes_[leaf].places[c];
+  place const& own = *way_[0];
+  bool const may_arrive = cells_[c].first_holder != nobody || delayed_count_ != 0;
   // By a fetch now, if no cache on the way holds a word that is not at its parent yet; or that word
   // was written back, and then overwritten by one that was written since: 0 if there is none.
   time overwritten_since = 0;
-  if (place const& p = nodes_[self.path[lowest]].places[c]; p.is_dirty)
-    overwritten_since = p.dirty_since;
+  if (way_[lowest]->is_dirty)
+    overwritten_since = way_[lowest]->dirty_since;
   // Or by a fetch before the caches on the way held anything.
   bool was_early = lowest == 0 && !own.is_dirty;
   time early_before = always;
   for (unsigned l = lowest + 1; l < self.levels; ++l) {
+    place const& p = *way_[l];
+    if (p.count == 0 && !may_arrive)
+      continue;
     node_id const lower = self.path[l - 1];
     node_id const upper = self.path[l];
     auto const level = nodes_[upper].level;
@@ -124,20 +130,20 @@ void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool i
     if (l == 1) {
       shared.first = own.seen[level];
     } else {
-      place const& p = nodes_[lower].places[c];
-      shared.first = p.count == 0                       ? p.least
-                     : newest(lower, c).until == always ? newest(lower, c).above + 1
-                                                        : std::max(p.least, newest(lower, c).above);
+      place const& below = *way_[l - 1];
+      version const& last = below.ring[(below.count - 1) % kept];
+      shared.first = below.count == 0       ? below.least
+                     : last.until == always ? last.above + 1
+                                            : std::max(below.least, last.above);
       if (lowest == 0)
         shared.first = std::max(shared.first, own.seen[level]);
     }
     window const early{own.seen[level], since(leaf, c)[level], early_before, 0};
-    collect_versions(c, upper, l, &shared, was_early ? &early : nullptr);
+    collect_versions(p, l, &shared, was_early ? &early : nullptr);
     std::size_t const before = candidates_.size();
-    collect_holders(a, c, l, false, is_wait);
+    collect_arrivals(a, c, l, false, is_wait);
     for (std::size_t i = before; i < candidates_.size(); ++i)
       candidates_[i].is_late = overwritten_since != 0;
-    place const& p = nodes_[upper].places[c];
     if (p.is_dirty)
       overwritten_since = std::max(overwritten_since, p.dirty_since);
     if (p.count != 0 && was_early) {
@@ -219,17 +225,6 @@ cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowes
 }
 
 // Words on their way
-
-void cache_machine::append(node_id n, cell_id c, version v) {
-  place& p = touch(n, c);
-  if (p.count != 0) {
-    version& last = p.ring[(p.count - 1) % kept];
-    last.until = std::min(last.until, now_);
-  }
-  p.ring[p.count % kept] = v;
-  ++p.count;
-  ++now_;
-}
 
 /// The newest version is not at the parent yet, but could have been since then.
 void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since) {

@@ -74,17 +74,24 @@ void cache_machine::set_first_value(first_value f, void* argument) noexcept {
 
 void cache_machine::reset() {
   for (node& n : nodes_) {
-    for (cell_id const c : n.touched)
-      n.places[c].is_touched = false;
+    if (execution_ + 1 == 0)
+      n.places.clear();
     n.touched.clear();
     n.dirty.clear();
     n.held.clear();
     n.since = n.coarse_since = {};
   }
-  for (actor& a : actors_)
+  for (actor& a : actors_) {
     a.delayed.clear();
+    a.asked = {};
+  }
   cells_.clear();
-  words_.clear();
+  if (++execution_ == 0) {
+    lines_.clear();
+    execution_ = 1;
+  }
+  lines_in_use_ = 0;
+  last_line_ = nullptr;
   coarse_.clear();
   now_ = 1;
   delayed_count_ = 0;
@@ -135,6 +142,7 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
                                               std::optional<order> o, scope s, predicate is_met,
                                               void* argument) {
   unsigned step = 0;
+  actors_[a].asked = {};
   cell_id const first = find(at, bytes, step);
   if (step == bytes)
     return load_cell(a, first, o, s, is_met, argument);
@@ -157,11 +165,16 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
     return is_met(load_if(a, at, bytes, o, s, nullptr, nullptr).value, argument);
   actor& self = actors_[a];
   unsigned const level = acquires(o) ? level_in(self, s) : 0;
+  // Who polls does nothing else: without a change of the cell the answer is what it was.
+  if (self.asked == question{first, cells_[first].changes, level, is_met, argument})
+    return false;
   drain_cell(self, first);
   clean_below(self, first, level);
   collect(a, first, level, true);
-  return std::any_of(candidates_.begin(), candidates_.end(),
-                     [&](candidate const& x) { return is_met(x.value, argument); });
+  bool const could = std::any_of(candidates_.begin(), candidates_.end(),
+                                 [&](candidate const& x) { return is_met(x.value, argument); });
+  self.asked = could ? question{} : question{first, cells_[first].changes, level, is_met, argument};
+  return could;
 }
 
 // Stores
@@ -182,6 +195,7 @@ void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value, std::
         drain(self, 1);
       self.delayed.push_back({c, value, by, static_cast<std::uint8_t>(level)});
       ++delayed_count_;
+      ++cells_[c].changes;
     }
     return;
   }
@@ -317,7 +331,7 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
       while (!nodes_[n].held.empty())
         write_back(n, nodes_[n].held.back(), true);
   if (acquires(o) && !coarse_.is_empty())
-    invalidate(self, level_in(self, scope::system), reach::everything);
+    invalidate(self, level_in(self, scope::system), words::all);
 }
 
 // Release and acquire
@@ -328,13 +342,13 @@ void cache_machine::flush(actor const& a, unsigned level) {
       write_back(a.path[l], nodes_[a.path[l]].dirty.back(), true);
 }
 
-void cache_machine::invalidate(actor const& a, unsigned level, reach far) {
+void cache_machine::invalidate(actor const& a, unsigned level, words which) {
   for (unsigned l = level; l-- != 0;) {
     node& n = nodes_[a.path[l]];
     node const& parent = nodes_[n.parent];
     n.since = parent.since; // what it holds from now on, its parent may have held for long
     n.since[parent.level] = now_;
-    bool const keeps_coarse = n.level == l2_level && far != reach::everything;
+    bool const keeps_coarse = n.level == l2_level && which != words::all;
     if (!keeps_coarse) {
       n.coarse_since = parent.coarse_since;
       n.coarse_since[parent.level] = now_;

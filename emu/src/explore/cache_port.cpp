@@ -8,9 +8,24 @@
 #include <fmt/core.h>
 
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 namespace quarry::emu {
+
+static_assert(std::is_same_v<cache_port::actor_id, cache_machine::actor_id> &&
+              std::is_same_v<cache_port::predicate, cache_machine::predicate>);
+
+namespace {
+
+race_detector::site site(std::source_location where, int lane) noexcept {
+  race_detector::site s{};
+  s.where = where;
+  s.lane = static_cast<std::int16_t>(lane);
+  return s;
+}
+
+} // namespace
 
 // NOLINTBEGIN(readability-function-size): an access has that many properties
 std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
@@ -19,14 +34,14 @@ std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::opti
 }
 
 std::uint64_t cache_port::load_word_if(void const* at, std::size_t bytes, order o, scope s,
-                                       cache_machine::predicate is_met, void* argument,
+                                       predicate is_met, void* argument,
                                        std::source_location where) const {
   return read(at, bytes, o, s, is_met, argument, where, -1);
 }
 
 std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<order> o, scope s,
-                               cache_machine::predicate is_met, void* argument,
-                               std::source_location where, int lane) const {
+                               predicate is_met, void* argument, std::source_location where,
+                               int lane) const {
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
   if (memory_->watches_) [[unlikely]]
@@ -145,7 +160,7 @@ void cache_port::report_misuse(char const* what, std::source_location where) con
 }
 
 bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,
-                                 cache_machine::predicate is_met, void* argument,
+                                 predicate is_met, void* argument,
                                  std::source_location where) const {
   watched(operation_kind::load, o, s, where);
   auto const address = reinterpret_cast<std::uintptr_t>(at);
@@ -160,13 +175,6 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
 }
 
 // NOLINTEND(readability-function-size)
-
-race_detector::site cache_port::site(std::source_location where, int lane) noexcept {
-  race_detector::site s{};
-  s.where = where;
-  s.lane = static_cast<std::int16_t>(lane);
-  return s;
-}
 
 cache_port* find_port(memory_context const& c) {
   if (c.port != nullptr || c.scheduler == nullptr || c.self == nullptr)

@@ -3,33 +3,67 @@
 #include <quarry/emu/cache_machine.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace quarry::emu {
 
-cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
+cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   node& at = nodes_[n];
   if (at.places.size() <= c)
     at.places.resize(std::max<std::size_t>(cells_.size(), c + 1));
   place& p = at.places[c];
-  if (!p.is_touched) {
-    p.is_touched = true;
-    p.count = p.least = p.dirty_since = 0;
-    p.is_dirty = false;
-    p.due = p.has_seen = 0;
-    p.seen = {};
-    at.touched.push_back(c);
-    if (n == memory) {
-      std::uint64_t const value =
-          first_value_ == nullptr
-              ? 0
-              : first_value_(cells_[c].at, cells_[c].bytes, first_value_argument_);
-      cells_[c].outside = value;
-      p.ring[0] = {value, 0, 0, 0, always, 0};
-      p.count = 1;
-    }
+  p.execution = execution_;
+  p.count = p.least = p.dirty_since = 0;
+  p.is_dirty = false;
+  p.due = p.has_seen = 0;
+  p.seen = {};
+  at.touched.push_back(c);
+  if (n == memory) {
+    std::uint64_t const value =
+        first_value_ == nullptr
+            ? 0
+            : first_value_(cells_[c].at, cells_[c].bytes, first_value_argument_);
+    cells_[c].outside = value;
+    p.ring[0] = {value, 0, 0, 0, always, 0};
+    p.count = 1;
   }
   return p;
 }
+
+// Lines
+
+/// Where it is, or would be.
+cache_machine::line& cache_machine::place_of(std::uintptr_t number) noexcept {
+  for (std::size_t i = number * 0x9e37'79b9'7f4a'7c15 >> 32;; ++i) {
+    line& l = lines_[i & (lines_.size() - 1)];
+    if (l.execution != execution_ || l.number == number)
+      return l;
+  }
+}
+
+cache_machine::line& cache_machine::reach(std::uintptr_t number) {
+  if (2 * lines_in_use_ >= lines_.size())
+    grow_lines();
+  line& l = place_of(number);
+  if (l.execution != execution_) {
+    l.number = number;
+    l.execution = execution_;
+    l.bytes = {};
+    ++lines_in_use_;
+  }
+  last_line_ = &l;
+  return l;
+}
+
+void cache_machine::grow_lines() {
+  std::vector<line> const old =
+      std::exchange(lines_, std::vector<line>(std::max<std::size_t>(64, 2 * lines_.size())));
+  for (line const& l : old)
+    if (l.execution == execution_)
+      place_of(l.number) = l;
+}
+
+// Cells
 
 cache_machine::cell_id cache_machine::new_cell(std::uintptr_t at, unsigned bytes) {
   auto const id = static_cast<cell_id>(cells_.size());
@@ -37,31 +71,26 @@ cache_machine::cell_id cache_machine::new_cell(std::uintptr_t at, unsigned bytes
   return id;
 }
 
-/// The first cell of those that make up the bytes; they follow each other, of `step` bytes each.
-cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned bytes, unsigned& step) {
-  std::uintptr_t const word = at / 8;
-  auto const [it, is_new] = words_.try_emplace(word);
-  if (is_new) {
-    step = bytes;
-    cell_id first = 0;
-    for (std::uintptr_t byte = word * 8; byte < word * 8 + 8; byte += bytes) {
-      cell_id const c = new_cell(byte, bytes);
-      if (byte == word * 8)
-        first = c;
-    }
-    it->second = {first, static_cast<std::uint8_t>(bytes)};
+/// A word that nobody has reached yet, or whose cells are too large.
+cache_machine::cell_id cache_machine::find_first(line& l, std::uintptr_t at, unsigned bytes,
+                                                 unsigned& step) {
+  std::size_t const word = at / 8 % line_words;
+  if (l.bytes[word] == 0) {
+    l.first[word] = static_cast<cell_id>(cells_.size());
+    l.bytes[word] = static_cast<std::uint8_t>(bytes);
+    std::uintptr_t const begin = at / 8 * 8;
+    for (unsigned offset = 0; offset < 8; offset += bytes)
+      new_cell(begin + offset, bytes);
+  } else {
+    split(l, at / 8, bytes);
   }
-  if (bytes < it->second.second) {
-    split(word, bytes);
-    return find(at, bytes, step);
-  }
-  step = it->second.second;
-  return it->second.first + static_cast<cell_id>((at - word * 8) / step);
+  return find(at, bytes, step);
 }
 
 /// Cells of a word become smaller, with what is known of the larger ones.
-void cache_machine::split(std::uintptr_t word, unsigned bytes) {
-  auto const [old_first, old_bytes] = words_.at(word);
+void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
+  cell_id const old_first = l.first[word % line_words];
+  unsigned const old_bytes = l.bytes[word % line_words];
   auto const first = static_cast<cell_id>(cells_.size());
   std::uint64_t const mask = (std::uint64_t{1} << (8 * bytes)) - 1;
   for (unsigned offset = 0; offset < 8; offset += bytes) {
@@ -69,7 +98,7 @@ void cache_machine::split(std::uintptr_t word, unsigned bytes) {
     unsigned const shift = 8 * (offset % old_bytes);
     cell_id const to = new_cell(word * 8 + offset, bytes);
     for (node_id n = 0; n < node_count_; ++n) {
-      if (nodes_[n].places.size() <= from || !nodes_[n].places[from].is_touched)
+      if (nodes_[n].places.size() <= from || nodes_[n].places[from].execution != execution_)
         continue;
       touch(n, to);
       place& copy = nodes_[n].places[to];
@@ -101,7 +130,8 @@ void cache_machine::split(std::uintptr_t word, unsigned bytes) {
     gone.bytes = 0;
     gone.first_holder = nobody;
   }
-  words_[word] = {first, static_cast<std::uint8_t>(bytes)};
+  l.first[word % line_words] = first;
+  l.bytes[word % line_words] = static_cast<std::uint8_t>(bytes);
 }
 
 /// Everything on its way to the cell reaches memory.

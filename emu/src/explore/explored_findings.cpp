@@ -13,10 +13,10 @@ namespace quarry::emu {
 // History
 
 // NOLINTBEGIN(readability-function-size): an access has that many properties
-void explored_memory::remember(actor_id who, char const* what, std::optional<order> o, scope s,
-                               std::uintptr_t at, std::uint64_t value, std::source_location where,
-                               std::string_view more) {
-  if (!keeps_history_ || finding_)
+void explored_memory::write_down(actor_id who, char const* what, std::optional<order> o, scope s,
+                                 std::uintptr_t at, std::uint64_t value, std::source_location where,
+                                 std::string_view more) {
+  if (finding_)
     return;
   std::string const how =
       o ? fmt::format("{} {}", to_string(*o), to_string(s)) : std::string("plain");
@@ -26,8 +26,7 @@ void explored_memory::remember(actor_id who, char const* what, std::optional<ord
           : fmt::format("word {} = {:#x}",
                         word_numbers_.try_emplace(at, word_numbers_.size()).first->second, value);
   history_.push_back(fmt::format("  {:>5}  {:<26} {:<6} {:<18} {:<24} {}{}\n", ++operations_,
-                                 actors_[who].name, what, how, word, quarry::to_string(where),
-                                 more));
+                                 name_of(who), what, how, word, quarry::to_string(where), more));
   if (history_.size() > history_lines)
     history_.pop_front();
 }
@@ -56,9 +55,15 @@ std::string explored_memory::busiest() const {
   those.resize(std::min<std::size_t>(those.size(), 3));
   std::string text;
   for (known_actor const* a : those)
-    text += fmt::format("{}{} at {} ({} operations)", text.empty() ? "" : ", ", a->name,
+    text += fmt::format("{}{} at {} ({} operations)", text.empty() ? "" : ", ",
+                        name_of(static_cast<actor_id>(a - actors_.data())),
                         quarry::to_string(a->last), a->operations);
   return text;
+}
+
+std::string explored_memory::name_of(actor_id who) const {
+  actor_name const& n = actors_[who].name;
+  return n.is_wave ? fmt::format("wavefront {} of group {}", n.wave, n.group) : n.host;
 }
 
 // Findings
@@ -71,7 +76,7 @@ void explored_memory::found(finding f) {
     finding_->report +=
         fmt::format("  note: {} has last not seen at {} what others may have written to "
                     "coarse-grained memory\n        before a kernel has ended, or begun\n",
-                    actors_[missed_->who].name, quarry::to_string(missed_->where));
+                    name_of(missed_->who), quarry::to_string(missed_->where));
   debug_failure(finding_->kind.c_str(), finding_->where.c_str());
 }
 
@@ -79,24 +84,22 @@ void explored_memory::found(fault const& f) {
   found({std::string(to_string(f.what)), f.kernel, f.report});
 }
 
-void explored_memory::note(std::optional<race_detector::race> const& race) {
-  if (!race || finding_)
-    return;
-  auto const name_of = [this](race_detector::actor_id id) { return actors_[id].name; };
+void explored_memory::report_race(race_detector::race const& race) {
+  auto const name = [this](race_detector::actor_id id) { return name_of(id); };
   auto const word_of = [this](std::uintptr_t at) {
     auto const known = word_numbers_.find(at);
     return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
   };
   found({"race",
-         fmt::format("{} and {}", quarry::to_string(race->first.at.where),
-                     quarry::to_string(race->second.at.where)),
-         to_string(*race, name_of, word_of)});
+         fmt::format("{} and {}", quarry::to_string(race.first.at.where),
+                     quarry::to_string(race.second.at.where)),
+         to_string(race, name, word_of)});
 }
 
 void explored_memory::blame(char const* kind, actor_id who, std::source_location where,
                             std::string_view what) {
   std::string const place = quarry::to_string(where);
-  found({kind, place, fmt::format("{}: {}{}\n", place, actors_[who].name, what)});
+  found({kind, place, fmt::format("{}: {}{}\n", place, name_of(who), what)});
 }
 
 // Values that nobody gave, or that came by chance

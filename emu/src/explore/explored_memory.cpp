@@ -57,35 +57,46 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   machine_.clear();
   machine_.choose_by(choices);
   races_.reset();
-  ports_.clear();
+  port_count_ = 0;
   actors_.clear();
   by_number_.clear();
   agents_.clear();
   units_.clear();
-  launches_.clear();
-  lds_writes_.clear();
-  lds_written_.clear();
+  if (!launches_.empty())
+    launches_.clear();
+  if (!lds_writes_.empty() || !lds_written_.empty()) {
+    lds_writes_.clear();
+    lds_written_.clear();
+  }
   uninitialised_.clear();
   coarse_.clear();
   missed_.reset();
   activity_ = 0;
-  word_numbers_.clear();
-  history_.clear();
+  if (!word_numbers_.empty() || !history_.empty()) {
+    word_numbers_.clear();
+    history_.clear();
+  }
   finding_.reset();
   wave_count_ = host_count_ = launch_count_ = 0;
   operations_ = 0;
 }
 
 explored_memory* explored_memory::of(executor const& scheduler) noexcept {
+  if (running_here != nullptr && &running_here->scheduler_ == &scheduler) [[likely]]
+    return running_here;
   return dynamic_cast<explored_memory*>(scheduler.attachment());
 }
 
 // Actors
 
-cache_port& explored_memory::add(actor_id id, race_detector::place where, std::string name) {
+cache_port& explored_memory::add(actor_id id, race_detector::place where, actor_name name) {
   races_.add_actor(id, where);
   actors_.push_back({.name = std::move(name)});
-  return ports_.emplace_back(*this, id);
+  if (port_count_ == ports_.size())
+    ports_.emplace_back(*this, id);
+  cache_port& port = ports_[port_count_++];
+  port = cache_port(*this, id);
+  return port;
 }
 
 cache_port& explored_memory::join(actor& self) {
@@ -96,7 +107,7 @@ cache_port& explored_memory::join(actor& self) {
   if (port == nullptr) {
     // Host threads share the host; each is a work-group and a wavefront by itself.
     std::uint32_t const number = host_count_++;
-    port = &add(machine_.add_host(), {0, 0, ~number, ~number}, self.name());
+    port = &add(machine_.add_host(), {0, 0, ~number, ~number}, {.host = self.name()});
   }
   return *port;
 }
@@ -109,7 +120,7 @@ void explored_memory::join_core(actor& self, agent_core const& agent) {
   known_unit const above = agent_of(agent);
   std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
   by_number_[self.number] =
-      &add(machine_.add_core(above.node), {0, above.number, number, number}, self.name());
+      &add(machine_.add_core(above.node), {0, above.number, number, number}, {.host = self.name()});
 }
 
 explored_memory::known_unit const& explored_memory::agent_of(agent_core const& agent) {
@@ -174,7 +185,8 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   launch_state const& launch = *w.group->launch;
   known_launch const& known = launches_[&launch];
   auto const group = static_cast<std::uint32_t>(w.group->linear_id) * 4096 + known.number;
-  w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number}, w.name());
+  w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number},
+                {.is_wave = true, .wave = w.index, .group = w.group->linear_id});
   w.port->set_lds(w.group->lds, w.group->lds_capacity);
   if (launch.acquire != fence_scope::none && !known.edges.empty())
     races_.receive(w.port->id(), known.edges.front());

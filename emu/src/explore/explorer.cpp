@@ -94,7 +94,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   memory_.begin(recorder_, keeps_history);
   try {
     scheduler_.run([&] {
-      world::implementation parts(scheduler_, memory_, threads_);
+      world::implementation parts(scheduler_, memory_, threads_, known_);
       world w(parts);
       function_(w);
     });

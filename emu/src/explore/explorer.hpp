@@ -69,6 +69,7 @@ private:
   sequential_scheduler scheduler_;
   emu::explored_memory memory_;
   world_threads threads_;
+  emu::allocations known_; ///< empty between executions
   fair_end end_;
   recorder recorder_{end_};
 };
@@ -76,8 +77,9 @@ private:
 /// What a world stands on.
 class world::implementation {
 public:
-  implementation(sequential_scheduler& s, emu::explored_memory& m, world_threads& t)
-      : scheduler(s), memory(m), threads(t), host({s.current(), &s}) {
+  implementation(sequential_scheduler& s, emu::explored_memory& m, world_threads& t,
+                 emu::allocations& a)
+      : scheduler(s), memory(m), threads(t), known(a), host({s.current(), &s}) {
     known.tell(&m);
     m.share(&known);
   }
@@ -90,7 +92,7 @@ public:
   sequential_scheduler& scheduler;
   emu::explored_memory& memory;
   world_threads& threads;
-  emu::allocations known;
+  emu::allocations& known;
   world_core host;
 };
 

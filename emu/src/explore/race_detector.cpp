@@ -19,8 +19,7 @@ void race_detector::lint_direct(bool on) {
 
 void race_detector::reset() {
   for (actor_id const a : active_) {
-    for (std::size_t which = 0; which < row_count(); ++which)
-      std::fill_n(clock(a, which), actors_.size(), 0);
+    std::fill_n(clock(a, 0), row_count() * stride_, 0);
     actors_[a] = {.where = actors_[a].where};
   }
   active_.clear();
@@ -31,9 +30,10 @@ void race_detector::reset() {
   edges_.clear();
   marks_.clear();
   free_mark_ = none;
-  words_in_use_ = 0;
+  lines_in_use_ = 0;
+  last_line_ = nullptr;
   if (++generation_ == 0) {
-    std::fill(words_.begin(), words_.end(), word{});
+    std::fill(lines_.begin(), lines_.end(), line{});
     generation_ = 1;
   }
   weak_reads_.clear();
@@ -76,18 +76,6 @@ scope race_detector::level(actor_id a, actor_id b) const noexcept {
   return p.work_group == q.work_group ? scope::work_group : scope::agent;
 }
 
-/// Everything that is kept of an actor until the next reset() comes after this.
-void race_detector::activate(actor_id a, std::int16_t lane) {
-  QUARRY_ASSERT(a < actors_.size());
-  actor& self = actors_[a];
-  if (!self.has_acted) {
-    self.has_acted = true;
-    active_.push_back(a);
-  }
-  if (lane == -1)
-    self.instruction = none;
-}
-
 void race_detector::begin_instruction(actor_id a) {
   activate(a, 0);
   actors_[a].instruction = now_ + 1;
@@ -102,8 +90,11 @@ std::uint32_t race_detector::copy_clock(actor_id a) {
     return self.clock;
   std::size_t const length = actors_.size();
   self.clock = static_cast<std::uint32_t>(copies_.size());
-  copies_.push_back(static_cast<time>(length));
-  copies_.insert(copies_.end(), clock(a, row::known), clock(a, row::known) + length);
+  copies_.resize(self.clock + 1 + length);
+  copies_[self.clock] = static_cast<time>(length);
+  time const* const known = clock(a, row::known);
+  for (std::size_t i = 0; i < length; ++i)
+    copies_[self.clock + 1 + i] = known[i];
   if (is_direct_)
     for (std::size_t s = 0; s < scope_count; ++s)
       copies_.insert(copies_.end(), clock(a, row::direct + s), clock(a, row::direct + s) + length);

@@ -53,6 +53,11 @@ std::optional<race_detector::race> race_detector::update(actor_id a, std::uintpt
 
 std::optional<race_detector::race> race_detector::check(access const& a) {
   std::optional<race> found;
+  auto const offset = static_cast<unsigned>(a.address % 8);
+  if (a.bytes != 0 && offset + a.bytes <= 8) [[likely]] {
+    check_word(a, a.address / 8, static_cast<std::uint8_t>(((1U << a.bytes) - 1) << offset), found);
+    return found;
+  }
   std::uintptr_t const end = a.address + a.bytes;
   for (std::uintptr_t word = a.address / 8; a.bytes != 0 && word * 8 < end; ++word) {
     auto const from = a.address > word * 8 ? static_cast<unsigned>(a.address - word * 8) : 0U;
@@ -64,9 +69,17 @@ std::optional<race_detector::race> race_detector::check(access const& a) {
 
 void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
                                std::optional<race>& found) {
-  word& w = find(number);
+  std::uint32_t& first = find(number / line_words).first[number % line_words];
+  if (first != none && continues(marks_[first], a, mask)) {
+    mark& m = marks_[first];
+    m.at = now_;
+    m.address = a.address;
+    m.where = a.at.where;
+    m.lane = a.at.lane;
+    return;
+  }
   bool is_marked = false;
-  for (std::uint32_t* link = &w.first; *link != none;) {
+  for (std::uint32_t* link = &first; *link != none;) {
     mark& m = marks_[*link];
     if ((m.mask & mask) != 0)
       is_marked = compare(m, a, mask, found) || is_marked;
@@ -78,7 +91,15 @@ void race_detector::check_word(access const& a, std::uintptr_t number, std::uint
     }
   }
   if (!is_marked)
-    add_mark(w, a, mask);
+    add_mark(first, a, mask);
+}
+
+/// The word's only mark is of the same actor, and the same bytes: this access is its successor, and
+/// nobody else is concerned.
+inline bool race_detector::continues(mark const& m, access const& a,
+                                     std::uint8_t mask) const noexcept {
+  return m.actor == a.actor && m.next == none && m.mask == mask && a.bytes == m.bytes &&
+         m.how == pack(a) && (m.lane == a.at.lane || m.at < actors_[a.actor].instruction);
 }
 
 /// With one earlier access. True if its mark is this one's, too.
@@ -107,7 +128,7 @@ bool race_detector::compare(mark& m, access const& a, std::uint8_t mask,
   return false;
 }
 
-void race_detector::add_mark(word& w, access const& a, std::uint8_t mask) {
+void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t mask) {
   std::uint32_t const number =
       free_mark_ != none ? free_mark_ : static_cast<std::uint32_t>(marks_.size());
   if (free_mark_ != none)
@@ -115,7 +136,7 @@ void race_detector::add_mark(word& w, access const& a, std::uint8_t mask) {
   else
     marks_.emplace_back();
   marks_[number] = {.at = now_,
-                    .next = std::exchange(w.first, number),
+                    .next = std::exchange(first, number),
                     .address = a.address,
                     .where = a.at.where,
                     .actor = static_cast<std::uint16_t>(a.actor),
@@ -176,58 +197,72 @@ bool race_detector::stands_for(access const& a, mark const& m) const noexcept {
                       (is_same || level(m.actor, a.actor) == scope::work_group));
 }
 
-// Words: open addressing; those of former executions are free
+// Lines: open addressing; those of former executions are free
 
-race_detector::word& race_detector::find(std::uintptr_t number) {
-  if (2 * words_in_use_ >= words_.size())
-    grow();
-  word& w = place_of(number);
-  if (w.generation != generation_) {
-    w = {number, generation_, none};
-    ++words_in_use_;
-  }
-  return w;
+inline race_detector::line& race_detector::find(std::uintptr_t number) {
+  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
+    return *last_line_;
+  return reach(number);
 }
 
-/// Where it is, or would be. Neighbours are near each other.
-race_detector::word& race_detector::place_of(std::uintptr_t number) noexcept {
-  std::uint64_t const block = number / 8 * 0x9e37'79b9'7f4a'7c15 >> 32;
-  for (std::size_t i = block * 8 + number % 8;; ++i) {
-    word& w = words_[i & (words_.size() - 1)];
-    if (w.generation != generation_ || w.number == number)
-      return w;
+race_detector::line& race_detector::reach(std::uintptr_t number) {
+  if (2 * lines_in_use_ >= lines_.size())
+    grow();
+  line& l = place_of(number);
+  if (l.generation != generation_) {
+    l.number = number;
+    l.generation = generation_;
+    l.first.fill(none);
+    ++lines_in_use_;
+  }
+  last_line_ = &l;
+  return l;
+}
+
+/// Where it is, or would be.
+race_detector::line& race_detector::place_of(std::uintptr_t number) noexcept {
+  for (std::size_t i = number * 0x9e37'79b9'7f4a'7c15 >> 32;; ++i) {
+    line& l = lines_[i & (lines_.size() - 1)];
+    if (l.generation != generation_ || l.number == number)
+      return l;
   }
 }
 
 void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
   coarse_.remove(begin);
   std::uintptr_t const first = begin / 8, end = (begin + bytes + 7) / 8;
-  if (words_in_use_ == 0)
+  if (lines_in_use_ == 0)
     return;
-  if (end - first < words_.size())
-    for (std::uintptr_t number = first; number < end; ++number)
-      forget(place_of(number));
+  std::uintptr_t const first_line = first / line_words;
+  std::uintptr_t const end_line = (end + line_words - 1) / line_words;
+  if (end_line - first_line < lines_.size())
+    for (std::uintptr_t number = first_line; number < end_line; ++number)
+      forget(place_of(number), first, end);
   else
-    for (word& w : words_)
-      if (w.number >= first && w.number < end)
-        forget(w);
+    for (line& l : lines_)
+      if (l.number >= first_line && l.number < end_line)
+        forget(l, first, end);
 }
 
-void race_detector::forget(word& w) {
-  if (w.generation != generation_)
+/// Those of its words that are in the range.
+void race_detector::forget(line& l, std::uintptr_t first, std::uintptr_t end) {
+  if (l.generation != generation_)
     return;
-  while (w.first != none) {
-    std::uint32_t const freed = std::exchange(w.first, marks_[w.first].next);
-    marks_[freed].next = std::exchange(free_mark_, freed);
+  for (std::size_t i = 0; i < line_words; ++i) {
+    std::uintptr_t const number = l.number * line_words + i;
+    while (number >= first && number < end && l.first[i] != none) {
+      std::uint32_t const freed = std::exchange(l.first[i], marks_[l.first[i]].next);
+      marks_[freed].next = std::exchange(free_mark_, freed);
+    }
   }
 }
 
 void race_detector::grow() {
-  std::vector<word> const old =
-      std::exchange(words_, std::vector<word>(std::max<std::size_t>(256, 2 * words_.size())));
-  for (word const& w : old)
-    if (w.generation == generation_)
-      place_of(w.number) = w;
+  std::vector<line> const old =
+      std::exchange(lines_, std::vector<line>(std::max<std::size_t>(64, 2 * lines_.size())));
+  for (line const& l : old)
+    if (l.generation == generation_)
+      place_of(l.number) = l;
 }
 
 } // namespace quarry::emu

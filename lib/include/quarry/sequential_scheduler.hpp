@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <random>
+#include <span>
 #include <thread>
 #include <vector>
 
@@ -81,6 +82,8 @@ protected:
 
 private:
   class driving;
+  class host_actor;
+  void run_hosts(std::span<host_actor* const> hosts);
   enum class step_result : std::uint8_t { ran, nobody };
   step_result step();
   std::size_t choose(std::size_t count);

@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <shared_mutex>
 #include <source_location>
 #include <string>
+#include <vector>
 
 namespace quarry::emu {
 
@@ -62,13 +62,17 @@ public:
 
 private:
   struct extent {
+    std::uintptr_t begin;
     std::uintptr_t end;
     std::string name;
   };
+  /// The first one that begins after the address.
+  [[nodiscard]] std::vector<extent>::const_iterator after(std::uintptr_t at) const noexcept;
+
   allocations const* outer_ = nullptr;
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
-  std::map<std::uintptr_t, extent> by_begin_;
+  std::vector<extent> by_begin_; ///< sorted
 };
 
 /// Throws kernel_stop out_of_bounds unless [at, at + bytes) lies inside one allocation.

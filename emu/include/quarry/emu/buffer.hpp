@@ -3,6 +3,7 @@
 
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/frame_pool.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -52,7 +53,7 @@ public:
   /// Errors   std::bad_alloc
   buffer(allocations& known, std::size_t count, std::string name, contents holds = contents::zeroed,
          coherence grain = coherence::fine_grained)
-      : elements_(make(count, holds)), count_(count),
+      : elements_(make(count, holds), free_aligned{bytes_of(count)}), count_(count),
         registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds, grain) {}
 
   [[nodiscard]] emu::global<T> global() noexcept { return emu::global<T>(elements_.get()); }
@@ -64,14 +65,29 @@ public:
   [[nodiscard]] std::size_t size() const noexcept { return count_; }
 
 private:
+  // Small ones come from the pool of frames: explored worlds make theirs anew in each execution.
   struct free_aligned {
-    void operator()(T* p) const noexcept { ::operator delete(p, std::align_val_t{line}); }
+    std::size_t bytes;
+    void operator()(T* p) const noexcept {
+      if constexpr (line == frame_class_bytes)
+        free_frame(p, bytes);
+      else
+        ::operator delete(p, std::align_val_t{line});
+    }
   };
+  static constexpr std::size_t bytes_of(std::size_t count) noexcept {
+    return std::max<std::size_t>(count, 1) * sizeof(T);
+  }
+  static void* take(std::size_t bytes) {
+    if constexpr (line == frame_class_bytes)
+      return allocate_frame(bytes);
+    else
+      return ::operator new(bytes, std::align_val_t{line});
+  }
   static T* make(std::size_t count, contents holds) {
     if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T))
       throw std::bad_array_new_length{};
-    auto* const p = static_cast<T*>(
-        ::operator new(std::max<std::size_t>(count, 1) * sizeof(T), std::align_val_t{line}));
+    auto* const p = static_cast<T*>(take(bytes_of(count)));
     std::uninitialized_value_construct_n(p, count);
     if (holds == contents::uninitialised)
       std::memset(static_cast<void*>(p), uninitialised_byte, count * sizeof(T));

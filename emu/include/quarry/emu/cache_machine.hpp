@@ -5,13 +5,14 @@
 #include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/scope.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <tuple>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -142,7 +143,7 @@ public:
       finish_cell(c);
       if (has(memory, c) && nodes_[memory].places[c].count > 1)
         f(cells_[c].at, cells_[c].bytes, newest(memory, c).value);
-      words_.erase(cells_[c].at / 8);
+      line_of(cells_[c].at / line_bytes).bytes[cells_[c].at / 8 % line_words] = 0;
       cells_[c].bytes = 0;
     }
     coarse_.remove(begin);
@@ -175,7 +176,8 @@ private:
   /// A cell in a node's cache.
   struct place {
     std::array<version, kept> ring;
-    index count = 0; ///< versions so far; a leaf has one at a time, while it is dirty
+    std::uint32_t execution = 0; ///< in which it was touched
+    index count = 0;             ///< versions so far; a leaf has one at a time, while it is dirty
     index least = 0; ///< the next fetch takes this version of the parent, or a later one
     time dirty_since = 0;
     bool is_dirty = false;                 ///< the newest version is not at the parent yet
@@ -183,7 +185,6 @@ private:
     std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
     std::uint8_t has_seen = 0;             ///< a leaf: a bit for each level in `seen` that counts
     node_id next_holder = nobody;          ///< in the list of those in which it is dirty
-    bool is_touched = false;               ///< in this execution
   };
   struct node {
     node_id parent = memory;
@@ -203,17 +204,28 @@ private:
     write_tag by;
     std::uint8_t level;
   };
+  /// Of could_load(), answered with no.
+  struct question {
+    cell_id about = 0;
+    std::uint32_t changes = 0;
+    unsigned level = 0;
+    predicate is_met = nullptr; ///< none: nothing was asked
+    void* argument = nullptr;
+    bool operator==(question const&) const = default;
+  };
   struct actor {
     std::array<node_id, most_levels> path{}; ///< from its own cache to memory
     std::uint8_t levels = 0;                 ///< of the path
     std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
     std::vector<delayed_store> delayed;      ///< oldest first
+    question asked{};                        ///< what it last could not load
   };
   struct cell {
     std::uintptr_t at;
     cell_id id;
     std::uint8_t bytes;
     bool is_coarse = false;
+    std::uint32_t changes = 0; ///< whenever there is a version, or one on its way, more to be seen
     node_id first_holder = nobody;
     std::uint64_t outside = 0; ///< the caller's, for for_each_word()
   };
@@ -222,13 +234,23 @@ private:
     enum class kind : std::uint8_t { version, write_back, delayed } how;
     std::uint8_t level; ///< of the path, where it is found
     bool is_private;    ///< only this leaf may have fetched it: the caches between know nothing
+    bool is_late;       ///< newer than a word on the way that must have been overwritten then
     index which;        ///< the version, the holder or the actor
     std::uint64_t value;
-    bool is_late; ///< newer than a word on the way that must have been overwritten then
+  };
+  static constexpr std::uintptr_t line_bytes = 64;
+  static constexpr std::size_t line_words = 8;
+  /// A place in the hash table of lines: of each word the first of its cells, which follow each
+  /// other, and their size; 0 while nobody has reached it.
+  struct line {
+    std::uintptr_t number; ///< address / 64
+    std::uint32_t execution = 0;
+    std::array<std::uint8_t, line_words> bytes;
+    std::array<cell_id, line_words> first;
   };
 
   [[nodiscard]] bool has(node_id n, cell_id c) const {
-    return nodes_[n].places.size() > c && nodes_[n].places[c].is_touched;
+    return nodes_[n].places.size() > c && nodes_[n].places[c].execution == execution_;
   }
   [[nodiscard]] version const& newest(node_id n, cell_id c) const {
     place const& p = nodes_[n].places[c];
@@ -245,11 +267,17 @@ private:
     return cells_[c].is_coarse ? nodes_[n].coarse_since : nodes_[n].since;
   }
   place& touch(node_id n, cell_id c);
+  place& touch_first(node_id n, cell_id c);
+  line& line_of(std::uintptr_t number);
+  line& place_of(std::uintptr_t number) noexcept;
+  line& reach(std::uintptr_t number);
+  void grow_lines();
+  cell_id find_first(line& l, std::uintptr_t at, unsigned bytes, unsigned& step);
   node_id add_node(node_id parent, std::uint8_t level, bool is_leaf);
   actor_id add_actor(node_id leaf, std::array<std::uint8_t, 5> level_of);
   cell_id new_cell(std::uintptr_t at, unsigned bytes);
   cell_id find(std::uintptr_t at, unsigned bytes, unsigned& step);
-  void split(std::uintptr_t word, unsigned bytes);
+  void split(line& l, std::uintptr_t word, unsigned bytes);
   [[nodiscard]] bool is_under(node_id n, node_id ancestor) const noexcept;
   [[nodiscard]] unsigned level_in(actor const& a, scope s) const noexcept {
     return a.level_of[static_cast<std::size_t>(s)];
@@ -262,8 +290,8 @@ private:
   void write_back(node_id n, cell_id c, bool may_be_late);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
   void flush(actor const& a, unsigned level);
-  enum class reach : std::uint8_t { fine_grained, everything };
-  void invalidate(actor const& a, unsigned level, reach far = reach::fine_grained);
+  enum class words : std::uint8_t { fine_grained, all };
+  void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
   void drain(actor& a, std::size_t count);
   void drain_cell(actor& a, cell_id c);
   void perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value, write_tag by);
@@ -281,8 +309,8 @@ private:
   };
   void collect(actor_id a, cell_id c, unsigned lowest, bool is_wait);
   void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
-  void collect_versions(cell_id c, node_id n, unsigned level, window const* shared,
-                        window const* own);
+  void collect_versions(place const& p, unsigned level, window const* shared, window const* own);
+  void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
@@ -303,9 +331,12 @@ private:
   std::vector<node> nodes_;
   std::vector<actor> actors_;
   std::vector<cell> cells_;
-  /// By address / 8: the first of a word's cells, which follow each other, and their size.
-  std::unordered_map<std::uintptr_t, std::pair<cell_id, std::uint8_t>> words_;
+  std::vector<line> lines_; ///< open addressing; those of former executions are free
+  std::size_t lines_in_use_ = 0;
+  line* last_line_ = nullptr;   ///< the one that was found last
+  std::uint32_t execution_ = 1; ///< its number: what has another one is of no account
   address_ranges coarse_;
+  std::array<place*, most_levels> way_{}; ///< the cell's places on the actor's path; of collect()
   std::vector<candidate> candidates_;
   std::vector<candidate> late_;
   std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory
@@ -313,5 +344,43 @@ private:
   time now_ = 1;
   std::size_t delayed_count_ = 0;
 };
+
+// Implementation: what every access goes through
+
+inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
+  node& at = nodes_[n];
+  if (c < at.places.size() && at.places[c].execution == execution_) [[likely]]
+    return at.places[c];
+  return touch_first(n, c);
+}
+
+inline cache_machine::line& cache_machine::line_of(std::uintptr_t number) {
+  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
+    return *last_line_;
+  return reach(number);
+}
+
+/// The first cell of those that make up the bytes; they follow each other, of `step` bytes each.
+inline cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned bytes,
+                                                  unsigned& step) {
+  line& l = line_of(at / line_bytes);
+  std::size_t const word = at / 8 % line_words;
+  if (l.bytes[word] == 0 || bytes < l.bytes[word]) [[unlikely]]
+    return find_first(l, at, bytes, step);
+  step = l.bytes[word];
+  return l.first[word] + static_cast<cell_id>(at % 8 >> std::countr_zero(step));
+}
+
+inline void cache_machine::append(node_id n, cell_id c, version v) {
+  place& p = touch(n, c);
+  if (p.count != 0) {
+    version& last = p.ring[(p.count - 1) % kept];
+    last.until = std::min(last.until, now_);
+  }
+  p.ring[p.count % kept] = v;
+  ++p.count;
+  ++now_;
+  ++cells_[c].changes;
+}
 
 } // namespace quarry::emu

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/operation_site.hpp>
-#include <quarry/emu/race_detector.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <bit>
@@ -29,7 +27,9 @@ class explored_memory;
 /// alignment lets it be. LDS has no caches; the race detector sees it all the same.
 class cache_port {
 public:
-  using actor_id = cache_machine::actor_id;
+  // As in cache_machine, which kernels need not see.
+  using actor_id = std::uint32_t;
+  using predicate = bool (*)(std::uint64_t value, void* argument);
 
   cache_port(explored_memory& memory, actor_id id) noexcept : memory_(&memory), id_(id) {}
   [[nodiscard]] actor_id id() const noexcept { return id_; }
@@ -138,16 +138,12 @@ private:
                             std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
                             void* argument) const;
   std::uint64_t read(void const* at, std::size_t bytes, std::optional<order> o, scope s,
-                     cache_machine::predicate is_met, void* argument, std::source_location where,
-                     int lane) const;
-  static race_detector::site site(std::source_location where, int lane) noexcept;
-  bool could_load_word(void const* at, std::size_t bytes, order o, scope s,
-                       cache_machine::predicate is_met, void* argument,
-                       std::source_location where) const;
+                     predicate is_met, void* argument, std::source_location where, int lane) const;
+  bool could_load_word(void const* at, std::size_t bytes, order o, scope s, predicate is_met,
+                       void* argument, std::source_location where) const;
   void watched(operation_kind what, order& o, scope& s, std::source_location where) const;
-  std::uint64_t load_word_if(void const* at, std::size_t bytes, order o, scope s,
-                             cache_machine::predicate is_met, void* argument,
-                             std::source_location where) const;
+  std::uint64_t load_word_if(void const* at, std::size_t bytes, order o, scope s, predicate is_met,
+                             void* argument, std::source_location where) const;
 
   explored_memory* memory_;
   actor_id id_;

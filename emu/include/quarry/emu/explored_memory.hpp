@@ -124,8 +124,15 @@ public:
 private:
   friend class cache_port;
   using actor_id = cache_machine::actor_id;
+  /// A host's own name; a wavefront's is put together where somebody reads it.
+  struct actor_name {
+    std::string host{};
+    bool is_wave = false;
+    std::uint32_t wave = 0;
+    std::uint64_t group = 0;
+  };
   struct known_actor {
-    std::string name;
+    actor_name name;
     std::uint64_t operations = 0; ///< since they were last counted anew
     std::source_location last{};  ///< operation
     std::uintptr_t polled = 0;    ///< the word that plain loads of one line have read again
@@ -153,10 +160,15 @@ private:
                          std::source_location where);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
-  cache_port& add(actor_id id, race_detector::place where, std::string name);
   known_unit const& agent_of(agent_core const& agent);
+  cache_port& add(actor_id id, race_detector::place where, actor_name name);
+  [[nodiscard]] std::string name_of(actor_id who) const;
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
-  void note(std::optional<race_detector::race> const& race);
+  void note(std::optional<race_detector::race> const& race) {
+    if (race && !finding_) [[unlikely]]
+      report_race(*race);
+  }
+  void report_race(race_detector::race const& race);
   /// Finds what an actor has done there; `what` follows its name.
   void blame(char const* kind, actor_id who, std::source_location where, std::string_view what);
   /// Coarse-grained memory knows no scope beyond the agent.
@@ -172,7 +184,13 @@ private:
   /// The order and scope in which an operation is performed.
   void watch(operation_kind what, std::optional<order>& o, scope& s, std::source_location where);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
-                std::uint64_t value, std::source_location where, std::string_view more = {});
+                std::uint64_t value, std::source_location where, std::string_view more = {}) {
+    if (keeps_history_) [[unlikely]]
+      write_down(who, what, o, s, at, value, where, more);
+  }
+  void write_down(actor_id who, char const* what, std::optional<order> o, scope s,
+                  std::uintptr_t at, std::uint64_t value, std::source_location where,
+                  std::string_view more);
 
   sequential_scheduler& scheduler_;
   options options_;
@@ -185,6 +203,7 @@ private:
   race_detector races_;
   std::deque<cache_port> ports_; ///< by actor
   std::vector<known_actor> actors_;
+  std::size_t port_count_ = 0;         ///< in use: ports keep their memory
   std::vector<cache_port*> by_number_; ///< of actors that are not wavefronts
   std::vector<known_unit> agents_;
   std::vector<known_unit> units_;

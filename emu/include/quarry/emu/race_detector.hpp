@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/assert.hpp>
 #include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/scope.hpp>
 
@@ -172,11 +173,12 @@ private:
     std::uint8_t mask;
     manner how;
   };
+  static constexpr std::size_t line_words = 8;
   /// A place in the hash table; in use if its generation is the execution's.
-  struct word {
-    std::uintptr_t number; ///< address / 8
+  struct line {
+    std::uintptr_t number; ///< address / 64
     std::uint32_t generation;
-    std::uint32_t first;
+    std::array<std::uint32_t, line_words> first; ///< mark of each word
   };
   /// A release that can be acquired from a write.
   struct head {
@@ -291,15 +293,17 @@ private:
   std::optional<race> check(access const& a);
   void check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
                   std::optional<race>& found);
+  [[nodiscard]] bool continues(mark const& m, access const& a, std::uint8_t mask) const noexcept;
   bool compare(mark& m, access const& a, std::uint8_t mask, std::optional<race>& found) const;
-  void add_mark(word& w, access const& a, std::uint8_t mask);
+  void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
   [[nodiscard]] relation relate(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool conflicts(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool is_mid_kernel(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool stands_for(access const& a, mark const& m) const noexcept;
-  word& find(std::uintptr_t number);
-  void forget(word& w);
-  word& place_of(std::uintptr_t number) noexcept;
+  line& find(std::uintptr_t number);
+  line& reach(std::uintptr_t number);
+  void forget(line& l, std::uintptr_t first, std::uintptr_t end);
+  line& place_of(std::uintptr_t number) noexcept;
   void grow();
 
   [[nodiscard]] race explain(mark const& m, access const& a, bool is_lint) const;
@@ -316,8 +320,9 @@ private:
   std::vector<head> heads_;
   std::vector<write> writes_{1};
   std::vector<head> edges_;
-  std::vector<word> words_;
-  std::size_t words_in_use_ = 0;
+  std::vector<line> lines_;
+  std::size_t lines_in_use_ = 0;
+  line* last_line_ = nullptr; ///< the one that was found last
   std::vector<mark> marks_;
   std::uint32_t free_mark_ = none;
   // The last few of each, for reports
@@ -327,6 +332,18 @@ private:
   std::vector<past_fence> fences_;
   std::size_t fence_count_ = 0;
 };
+
+/// Everything that is kept of an actor until the next reset() comes after this.
+inline void race_detector::activate(actor_id a, std::int16_t lane) {
+  QUARRY_ASSERT(a < actors_.size());
+  actor& self = actors_[a];
+  if (!self.has_acted) {
+    self.has_acted = true;
+    active_.push_back(a);
+  }
+  if (lane == -1)
+    self.instruction = none;
+}
 
 /// "no release", "release too narrow", …
 [[nodiscard]] std::string_view to_string(race_detector::missing_edge m) noexcept;
