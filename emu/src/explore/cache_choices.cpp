@@ -154,6 +154,27 @@ void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool i
   }
 }
 
+/// The word is dirty in the actor's own cache, and no other that was written since is on its way
+/// there: what collect() would find, without a choice.
+bool cache_machine::sees_only_own(actor const& a, cell_id c) const {
+  if (delayed_count_ != 0 || !has(a.path[0], c) || !nodes_[a.path[0]].places[c].is_dirty)
+    return false;
+  time const since = nodes_[a.path[0]].places[c].dirty_since;
+  unsigned dirty = 1;
+  for (unsigned l = 1; l < a.levels; ++l) {
+    if (!has(a.path[l], c))
+      return false;
+    place const& p = nodes_[a.path[l]].places[c];
+    if (p.count != 0 && p.latest >= since)
+      return false;
+    dirty += p.is_dirty ? 1 : 0;
+  }
+  for (node_id h = cells_[c].first_holder; h != nobody; h = nodes_[h].places[c].next_holder)
+    if (dirty-- == 0)
+      return false; // somebody else's, too
+  return true;
+}
+
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
   collect(a, c, lowest, is_met != nullptr);

@@ -144,8 +144,13 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
   unsigned step = 0;
   actors_[a].asked = {};
   cell_id const first = find(at, bytes, step);
-  if (step == bytes)
+  if (step == bytes) {
+    if ((!o || !acquires(*o)) && sees_only_own(actors_[a], first)) {
+      version const& v = newest(actors_[a].path[0], first);
+      return {v.value, v.by};
+    }
     return load_cell(a, first, o, s, is_met, argument);
+  }
   reading all{0, 0};
   for (unsigned done = 0; done < bytes; done += step) { // words of it, one after the other
     reading const part = load_cell(a, first + done / step, o, s, nullptr, nullptr);

@@ -180,6 +180,7 @@ private:
     index count = 0;             ///< versions so far; a leaf has one at a time, while it is dirty
     index least = 0; ///< the next fetch takes this version of the parent, or a later one
     time dirty_since = 0;
+    time latest = 0;                       ///< no version of it was written later
     bool is_dirty = false;                 ///< the newest version is not at the parent yet
     std::uint8_t due = 0;                  ///< the node level that it comes to by itself
     std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
@@ -312,6 +313,7 @@ private:
   void collect_versions(place const& p, unsigned level, window const* shared, window const* own);
   void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
+  [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
   reading load_cell(actor_id a, cell_id c, std::optional<order> o, scope s, predicate is_met,
@@ -378,6 +380,7 @@ inline void cache_machine::append(node_id n, cell_id c, version v) {
     last.until = std::min(last.until, now_);
   }
   p.ring[p.count % kept] = v;
+  p.latest = std::max(p.latest, v.written);
   ++p.count;
   ++now_;
   ++cells_[c].changes;

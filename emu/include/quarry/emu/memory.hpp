@@ -33,14 +33,15 @@ struct memory_context {
 /// before() is called ahead of every access that may be refused or scheduled: `element_bytes` for
 /// an atomic access, whose address must be a multiple of it, 0 for a plain one. check() only
 /// refuses: for the second and later elements of one access. A null address with no bytes is a
-/// fence. `may_explore` says that there may be a port(): then accesses go through it; otherwise
-/// memory is the host's own, coherent.
+/// fence. covers() says that check() would refuse nothing there. `may_explore` says that there may
+/// be a port(): then accesses go through it; otherwise memory is the host's own, coherent.
 template<class M>
 concept memory_model = std::copyable<M> && requires(M const m, memory_context c, void const* at,
                                                     std::size_t bytes, std::source_location w) {
   M(c);
   m.before(at, bytes, bytes, w);
   m.check(at, bytes, w);
+  { m.covers(at, bytes) } -> std::same_as<bool>;
   { M::may_explore } -> std::convertible_to<bool>;
   { M::checks } -> std::convertible_to<bool>;
   { M::name } -> std::convertible_to<char const*>;
@@ -55,6 +56,7 @@ public:
   explicit native_memory(memory_context const&) noexcept {}
   void before(void const*, std::size_t, std::size_t, std::source_location) const noexcept {}
   void check(void const*, std::size_t, std::source_location) const noexcept {}
+  [[nodiscard]] bool covers(void const*, std::size_t) const noexcept { return true; }
 };
 
 /// `native` with bounds and alignment checked, on request.
@@ -72,6 +74,9 @@ public:
   }
   void check(void const* at, std::size_t bytes, std::source_location where) const {
     check_bounds(*bounds_, at, bytes, where);
+  }
+  [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
+    return bounds_->contain(at, bytes);
   }
 
 private:
@@ -98,6 +103,9 @@ public:
   void check(void const* at, std::size_t bytes, std::source_location where) const {
     if (context_.bounds != nullptr)
       check_bounds(*context_.bounds, at, bytes, where);
+  }
+  [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
+    return context_.bounds == nullptr || context_.bounds->contain(at, bytes);
   }
 
 private:
@@ -127,6 +135,9 @@ public:
   void check(void const* at, std::size_t bytes, std::source_location where) const {
     if (context_.bounds != nullptr)
       check_bounds(*context_.bounds, at, bytes, where);
+  }
+  [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
+    return context_.bounds == nullptr || context_.bounds->contain(at, bytes);
   }
 
 private:

@@ -12,6 +12,7 @@
 #include <quarry/emu/where.hpp>
 #include <quarry/emu/work_group.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <source_location>
@@ -331,15 +332,23 @@ private:
   template<class T, class Index>
   void before_lanes(lane_address<T, Index> at, std::source_location where) const {
     if constexpr (M::checks) {
-      bool first = true;
+      T const* lowest = nullptr;
+      T const* highest = nullptr;
       auto const index = as_lanes(at.index);
-      // One decision point for the whole access; every lane's element is checked.
+      // One decision point for the whole access; every lane's element is checked, at once where
+      // all are in one allocation.
       active_.for_each([&](int lane) {
-        if (std::exchange(first, false))
-          port_.before(at.base + index[lane], sizeof(T), 0, where);
-        else
-          port_.check(at.base + index[lane], sizeof(T), where);
+        T const* const one = at.base + index[lane];
+        if (lowest == nullptr) {
+          port_.before(one, sizeof(T), 0, where);
+          lowest = highest = one;
+        }
+        lowest = std::min(lowest, one);
+        highest = std::max(highest, one);
       });
+      if (lowest != nullptr &&
+          !port_.covers(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T)))
+        active_.for_each([&](int lane) { port_.check(at.base + index[lane], sizeof(T), where); });
     }
   }
 
