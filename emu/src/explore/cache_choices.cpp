@@ -17,8 +17,8 @@ bool cache_machine::is_under(node_id n, node_id ancestor) const noexcept {
 
 /// Versions at the path's `level`, oldest first: those that the cache below may have fetched, and
 /// those that only the actor's own may, when it fetched early.
-void cache_machine::collect_versions(place const& p, unsigned level, window const* shared,
-                                     window const* own) {
+inline void cache_machine::collect_versions(place const& p, unsigned level, window const* shared,
+                                            window const* own) {
   auto const holds = [](window const* w, index i, version const& v) {
     return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before &&
            v.written >= w->written_since;
@@ -106,7 +106,7 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
 }
 
 /// What lies above the path's level `lowest`, which the caches there may hold a copy of.
-void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
+inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
   actor const& self = actors_[a];
   node_id const leaf = self.path[0];
   place const& own = *way_[0];
@@ -175,8 +175,30 @@ bool cache_machine::sees_only_own(actor const& a, cell_id c) const {
   return true;
 }
 
+/// Of a word that is nowhere dirty, nor on its way: what collect() would find is memory's newest
+/// version. Only for what is quickly told: at memory, and of a cache right above it.
+inline bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest) {
+  if (a.levels > lowest + 1U && a.levels != 2)
+    return false;
+  place const& leaf = touch(a.path[0], c);
+  for (unsigned l = 1; l < lowest; ++l)
+    touch(a.path[l], c);
+  place const& p = touch(memory, c);
+  if (a.levels == lowest + 1U || p.count < 2 || leaf.seen[nodes_[memory].level] + 1 >= p.count)
+    return true;
+  // The one before it was overwritten before the cache was last emptied; so were all others.
+  return p.ring[(p.count - 2) % kept].until <= since(a.path[0], c)[nodes_[memory].level];
+}
+
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
+  actor const& self = actors_[a];
+  if (cells_[c].first_holder == nobody && delayed_count_ == 0 &&
+      sees_only_newest(self, c, lowest)) {
+    auto const level = static_cast<std::uint8_t>(self.levels - 1);
+    index const which = touch(memory, c).count - 1;
+    return take(a, c, lowest, {candidate::kind::version, level, false, false, which, 0});
+  }
   collect(a, c, lowest, is_met != nullptr);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
@@ -205,8 +227,8 @@ void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) 
   }
 }
 
-cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowest,
-                                           candidate const& chosen) {
+inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowest,
+                                                  candidate const& chosen) {
   actor const& self = actors_[a];
   unsigned const level = chosen.level;
   if (level == 0) {

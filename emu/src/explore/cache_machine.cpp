@@ -14,8 +14,6 @@ bool acquires(order o) noexcept {
   return o == order::acquire || o == order::acq_rel || o == order::seq_cst;
 }
 
-constexpr std::uint8_t memory_level = 3;
-
 } // namespace
 
 cache_machine::cache_machine(chooser& choices) : choices_(&choices) {
@@ -112,8 +110,9 @@ void cache_machine::initialise(std::uintptr_t at, unsigned bytes, std::uint64_t 
 
 // Loads
 
-cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c, std::optional<order> o,
-                                                scope s, predicate is_met, void* argument) {
+inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
+                                                       std::optional<order> o, scope s,
+                                                       predicate is_met, void* argument) {
   actor& self = actors_[a];
   unsigned const level = o && acquires(*o) ? level_in(self, s) : 0;
   if (o == order::seq_cst) {
@@ -184,8 +183,8 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
 
 // Stores
 
-void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value, std::optional<order> o,
-                               scope s, write_tag by) {
+inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value,
+                                      std::optional<order> o, scope s, write_tag by) {
   actor& self = actors_[a];
   unsigned const level = o ? level_in(self, s) : 0;
   if (o && releases(*o) && level != 0) {
@@ -236,7 +235,7 @@ void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::ui
 }
 
 /// The actor's copies below the level are written back; they are used no longer.
-void cache_machine::clean_below(actor const& a, cell_id c, unsigned level) {
+inline void cache_machine::clean_below(actor const& a, cell_id c, unsigned level) {
   for (unsigned l = 0; l < level; ++l)
     if (touch(a.path[l], c).is_dirty)
       write_back(a.path[l], c, true);
@@ -341,7 +340,7 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 
 // Release and acquire
 
-void cache_machine::flush(actor const& a, unsigned level) {
+inline void cache_machine::flush(actor const& a, unsigned level) {
   for (unsigned l = 0; l < level; ++l)
     while (!nodes_[a.path[l]].dirty.empty())
       write_back(a.path[l], nodes_[a.path[l]].dirty.back(), true);
@@ -386,40 +385,6 @@ void cache_machine::drain_cell(actor& a, cell_id c) {
   for (std::size_t i = a.delayed.size(); i-- != 0;)
     if (a.delayed[i].at == c)
       return drain(a, i + 1);
-}
-
-bool cache_machine::settle() {
-  bool any = delayed_count_ != 0;
-  for (actor& a : actors_)
-    drain(a, a.delayed.size());
-  for (std::uint8_t level = 0; level < memory_level; ++level)
-    for (node_id n = 0; n < node_count_; ++n) {
-      if (nodes_[n].level != level)
-        continue;
-      std::vector<cell_id> const dirty = nodes_[n].dirty;
-      for (cell_id const c : dirty)
-        if (nodes_[n].places[c].due > level) {
-          write_back(n, c, true);
-          any = true;
-        }
-    }
-  return any;
-}
-
-void cache_machine::finish() {
-  while (delayed_count_ != 0) {
-    std::vector<actor*> those;
-    for (actor& a : actors_)
-      if (!a.delayed.empty())
-        those.push_back(&a);
-    auto const n = static_cast<unsigned>(those.size());
-    drain(*those[n == 1 ? 0 : choices_->pick(n, choice_kind::write_back)], 1);
-  }
-  for (std::uint8_t level = 0; level < memory_level; ++level)
-    for (node_id n = 0; n < node_count_; ++n)
-      for (auto const dirty : {&node::dirty, &node::held})
-        while (nodes_[n].level == level && !(nodes_[n].*dirty).empty())
-          write_back(n, (nodes_[n].*dirty).back(), true);
 }
 
 } // namespace quarry::emu

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the cache machine, and what its state is.
+// The words of the cache machine, how they all come to rest, and what its state is.
 #include <quarry/emu/cache_machine.hpp>
 
 #include <algorithm>
@@ -132,6 +132,42 @@ void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
   }
   l.first[word % line_words] = first;
   l.bytes[word % line_words] = static_cast<std::uint8_t>(bytes);
+}
+
+// The end
+
+bool cache_machine::settle() {
+  bool any = delayed_count_ != 0;
+  for (actor& a : actors_)
+    drain(a, a.delayed.size());
+  for (std::uint8_t level = 0; level < memory_level; ++level)
+    for (node_id n = 0; n < node_count_; ++n) {
+      if (nodes_[n].level != level)
+        continue;
+      std::vector<cell_id> const dirty = nodes_[n].dirty;
+      for (cell_id const c : dirty)
+        if (nodes_[n].places[c].due > level) {
+          write_back(n, c, true);
+          any = true;
+        }
+    }
+  return any;
+}
+
+void cache_machine::finish() {
+  while (delayed_count_ != 0) {
+    std::vector<actor*> those;
+    for (actor& a : actors_)
+      if (!a.delayed.empty())
+        those.push_back(&a);
+    auto const n = static_cast<unsigned>(those.size());
+    drain(*those[n == 1 ? 0 : choices_->pick(n, choice_kind::write_back)], 1);
+  }
+  for (std::uint8_t level = 0; level < memory_level; ++level)
+    for (node_id n = 0; n < node_count_; ++n)
+      for (auto const dirty : {&node::dirty, &node::held})
+        while (nodes_[n].level == level && !(nodes_[n].*dirty).empty())
+          write_back(n, (nodes_[n].*dirty).back(), true);
 }
 
 /// Everything on its way to the cell reaches memory.

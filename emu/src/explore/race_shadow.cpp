@@ -67,8 +67,8 @@ std::optional<race_detector::race> race_detector::check(access const& a) {
   return found;
 }
 
-void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
-                               std::optional<race>& found) {
+inline void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
+                                      std::optional<race>& found) {
   std::uint32_t& first = find(number / line_words).first[number % line_words];
   if (first != none && continues(marks_[first], a, mask)) {
     mark& m = marks_[first];
@@ -103,8 +103,8 @@ inline bool race_detector::continues(mark const& m, access const& a,
 }
 
 /// With one earlier access. True if its mark is this one's, too.
-bool race_detector::compare(mark& m, access const& a, std::uint8_t mask,
-                            std::optional<race>& found) const {
+inline bool race_detector::compare(mark& m, access const& a, std::uint8_t mask,
+                                   std::optional<race>& found) const {
   switch (relation const r = relate(m, a)) {
   case relation::racing:
   case relation::indirect:
@@ -128,7 +128,7 @@ bool race_detector::compare(mark& m, access const& a, std::uint8_t mask,
   return false;
 }
 
-void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t mask) {
+inline void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t mask) {
   std::uint32_t const number =
       free_mark_ != none ? free_mark_ : static_cast<std::uint32_t>(marks_.size());
   if (free_mark_ != none)
@@ -147,7 +147,8 @@ void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t
 }
 
 /// How the two stand to each other, their bytes aside.
-race_detector::relation race_detector::relate(mark const& m, access const& a) const noexcept {
+inline race_detector::relation race_detector::relate(mark const& m,
+                                                     access const& a) const noexcept {
   bool const is_same = m.actor == a.actor;
   if (is_same && a.at.lane != -1 && m.lane != -1 && m.lane != a.at.lane &&
       m.at >= actors_[a.actor].instruction)
@@ -180,7 +181,7 @@ bool race_detector::is_mid_kernel(mark const& m, access const& a) const noexcept
 }
 
 /// Must the two be ordered?
-bool race_detector::conflicts(mark const& m, access const& a) const noexcept {
+inline bool race_detector::conflicts(mark const& m, access const& a) const noexcept {
   if (!m.how.writes() && !writes(a.what))
     return false;
   return !m.how.is_atomic() || !a.order ||
@@ -188,7 +189,7 @@ bool race_detector::conflicts(mark const& m, access const& a) const noexcept {
 }
 
 /// Whoever races with the marked access, which is ordered before this one, also races with this.
-bool race_detector::stands_for(access const& a, mark const& m) const noexcept {
+inline bool race_detector::stands_for(access const& a, mark const& m) const noexcept {
   bool const is_same = m.actor == a.actor;
   if ((m.how.writes() && !writes(a.what)) || (is_direct_ && !is_same))
     return false;

@@ -160,6 +160,7 @@ private:
   static constexpr node_id nobody = ~0U;
   static constexpr int most_levels = 4; ///< L0, L1, L2, memory
   static constexpr std::uint8_t l2_level = 2;
+  static constexpr std::uint8_t memory_level = 3;
   static constexpr index kept = 8; ///< versions that a node remembers of a cell
   static constexpr time always = ~0U;
   static constexpr std::size_t most_delayed = 4;
@@ -313,6 +314,7 @@ private:
   void collect_versions(place const& p, unsigned level, window const* shared, window const* own);
   void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
+  [[nodiscard]] bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
   [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
