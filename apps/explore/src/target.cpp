@@ -19,6 +19,7 @@ std::span<target const> targets() {
                                        comp_net_target(),
                                        comp_net_dgpu_target(),
                                        shmem_target(),
+                                       allreduce_target(),
                                        gravel_target(),
                                        pagerank_target()};
   return all;

@@ -15,6 +15,7 @@ namespace quarry::exploration {
 [[nodiscard]] target comp_net_target();
 [[nodiscard]] target comp_net_dgpu_target();
 [[nodiscard]] target shmem_target();
+[[nodiscard]] target allreduce_target();
 [[nodiscard]] target gravel_target();
 [[nodiscard]] target pagerank_target();
 
