@@ -122,6 +122,36 @@ TEST_SUITE("net.shmem_faults") {
     go_away(loopback_ends, waits_for_answers);
   }
 
+  TEST_CASE("under a schedule too, who waits for a pe that has gone is told so") {
+    for (std::uint64_t seed = 0; seed < 20; ++seed)
+      for (waiting const& w : waits_for_others) {
+        CAPTURE(seed);
+        auto const outcome = run_sequential(2, seed, patient, [&](node& n) -> std::string {
+          if (n.self() == pe{1})
+            return "gone";
+          auto* const word = reinterpret_cast<std::uint64_t*>(n.local({0}));
+          QUARRY_SAYS(w.call(n, word), net_errc::peer_lost, {"shmem: ", w.name, "pe 1"});
+          return "told";
+        });
+        // It may go so early that the other one has not even begun.
+        bool const is_told = outcome[0] == "told" || outcome[0].find("start") != std::string::npos;
+        CHECK_MESSAGE(is_told, outcome[0]);
+      }
+  }
+
+  TEST_CASE("under a schedule a wait that nobody can end ends at once, with who waits for what") {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+      CAPTURE(seed);
+      auto const outcome = run_sequential(2, seed, patient, [&](node& n) -> std::string {
+        auto* const word = reinterpret_cast<std::uint64_t*>(n.local({0}));
+        auto const r = n.wait_until(word, comparison::equal, 1);
+        QUARRY_SAYS(r, net_errc::timeout, {"shmem: wait_until", "nothing progresses"});
+        return "told";
+      });
+      CHECK(joined(outcome) == "told, told");
+    }
+  }
+
   TEST_CASE("a pe that never comes ends the start, by name") {
     auto all = in_process_ends(3);
     native_scheduler scheduler({.threads = 1});

@@ -29,7 +29,8 @@ namespace quarry::net::shmem {
 /// the transport; under a deterministic scheduler by actors, and then they arrive in an order that
 /// the schedule decides, but for fences.
 ///
-/// A blocking call polls, then yields, then blocks; it runs the scheduler's actors meanwhile.
+/// A blocking call polls, then yields, then blocks; it runs the scheduler's actors meanwhile. Under
+/// a deterministic scheduler all calls come from actors.
 ///
 /// Source   OpenSHMEM 1.5; differs: errors are values and name the operation and the pe; every wait
 ///          ends within the timeout
