@@ -2,6 +2,8 @@
 // Flag and payload in one slot: bugs of GPU-initiated communication as they were published.
 #include "exhibit.hpp"
 
+#include <quarry/net/comp_net/ring.hpp>
+
 #include <optional>
 
 using namespace quarry_test;
@@ -62,6 +64,52 @@ case_world dropped_release(order trigger) {
     });
     w.join();
   };
+}
+
+using quarry::net::comp_net::ring_orders;
+
+/// The same slots as ComP-Net's ring, the one that Quarry uses: a work-group hands over commands
+/// that point to data; the service reads them, clears the status, then moves the read index.
+case_world through_ring(ring_orders orders) {
+  return [orders](world& w) {
+    using namespace quarry::net::comp_net;
+    constexpr std::uint64_t laps = 3;
+    auto data = w.allocate<std::uint64_t>(laps, "payload");
+    auto const payload = data.global();
+    basic_rings<2> ring(w.known(), 1, 1, orders);
+    w.start_task("work-group", [&ring, payload](world_core& self) -> task<> {
+      ring_writer mine;
+      for (std::uint64_t lap = 0; lap < laps; ++lap) {
+        self.store(payload + lap, lap + 42);
+        if (!ring.has_room(mine)) {
+          task<> room = ring.wait_for_room(self, 0, mine);
+          co_await std::move(room);
+        }
+        ring.post(self, 0, mine, {.target = lap});
+      }
+    });
+    w.start_task("service", [&ring, &w, payload](world_core& self) -> task<> {
+      ring_reader mine;
+      for (std::uint64_t lap = 0; lap < laps; ++lap) {
+        static_cast<void>(co_await ring.next_posted(self, 0, mine));
+        command const c = ring.take(self, 0, mine);
+        w.check(c.target == lap, "a command was lost, or came twice");
+        w.check(self.load(payload + lap) == lap + 42, "stale data are sent");
+        ring.complete(self, 0, mine);
+      }
+    });
+    w.join();
+  };
+}
+ring_orders credit_relaxed() {
+  ring_orders orders;
+  orders.advance_read_index.how = order::relaxed;
+  return orders;
+}
+ring_orders status_relaxed() {
+  ring_orders orders;
+  orders.fill_marker.how = orders.post_status.how = order::relaxed;
+  return orders;
 }
 
 /// The proxy clears the slot, then gives the credit; a late clear erases the next lap's trigger.
@@ -151,12 +199,15 @@ std::vector<exhibit> slot_exhibits() {
        "MSCCL++, dropped release",
        "PR#229, #499",
        {wrong("trigger relaxed", dropped_release(relaxed)),
-        right("trigger released", dropped_release(release))}},
+        right("trigger released", dropped_release(release)),
+        wrong("ComP-Net's ring, its markers relaxed", through_ring(status_relaxed()))}},
       {"3 and 5",
        "MSCCL++, NCCL GIN: clear, then credit",
        "MSCCL++ PR#30; NCCL: by our model",
        {wrong("credit relaxed", clear_then_credit(relaxed)),
-        right("credit released", clear_then_credit(release))}},
+        right("credit released", clear_then_credit(release)),
+        wrong("ComP-Net's ring, credit relaxed", through_ring(credit_relaxed())),
+        right("ComP-Net's ring as it is", through_ring({}))}},
       {"7",
        "NVSHMEM, a phase bit in every word",
        "the control",
