@@ -158,7 +158,7 @@ std::size_t sequential_scheduler::choose(std::size_t count) {
 }
 
 /// Among those that are ready, of whom there is one.
-inline actor& sequential_scheduler::choose_next() {
+actor& sequential_scheduler::choose_next() {
   std::size_t chosen = 0;
   if (options_.choices == nullptr || ready_.size() == 1) {
     chosen = options_.choices == nullptr ? choose(ready_.size()) : 0;
@@ -176,7 +176,7 @@ inline actor& sequential_scheduler::choose_next() {
   return a;
 }
 
-inline bool sequential_scheduler::ask_the_polling() {
+bool sequential_scheduler::ask_the_polling() {
   if (polling_.empty())
     return false;
   std::size_t const count = polling_.size();
@@ -219,7 +219,7 @@ void sequential_scheduler::run_slice(actor& a) {
     a.on_done();
 }
 
-inline sequential_scheduler::step_result sequential_scheduler::step() {
+sequential_scheduler::step_result sequential_scheduler::step() {
   if (is_out_of_decisions())
     return step_result::nobody;
   if (actor* const a = std::exchange(next_, nullptr)) {

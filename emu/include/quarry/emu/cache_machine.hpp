@@ -291,13 +291,13 @@ private:
   void clear_dirty(node_id n, cell_id c);
   void write_back(node_id n, cell_id c, bool may_be_late);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
-  void flush(actor const& a, unsigned level);
+  inline void flush(actor const& a, unsigned level);
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
   void drain(actor& a, std::size_t count);
   void drain_cell(actor& a, cell_id c);
   void perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value, write_tag by);
-  void clean_below(actor const& a, cell_id c, unsigned level);
+  inline void clean_below(actor const& a, cell_id c, unsigned level);
   void drop_below(actor const& a, cell_id c, unsigned level);
   void see(actor const& a, cell_id c, unsigned level, index which);
 
@@ -310,18 +310,19 @@ private:
     time written_since;
   };
   void collect(actor_id a, cell_id c, unsigned lowest, bool is_wait);
-  void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
-  void collect_versions(place const& p, unsigned level, window const* shared, window const* own);
-  void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
+  inline void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
+  inline void collect_versions(place const& p, unsigned level, window const* shared,
+                               window const* own);
+  inline void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
-  [[nodiscard]] bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
+  [[nodiscard]] inline bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
   [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
-  reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
-  reading load_cell(actor_id a, cell_id c, std::optional<order> o, scope s, predicate is_met,
-                    void* argument);
-  void store_cell(actor_id a, cell_id c, std::uint64_t value, std::optional<order> o, scope s,
-                  write_tag by);
+  inline reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
+  inline reading load_cell(actor_id a, cell_id c, std::optional<order> o, scope s, predicate is_met,
+                           void* argument);
+  inline void store_cell(actor_id a, cell_id c, std::uint64_t value, std::optional<order> o,
+                         scope s, write_tag by);
   void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
              std::optional<order> o, scope s, write_tag by);
   reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);

@@ -291,16 +291,18 @@ private:
   void release_fence(actor_id a, emu::scope s);
 
   std::optional<race> check(access const& a);
-  void check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
-                  std::optional<race>& found);
-  [[nodiscard]] bool continues(mark const& m, access const& a, std::uint8_t mask) const noexcept;
-  bool compare(mark& m, access const& a, std::uint8_t mask, std::optional<race>& found) const;
-  void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
-  [[nodiscard]] relation relate(mark const& m, access const& a) const noexcept;
-  [[nodiscard]] bool conflicts(mark const& m, access const& a) const noexcept;
+  inline void check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
+                         std::optional<race>& found);
+  [[nodiscard]] inline bool continues(mark const& m, access const& a,
+                                      std::uint8_t mask) const noexcept;
+  inline bool compare(mark& m, access const& a, std::uint8_t mask,
+                      std::optional<race>& found) const;
+  inline void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
+  [[nodiscard]] inline relation relate(mark const& m, access const& a) const noexcept;
+  [[nodiscard]] inline bool conflicts(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool is_mid_kernel(mark const& m, access const& a) const noexcept;
-  [[nodiscard]] bool stands_for(access const& a, mark const& m) const noexcept;
-  line& find(std::uintptr_t number);
+  [[nodiscard]] inline bool stands_for(access const& a, mark const& m) const noexcept;
+  inline line& find(std::uintptr_t number);
   line& reach(std::uintptr_t number);
   void forget(line& l, std::uintptr_t first, std::uintptr_t end);
   line& place_of(std::uintptr_t number) noexcept;
