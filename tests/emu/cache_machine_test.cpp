@@ -72,6 +72,34 @@ void add_one(cache_machine& m, cache_machine::actor_id who, scope s, order o = o
 } // namespace
 
 TEST_SUITE("emu.cache_machine") {
+  TEST_CASE("a late write-back does not go before what the word was written over") {
+    // The first value goes from the L2 to memory after the second one was written in an L1.
+    every_choice choices;
+    cache_machine m(choices);
+    auto const agent = m.add_agent();
+    auto const unit = m.add_compute_unit(agent);
+    auto const first = m.add_wavefront(unit), last = m.add_wavefront(unit);
+    auto const core = m.add_core(agent);
+    outcomes seen;
+    do {
+      m.reset();
+      add_one(m, first, scope::agent, order::release);
+      REQUIRE(m.load(core, x, 4, order::acquire, scope::agent).value == 1);
+      m.store(core, x, 4, 0, order::relaxed, scope::work_item);
+      static_cast<void>(m.load(core, z, 4, order::acquire, scope::agent));
+      m.fence(first, order::release, scope::system);
+      m.store(core, y, 4, 1, order::release, scope::agent);
+      if (m.load(last, y, 4, order::acquire, scope::agent).value != 1)
+        continue;
+      m.fence(core, order::release, scope::system);
+      m.fence(last, order::acquire, scope::system);
+      auto const old = m.update(last, x, 4, order::release, scope::agent,
+                                [](std::uint64_t v) { return std::optional(v + 1); });
+      seen.insert(old.value);
+    } while (choices.advance());
+    CHECK(seen == outcomes{0});
+  }
+
   TEST_CASE("an actor sees its own stores, whatever else happens to them") {
     CHECK(explore_all([](five& f) {
             f.machine.store(f.a, x, 4, 1);

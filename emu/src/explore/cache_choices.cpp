@@ -305,7 +305,8 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
   place& from = nodes_[n].places[c];
   std::uint8_t const due = from.due;
   version const v = newest(n, c);
-  bool const is_behind = may_be_late && to.count != 0 &&
+  // What the parent got from here is older, whenever it got it.
+  bool const is_behind = may_be_late && to.count > from.given &&
                          newest(parent, c).written > from.dirty_since &&
                          choices_->pick(2, choice_kind::write_back) == 1;
   clear_dirty(n, c);
@@ -315,6 +316,7 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
     append(parent, c, {v.value, v.by, now_, now_, always, above});
     if (parent != memory)
       set_dirty(parent, c, due, std::max(from.dirty_since, after));
+    from.given = to.count;
   }
   index const which = to.count - 1;
   if (nodes_[n].is_leaf) {

@@ -13,7 +13,7 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
     at.places.resize(std::max<std::size_t>(cells_.size(), c + 1));
   place& p = at.places[c];
   p.execution = execution_;
-  p.count = p.least = p.dirty_since = p.latest = 0;
+  p.count = p.least = p.given = p.dirty_since = p.latest = 0;
   p.is_dirty = false;
   p.due = p.has_seen = 0;
   p.seen = {};

@@ -180,6 +180,7 @@ private:
     std::uint32_t execution = 0; ///< in which it was touched
     index count = 0;             ///< versions so far; a leaf has one at a time, while it is dirty
     index least = 0; ///< the next fetch takes this version of the parent, or a later one
+    index given = 0; ///< versions that the parent had when it got its last one from here
     time dirty_since = 0;
     time latest = 0;                       ///< no version of it was written later
     bool is_dirty = false;                 ///< the newest version is not at the parent yet
