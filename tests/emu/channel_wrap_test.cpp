@@ -43,7 +43,7 @@ void two_producers(world& w) {
       auto const is_ready = [&] { return ch.ready(self) != 0; };
       poll_until wait(is_ready);
       co_await wait;
-      std::uint64_t const off = ch.take(self, 1);
+      std::uint64_t const off = ch.take(1);
       std::uint32_t const number = self.load(ch.deq(self, off)).number;
       w.check(number < total && ++seen[number] == 1, "an element is wrong, or came twice");
       ch.tfree(self, off);

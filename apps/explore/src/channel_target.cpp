@@ -99,8 +99,9 @@ task<> aggregate(world_core& self, channel_world& shared, agent& gpu) {
     auto const has_work = [&] { return ch.ready(self) != 0 || ch.can_reclaim(self); };
     poll_until wait(has_work);
     co_await wait;
+    shared.w.check(ch.waiting(self) <= 2, "more wait for room than there are producers");
     if (std::uint32_t const count = ch.ready(self); count != 0) {
-      std::uint64_t const first = ch.take(self, count);
+      std::uint64_t const first = ch.take(count);
       running.push_back(gpu.launch({.work_items = 32, .work_items_per_group = 32}, consume{},
                                    std::ref(shared), first, count));
       taken += count;

@@ -55,6 +55,8 @@
 
 // Queues
 #include <quarry/emu/channel.hpp>
+#include <quarry/emu/channel_aggregator.hpp>
+#include <quarry/emu/channel_graph.hpp>
 #include <quarry/emu/channel_orders.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/queue_orders.hpp>

@@ -126,15 +126,13 @@ bool mpi::has_room(pe target) {
 }
 
 void mpi::wait(std::chrono::nanoseconds at_most) {
-  // A peer that is about to answer is met soonest by polling. Not for long, and not by counting: on
-  // a machine with more to do each look may cost the core for a while.
-  auto const begin = clock::now();
-  auto const deadline = begin + at_most;
-  do {
+  constexpr int yields = 64;
+  auto const deadline = clock::now() + at_most;
+  for (int i = 0; i < yields; ++i) {
     if (state_->has_news())
       return;
     std::this_thread::yield();
-  } while (clock::now() - begin < std::chrono::microseconds(20));
+  }
   // Others need the core: processes of a job may be more than the machine has.
   constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(500);
   std::chrono::nanoseconds pause = std::chrono::microseconds(10);

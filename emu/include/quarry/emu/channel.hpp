@@ -94,13 +94,16 @@ public:
         data_(known, std::size_t{width_} * stride_, o.name + " data"),
         control_(known, 2 * std::size_t{width_}, o.name + " control"),
         done_(known, width_ / share_, o.name + " done counts"),
-        indices_(known, 4, o.name + " indices"), states_(width_, state::available) {}
+        indices_(known, 5, o.name + " indices"), states_(width_, state::available) {}
   basic_channel(basic_channel const&) = delete;
   basic_channel& operator=(basic_channel const&) = delete;
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] channel_counts const& counts() const noexcept { return counts_; }
+  /// The most elements that a single talloc can have: the rest of a done count that is in use
+  /// cannot be given back.
+  [[nodiscard]] std::uint32_t most_at_once() const noexcept { return width_ - share_ + 1; }
   [[nodiscard]] std::size_t bytes() const noexcept {
     return data_.size() * sizeof(T) + control_.size() * 4 + done_.size() * 4;
   }
@@ -109,7 +112,7 @@ public:
 
   /// `count` elements in a row, or none if there is no room for them.
   ///
-  /// Errors   fault wrong_shape – more than the channel is wide
+  /// Errors   fault wrong_shape – more than most_at_once()
   template<class A>
   [[nodiscard]] std::optional<channel_elements> try_talloc(A& self, std::uint32_t count) {
     auto const first = reserve(self, count);
@@ -123,7 +126,10 @@ public:
     for (;;) {
       if (auto const first = reserve(self, count))
         co_return channel_elements{this, *first, count};
+      self.fetch_add(index(waiting_producers), 1, orders_.count_waiting);
       co_await room_for(self, count);
+      self.fetch_sub(index(waiting_producers), 1, orders_.count_waiting.how,
+                     orders_.count_waiting.far);
     }
   }
   /// Where element `i` of those is.
@@ -139,13 +145,16 @@ public:
     check_owner(e.channel, where);
     if (e.count == 0)
       co_return;
-    std::uint64_t const from = reserve_control(self, e.count);
-    for (std::uint32_t i = 0; i < e.count; ++i) {
-      move(self, e.first + i, state::reserved, state::ready, "enqueues", where);
-      self.store(control(from + i), (e.first + i) & (width_ - 1));
-    }
+    std::uint64_t const from = write_control(self, e, where);
     co_await control_turn(self, from);
     publish(self, from + e.count);
+  }
+  /// The same where nobody else enqueues meanwhile: there is nothing to wait for.
+  template<class A>
+  void enq_alone(A& self, channel_elements const& e,
+                 std::source_location where = std::source_location::current()) {
+    check_owner(e.channel, where);
+    publish(self, write_control(self, e, where) + e.count);
   }
 
   // Producers: the active work-items of a wavefront, `count` elements each
@@ -166,7 +175,10 @@ public:
       std::uint32_t const lacking = reserve_lanes(wf, e);
       if (lacking == 0 || e.got.any())
         co_return e;
+      wf.fetch_add(index(waiting_producers), 1, orders_.count_waiting);
       co_await room_for(wf, lacking);
+      wf.fetch_sub(index(waiting_producers), 1, orders_.count_waiting.how,
+                   orders_.count_waiting.far);
     }
   }
   /// All three: fill(elements) writes those of the work-items that have them and are active then.
@@ -174,7 +186,14 @@ public:
   template<any_wavefront W, class Fill>
   task<> send(W& wf, lanes<std::uint32_t, W::size> count, Fill fill) {
     for (lane_mask left = wf.active(); left.any();) {
-      auto const those = wf.where(left);
+      // No more than there can be room for.
+      auto const before = emu::exclusive_prefix_sum(count, left);
+      lane_mask fits{};
+      left.for_each([&](int lane) {
+        if (fits.empty() || before[lane] + count[lane] <= most_at_once())
+          fits.set(lane);
+      });
+      auto const those = wf.where(fits);
       task<wave_elements<W::size>> allocated = talloc(wf, count);
       wave_elements<W::size> const e = co_await std::move(allocated);
       {
@@ -230,9 +249,13 @@ public:
     return static_cast<std::uint32_t>((tail - taken_) & wrap);
   }
   /// Takes `count` of them for a dispatch: their offsets, for deq(), begin at the result.
-  template<class A>
-  [[nodiscard]] std::uint64_t take(A&, std::uint32_t count) {
+  [[nodiscard]] std::uint64_t take(std::uint32_t count) {
     return std::exchange(taken_, (taken_ + count) & wrap);
+  }
+  /// Producers that wait for room.
+  template<class A>
+  [[nodiscard]] std::uint32_t waiting(A& self) {
+    return static_cast<std::uint32_t>(self.load(index(waiting_producers), orders_.count_waiting));
   }
   /// Would reclaim() give anything back?
   template<class A>
@@ -320,7 +343,7 @@ public:
 
 private:
   enum class state : std::uint8_t { available, reserved, ready, dispatched, done };
-  enum which : std::uint8_t { data_head, data_tail, reserve_tail, control_tail };
+  enum which : std::uint8_t { data_head, data_tail, reserve_tail, control_tail, waiting_producers };
   struct alignas(64) index_line {
     std::uint64_t value;
   };
@@ -440,10 +463,11 @@ private:
   }
 
   void check_count(std::uint32_t count, std::source_location where) const {
-    if (count > width_) [[unlikely]]
+    if (count > most_at_once()) [[unlikely]]
       throw kernel_stop{fault::kind::wrong_shape,
                         name_ + ": talloc of " + std::to_string(count) +
-                            " elements at once; it is " + std::to_string(width_) + " wide",
+                            " elements at once; at most " + std::to_string(most_at_once()) +
+                            " are ever free",
                         where};
   }
 
@@ -458,6 +482,16 @@ private:
     return self.wait_until(index(data_head), has_room, orders_.producer_reads_head);
   }
 
+  /// Reserves entries of the control array and writes the elements' positions there.
+  template<class A>
+  std::uint64_t write_control(A& self, channel_elements const& e, std::source_location where) {
+    std::uint64_t const from = reserve_control(self, e.count);
+    for (std::uint32_t i = 0; i < e.count; ++i) {
+      move(self, e.first + i, state::reserved, state::ready, "enqueues", where);
+      self.store(control(from + i), (e.first + i) & (width_ - 1));
+    }
+    return from;
+  }
   template<class A>
   std::uint64_t reserve_control(A& self, std::uint32_t count) {
     counted(self, [](channel_counts& c) { ++c.additions; });

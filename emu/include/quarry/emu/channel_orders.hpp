@@ -13,6 +13,8 @@ struct channel_orders {
   access producer_reads_head{order::acquire, scope::system};
   access reads_tail{order::relaxed, scope::system};
   access reserve{order::relaxed, scope::system};
+  /// How many wait: for the aggregator, which dispatches less than it would like to.
+  access count_waiting{order::relaxed, scope::system};
   // t4–t6: enq
   access reserve_control{order::relaxed, scope::system};
   /// Acquire: what producers before have enqueued becomes visible with this one's.
@@ -33,10 +35,20 @@ struct channel_orders {
   /// Release: pairs with producer_reads_head; what was cleared is so before its next use.
   access publish_head{order::release, scope::system};
 
+  /// For producers, aggregator and consumers that are all included by the scope.
+  [[nodiscard]] static constexpr channel_orders at(scope s) noexcept {
+    channel_orders o;
+    for (auto const& e : entries)
+      if ((o.*e.entry).far == scope::system)
+        (o.*e.entry).far = s;
+    return o;
+  }
+
   static constexpr named_access<channel_orders> entries[] = {
       {"producer_reads_head", &channel_orders::producer_reads_head},
       {"reads_tail", &channel_orders::reads_tail},
       {"reserve", &channel_orders::reserve},
+      {"count_waiting", &channel_orders::count_waiting},
       {"reserve_control", &channel_orders::reserve_control},
       {"awaits_control_turn", &channel_orders::awaits_control_turn},
       {"publish_control_tail", &channel_orders::publish_control_tail},

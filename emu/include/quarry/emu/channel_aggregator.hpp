@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/command_processor.hpp>
+#include <quarry/emu/core.hpp>
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/handover.hpp>
+#include <quarry/emu/launch_state.hpp>
+#include <quarry/task.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace quarry::emu {
+
+/// What a scheduler of channels looks at: one channel and what consumes it.
+struct channel_state {
+  std::string_view name;
+  std::uint32_t ready;   ///< elements that wait for their consumer
+  std::uint32_t running; ///< dispatches of it that have not ended
+  std::uint32_t waiting; ///< producers for room in it
+  std::uint32_t wavefront_size;
+};
+
+/// Decides which channel is dispatched next, if any (thesis §4.1.1: predicates; §4.5.2).
+/// `is_idle`: no kernel of the graph runs, so that nothing more will turn up by itself.
+using channel_scheduler = std::function<std::optional<std::size_t>(
+    std::span<channel_state const> channels, bool is_idle)>;
+
+/// The last channel that fills a wavefront; otherwise the last one that has anything, if somebody
+/// waits for its room or nothing runs.
+/// Later channels are deeper in a recursion, so this drains before it expands.
+[[nodiscard]] std::optional<std::size_t> drain_last(std::span<channel_state const> channels,
+                                                    bool is_idle);
+
+/// A channel with its consumer, whatever they are.
+class channel_node {
+public:
+  channel_node() = default;
+  channel_node(channel_node const&) = delete;
+  channel_node& operator=(channel_node const&) = delete;
+  virtual ~channel_node() = default;
+  [[nodiscard]] virtual std::string const& name() const = 0;
+  [[nodiscard]] virtual bool has_consumer() const = 0;
+  [[nodiscard]] virtual std::uint32_t ready(basic_core<native_memory>& self) = 0;
+  [[nodiscard]] virtual std::uint32_t ready(basic_core<interleaving_memory>& self) = 0;
+  [[nodiscard]] virtual std::uint32_t waiting(basic_core<native_memory>& self) = 0;
+  [[nodiscard]] virtual std::uint32_t waiting(basic_core<interleaving_memory>& self) = 0;
+  [[nodiscard]] virtual bool can_reclaim(basic_core<native_memory>& self) = 0;
+  [[nodiscard]] virtual bool can_reclaim(basic_core<interleaving_memory>& self) = 0;
+  virtual void reclaim(basic_core<native_memory>& self) = 0;
+  virtual void reclaim(basic_core<interleaving_memory>& self) = 0;
+  /// Takes `count` elements: what runs their consumer over them, prepared.
+  [[nodiscard]] virtual std::unique_ptr<launch_state> take(std::uint32_t count) = 0;
+};
+
+/// The aggregator: a service of the command processor that watches channels, dispatches what is
+/// ready as coarse tasks, and gives space back.
+///
+/// Source   thesis §4.1, Figure 4-1
+class channel_aggregator {
+public:
+  struct counts {
+    std::uint64_t dispatches = 0;
+    std::uint64_t wavefronts = 0;
+    std::uint64_t elements = 0;
+  };
+
+  channel_aggregator(agent_core& agent, channel_scheduler scheduler)
+      : agent_(agent), scheduler_(std::move(scheduler)) {}
+  channel_aggregator(channel_aggregator const&) = delete;
+  channel_aggregator& operator=(channel_aggregator const&) = delete;
+  /// Kernels that run are given up.
+  ~channel_aggregator();
+
+  /// Before it is served.
+  void add(std::unique_ptr<channel_node> n) { nodes_.push_back(std::move(n)); }
+  [[nodiscard]] std::span<std::unique_ptr<channel_node> const> nodes() const { return nodes_; }
+
+  /// True when no element is left and no kernel runs, or after a fault. From any thread.
+  [[nodiscard]] bool is_done() const noexcept { return is_done_.load(std::memory_order_acquire); }
+  /// Elements have been put from outside: it is not done.
+  void begin() {
+    begins_.give();
+    is_done_.store(false, std::memory_order_release);
+  }
+  /// When it is done.
+  [[nodiscard]] std::optional<fault> const& first_fault() const noexcept { return first_fault_; }
+  [[nodiscard]] counts const& totals() const noexcept { return counts_; }
+
+  // A service
+
+  template<class Core>
+  task<bool> poll(Core& self);
+  template<class Core>
+  [[nodiscard]] bool has_work(Core& self);
+  [[nodiscard]] bool may_sleep() const noexcept { return is_done(); }
+  [[nodiscard]] static std::string name() { return "aggregator"; }
+
+private:
+  struct dispatch {
+    std::unique_ptr<launch_state> launch;
+    std::size_t node;
+  };
+
+  template<class Core>
+  [[nodiscard]] std::optional<std::size_t> pick(Core& self);
+  bool finish_dispatches();
+  void start(std::size_t node);
+
+  agent_core& agent_;
+  channel_scheduler scheduler_;
+  std::vector<std::unique_ptr<channel_node>> nodes_;
+  std::vector<dispatch> running_;
+  std::vector<channel_state> states_; ///< as pick() has found them
+  counts counts_;
+  std::optional<fault> first_fault_;
+  std::atomic<bool> is_done_{true};
+  handover begins_; ///< what is_done_ orders, for `explore`
+};
+
+} // namespace quarry::emu

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/agent.hpp>
+#include <quarry/emu/channel.hpp>
+#include <quarry/emu/channel_aggregator.hpp>
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/kernel.hpp>
+#include <quarry/task.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace quarry::emu {
+
+/// The elements that a wavefront of a kernel node consumes, one a work-item.
+template<class T, any_wavefront W>
+class dispatched {
+public:
+  dispatched(channel<T>& from, W& wf, lanes<std::uint32_t, W::size> const& position)
+      : from_(from), wf_(wf), position_(position), items_(wf.active()) {}
+  dispatched(dispatched const&) = delete;
+  dispatched& operator=(dispatched const&) = delete;
+
+  /// A member of the active work-items' elements. Errors   none; not after tfree()
+  template<class F>
+  [[nodiscard]] lanes<F, W::size> load(F T::* member) const {
+    return wf_.load(from_.field(position_, member));
+  }
+  /// The elements are not needed any more. Called by itself where the kernel ends, if the kernel
+  /// has not done so: room comes sooner, the sooner it is called.
+  void tfree() {
+    if (std::exchange(is_freed_, true))
+      return;
+    auto const all = wf_.where(items_);
+    from_.tfree(wf_, position_);
+  }
+
+private:
+  channel<T>& from_;
+  W& wf_;
+  lanes<std::uint32_t, W::size> position_;
+  lane_mask items_;
+  bool is_freed_ = false;
+};
+
+/// Kernel and channel nodes with their edges: elements flow until there are none left (thesis
+/// §4.2.2).
+///
+/// A channel has one consumer, whose second parameter is `dispatched<T, W>&`, with the channel's T:
+///
+///     struct fib_kernel {
+///       template<any_wavefront W>
+///       task<> operator()(W& wf, auto& src, channel<fib>& dest, global<std::uint32_t> result)
+///       const;
+///     };
+///     auto& numbers = g.add_channel<fib>({.width = 32768, .name = "numbers"});
+///     g.connect(numbers, fib_kernel{}, std::ref(numbers), result.global());
+///     g.put(numbers, {24});
+///     g.execute();
+///     g.wait_for_done().or_throw();
+///
+/// A kernel that waits for room keeps its place on the compute unit, and its elements unless it has
+/// freed them: a cycle of channels too narrow for what is under way ends in a reported deadlock.
+///
+/// Source   thesis Figure 4-5
+template<class Targets = all_targets>
+class channel_graph {
+public:
+  explicit channel_graph(basic_agent<Targets>& gpu, channel_scheduler scheduler = drain_last)
+      : core_(gpu.core()), aggregator_(core_, std::move(scheduler)) {}
+
+  /// Errors   std::invalid_argument – a width outside the limits; execute() was called
+  template<class T>
+  channel<T>& add_channel(channel_options const& o) {
+    check_open();
+    auto made = std::make_unique<node<T>>(core_, o);
+    channel<T>& result = made->elements;
+    aggregator_.add(std::move(made));
+    return result;
+  }
+  /// `kernel(wf, elements, args...)` consumes the channel; arguments as in agent::launch.
+  ///
+  /// Errors   std::invalid_argument – the channel is another graph's, or has a consumer
+  template<class T, class Kernel, class... Args>
+  void connect(channel<T>& from, Kernel kernel, Args... args) {
+    check_open();
+    node<T>& n = find(from);
+    if (n.make)
+      throw std::invalid_argument("channel_graph: " + from.name() + " has a consumer already");
+    using call = consumer<T, Kernel>;
+    n.make = [this, &from, kernel, args...](std::uint64_t first, std::uint32_t count) {
+      auto l = std::make_unique<launch_state>();
+      using whole = bound_kernel<call, std::reference_wrapper<channel<T>>, std::uint64_t,
+                                 std::uint32_t, Args...>;
+      auto bound = std::make_shared<whole>(call{kernel}, std::ref(from), first, count, args...);
+      l->config = {.work_items = count, .work_items_per_group = core_.shape().wavefront_size};
+      l->kernel = kernel_name<Kernel>();
+      core_.prepare(*l);
+      l->start = Targets::template pick<call, std::reference_wrapper<channel<T>>, std::uint64_t,
+                                        std::uint32_t, Args...>(core_);
+      l->bound = bound.get();
+      l->keeps_alive = std::move(bound);
+      return l;
+    };
+  }
+
+  /// A source element, from the host.
+  ///
+  /// Errors   std::invalid_argument – the channel is full
+  template<class T>
+  void put(channel<T>& to, T const& value) {
+    core_.with_host([&](auto const& host) {
+      auto const mine = to.try_talloc(host, 1);
+      if (!mine)
+        throw std::invalid_argument("channel_graph: " + to.name() + " is full");
+      host.store(to.at(*mine), value);
+      to.enq_alone(host, *mine);
+    });
+  }
+  /// The aggregator begins.
+  ///
+  /// Errors   std::invalid_argument – a channel has no consumer
+  void execute() {
+    for (auto const& n : aggregator_.nodes())
+      if (!n->has_consumer())
+        throw std::invalid_argument("channel_graph: nobody consumes " + n->name());
+    aggregator_.begin();
+    if (!serving_)
+      serving_.emplace(core_.processor().serve(aggregator_));
+    core_.processor().wake();
+  }
+  /// Waits until no element is left anywhere, and no kernel runs.
+  ///
+  /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for room
+  outcome wait_for_done() {
+    if (auto stuck = core_.wait_until("channel graph", [this] { return aggregator_.is_done(); }))
+      return outcome(std::move(stuck));
+    if (explored_memory* const memory = explored_memory::of(core_.scheduler()))
+      memory->to_host();
+    return outcome(aggregator_.first_fault());
+  }
+
+  [[nodiscard]] channel_aggregator::counts const& totals() const noexcept {
+    return aggregator_.totals();
+  }
+
+private:
+  /// A kernel of a graph, as a kernel.
+  template<class T, class Kernel>
+  struct consumer {
+    Kernel kernel;
+    template<any_wavefront W, class... Args>
+    task<> operator()(W& wf, channel<T>& from, std::uint64_t first, std::uint32_t,
+                      Args&... args) const {
+      auto const id = convert<std::uint32_t>(wf.global_id().to_lanes());
+      auto const position = from.deq(wf, id + static_cast<std::uint32_t>(first));
+      dispatched<T, W> elements(from, wf, position);
+      task<> done = kernel(wf, elements, args...);
+      co_await std::move(done);
+      elements.tfree();
+    }
+  };
+
+  template<class T>
+  struct node final : channel_node {
+    node(agent_core& core, channel_options const& o) : elements(core.known(), o) {}
+    channel<T> elements;
+    std::function<std::unique_ptr<launch_state>(std::uint64_t first, std::uint32_t count)> make;
+
+    std::string const& name() const override { return elements.name(); }
+    bool has_consumer() const override { return static_cast<bool>(make); }
+    std::uint32_t ready(basic_core<native_memory>& c) override { return elements.ready(c); }
+    std::uint32_t ready(basic_core<interleaving_memory>& c) override { return elements.ready(c); }
+    std::uint32_t waiting(basic_core<native_memory>& c) override { return elements.waiting(c); }
+    std::uint32_t waiting(basic_core<interleaving_memory>& c) override {
+      return elements.waiting(c);
+    }
+    bool can_reclaim(basic_core<native_memory>& c) override { return elements.can_reclaim(c); }
+    bool can_reclaim(basic_core<interleaving_memory>& c) override {
+      return elements.can_reclaim(c);
+    }
+    void reclaim(basic_core<native_memory>& c) override { static_cast<void>(elements.reclaim(c)); }
+    void reclaim(basic_core<interleaving_memory>& c) override {
+      static_cast<void>(elements.reclaim(c));
+    }
+    std::unique_ptr<launch_state> take(std::uint32_t count) override {
+      return make(elements.take(count), count);
+    }
+  };
+
+  void check_open() const {
+    if (serving_)
+      throw std::invalid_argument("channel_graph: it runs; add nodes before execute()");
+  }
+  template<class T>
+  node<T>& find(channel<T>& c) {
+    for (auto const& n : aggregator_.nodes())
+      if (auto* const typed = dynamic_cast<node<T>*>(n.get());
+          typed != nullptr && &typed->elements == &c)
+        return *typed;
+    throw std::invalid_argument("channel_graph: " + c.name() + " is no channel of this graph");
+  }
+
+  agent_core& core_;
+  channel_aggregator aggregator_;
+  std::optional<command_processor::serving> serving_; ///< last, so first to go
+};
+
+} // namespace quarry::emu

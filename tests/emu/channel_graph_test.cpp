@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents.hpp"
+
+#include <quarry/emu.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
+
+struct fib {
+  std::uint32_t value;
+};
+/// Thesis Figure 4-5.
+struct fib_kernel {
+  template<any_wavefront W>
+  task<> operator()(W& wf, auto& src, channel<fib>& dest, global<std::uint32_t> result) const {
+    auto const value = src.load(&fib::value);
+    src.tfree();
+    if (auto const leaves = wf.where(value <= 2U))
+      wf.fetch_add(result, static_cast<std::uint32_t>(wf.active().count()), order::relaxed,
+                   scope::agent);
+    auto const inner = wf.where(value > 2U);
+    auto const fill = [&](wave_elements<W::size> const& two) {
+      wf.store(dest.at(two, 0, &fib::value), value - 1U);
+      wf.store(dest.at(two, 1, &fib::value), value - 2U);
+    };
+    task<> sent = dest.send(wf, typename W::template lanes<std::uint32_t>(2), fill);
+    co_await std::move(sent);
+  }
+};
+
+/// Numbers go to one of two channels; there they are added up.
+struct number {
+  std::uint64_t value;
+};
+struct sort_out {
+  template<any_wavefront W>
+  task<> operator()(W& wf, auto& src, channel<number>& even, channel<number>& odd) const {
+    auto const value = src.load(&number::value);
+    for (std::uint64_t const is_odd : {0U, 1U}) {
+      channel<number>& to = is_odd != 0 ? odd : even;
+      auto const some = wf.where((value & std::uint64_t{1}) == is_odd);
+      auto const fill = [&](wave_elements<W::size> const& e) {
+        wf.store(to.at(e, 0, &number::value), value);
+      };
+      task<> sent = to.send(wf, typename W::template lanes<std::uint32_t>(1), fill);
+      co_await std::move(sent);
+    }
+  }
+};
+struct add_up {
+  template<any_wavefront W>
+  task<> operator()(W& wf, auto& src, global<std::uint64_t> sum) const {
+    wf.fetch_add(sum, wf.reduce(src.load(&number::value), plus{}), order::relaxed, scope::agent);
+    co_return;
+  }
+};
+struct stop {
+  template<any_wavefront W>
+  task<> operator()(W&, auto&) const {
+    throw std::runtime_error("no more");
+    co_return;
+  }
+};
+
+template<class F>
+void with_schedulers(F const& f) {
+  for (std::size_t const threads : {1U, 2U, 3U}) {
+    CAPTURE(threads);
+    native_scheduler s({.threads = threads, .stall_timeout = patience});
+    f(static_cast<executor&>(s));
+  }
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    CAPTURE(seed);
+    sequential_scheduler s({.seed = seed});
+    f(static_cast<executor&>(s));
+  }
+}
+
+} // namespace
+
+TEST_SUITE("emu.channel_graph") {
+  TEST_CASE("the naive Fibonacci of Figure 4-5") {
+    with_schedulers([](executor& s) {
+      agent gpu(s, shape);
+      auto result = gpu.allocate<std::uint32_t>(1);
+      channel_graph g(gpu);
+      auto& numbers = g.add_channel<fib>({.width = 4096, .name = "numbers"});
+      g.connect(numbers, fib_kernel{}, std::ref(numbers), result.global());
+      g.put(numbers, {16});
+      g.execute();
+      REQUIRE(g.wait_for_done());
+      CHECK(result.host()[0] == 987);
+      CHECK(g.totals().elements == 2 * 987 - 1); // a leaf each, and a node for all but one
+      CHECK(g.totals().wavefronts >= g.totals().elements / 64);
+      // Again, on the same graph.
+      g.put(numbers, {10});
+      g.execute();
+      REQUIRE(g.wait_for_done());
+      CHECK(result.host()[0] == 987 + 55);
+    });
+  }
+
+  TEST_CASE("several channels and kernels") {
+    with_schedulers([](executor& s) {
+      agent gpu(s, shape);
+      auto sums = gpu.allocate<std::uint64_t>(2);
+      channel_graph g(gpu);
+      auto& in = g.add_channel<number>({.width = 1024, .name = "in"});
+      auto& even = g.add_channel<number>({.width = 256, .name = "even"});
+      auto& odd =
+          g.add_channel<number>({.width = 64, .elements_per_done_count = 16, .name = "odd"});
+      g.connect(in, sort_out{}, std::ref(even), std::ref(odd));
+      g.connect(even, add_up{}, sums.global());
+      g.connect(odd, add_up{}, sums.global() + 1);
+      for (std::uint64_t i = 0; i < 1000; ++i)
+        g.put(in, {i});
+      g.execute();
+      REQUIRE(g.wait_for_done());
+      CHECK(sums.host()[0] == 249'500);
+      CHECK(sums.host()[1] == 250'000);
+      CHECK(g.totals().elements == 2000);
+    });
+  }
+
+  TEST_CASE("a kernel's fault ends the graph; what is wrong with a graph is said before it runs") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    channel_graph g(gpu);
+    auto& in = g.add_channel<number>({.width = 64, .name = "in"});
+    CHECK_THROWS_WITH(g.execute(), "channel_graph: nobody consumes in");
+    g.connect(in, stop{});
+    CHECK_THROWS_WITH(g.connect(in, stop{}), "channel_graph: in has a consumer already");
+    channel_graph other(gpu);
+    CHECK_THROWS_WITH(other.connect(in, stop{}), "channel_graph: in is no channel of this graph");
+    for (std::uint64_t i = 0; i < 64; ++i)
+      g.put(in, {i});
+    CHECK_THROWS_WITH(g.put(in, {64}), "channel_graph: in is full");
+    g.execute();
+    outcome const end = g.wait_for_done();
+    REQUIRE(!end);
+    CHECK(end.get_fault()->what == fault::kind::exception);
+    CHECK(end.get_fault()->report.find("no more") != std::string::npos);
+    CHECK_THROWS_AS(g.add_channel<number>({.width = 64}), std::invalid_argument);
+  }
+
+  TEST_CASE("a cycle that is too narrow is a reported deadlock, and no hang") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    auto result = gpu.allocate<std::uint32_t>(1);
+    channel_graph g(gpu);
+    auto& numbers =
+        g.add_channel<fib>({.width = 4, .elements_per_done_count = 1, .name = "numbers"});
+    g.connect(numbers, fib_kernel{}, std::ref(numbers), result.global());
+    g.put(numbers, {20});
+    g.execute();
+    outcome const end = g.wait_for_done();
+    REQUIRE(!end);
+    CHECK(end.get_fault()->report.find("wait_until") != std::string::npos);
+  }
+}
