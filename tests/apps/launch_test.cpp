@@ -225,8 +225,8 @@ TEST_SUITE("apps.command") {
     auto const file = folder.path() / "info.json";
     auto const outcome = quarry({"info", "--json", file.string()});
     CHECK(outcome.status == 0);
-    for (char const* fact : {"version ", "compiler ", "march ", "sanitizers ", "oneTBB ",
-                             "MPI ", "in-process, loopback", "gravel, no_aggregation", "32, 64"})
+    for (char const* fact : {"version ", "compiler ", "march ", "sanitizers ", "oneTBB ", "MPI ",
+                             "in-process, loopback", "gravel, no_aggregation", "32, 64"})
       CHECK_MESSAGE(outcome.says(fact), outcome.out);
     CHECK(temporary_folder::read(file).find("\"transports\": [\n    \"in-process\"") !=
           std::string::npos);

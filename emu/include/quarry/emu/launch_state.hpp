@@ -45,7 +45,7 @@ struct launch_state {
   std::shared_ptr<void const> keeps_alive; ///< owns `bound` in asynchronous launches
   std::string kernel;
   executor* scheduler = nullptr;
-  allocations const* bounds = nullptr; ///< null: global accesses are not checked
+  allocations const* bounds = nullptr;       ///< null: global accesses are not checked
   fence_scope acquire = fence_scope::system; ///< of each wavefront, when it begins
   fence_scope release = fence_scope::system; ///< and when it ends
 
