@@ -56,7 +56,9 @@
 // Queues
 #include <quarry/emu/channel.hpp>
 #include <quarry/emu/channel_aggregator.hpp>
+#include <quarry/emu/channel_arrays.hpp>
 #include <quarry/emu/channel_graph.hpp>
+#include <quarry/emu/channel_options.hpp>
 #include <quarry/emu/channel_orders.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/queue_orders.hpp>

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/buffer.hpp>
+#include <quarry/emu/channel_options.hpp>
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/global.hpp>
+#include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/lanes.hpp>
+#include <quarry/emu/wavefront.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+namespace quarry::emu {
+
+/// The three arrays of a channel with their indices, and what is done with them one step at a time:
+/// what channel.hpp puts together.
+///
+/// Source   thesis §4.1.2, Figures 4-2 and 4-3
+template<class T, int IndexBits>
+class channel_arrays {
+  static_assert(std::is_trivially_copyable_v<T> && std::is_class_v<T>);
+  static_assert(IndexBits >= 3 && IndexBits <= 64);
+
+public:
+  /// Errors   std::invalid_argument – a shape outside the limits
+  channel_arrays(allocations& known, channel_options const& o)
+      : width_(checked(o)), share_(o.elements_per_done_count),
+        stride_(o.is_padded ? std::max<std::uint32_t>(1, (64 + sizeof(T) - 1) / sizeof(T)) : 1),
+        reservation_(o.reservation), orders_(o.orders), name_(o.name),
+        data_(known, std::size_t{width_} * stride_, o.name + " data"),
+        control_(known, 2 * std::size_t{width_}, o.name + " control"),
+        done_(known, width_ / share_, o.name + " done counts"),
+        indices_(known, 5, o.name + " indices"), states_(width_, state::available) {}
+  channel_arrays(channel_arrays const&) = delete;
+  channel_arrays& operator=(channel_arrays const&) = delete;
+
+  [[nodiscard]] std::string const& name() const noexcept { return name_; }
+  [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
+  [[nodiscard]] channel_counts const& counts() const noexcept { return counts_; }
+  /// The most elements that a single talloc can have: the rest of a done count that is in use
+  /// cannot be given back.
+  [[nodiscard]] std::uint32_t most_at_once() const noexcept { return width_ - share_ + 1; }
+  [[nodiscard]] std::size_t bytes() const noexcept {
+    return data_.size() * sizeof(T) + control_.size() * 4 + done_.size() * 4;
+  }
+
+protected:
+  static constexpr std::uint64_t wrap = ~std::uint64_t{0} >> (64 - IndexBits);
+  ~channel_arrays() = default;
+
+  enum class state : std::uint8_t { available, reserved, ready, dispatched, done };
+  enum which : std::uint8_t { data_head, data_tail, reserve_tail, control_tail, waiting_producers };
+  struct alignas(64) index_line {
+    std::uint64_t value;
+  };
+
+  static std::uint32_t checked(channel_options const& o) {
+    auto const refuse = [&](std::string const& why) {
+      throw std::invalid_argument(o.name + ": " + why);
+    };
+    constexpr std::uint64_t most =
+        IndexBits >= 33 ? std::uint64_t{1} << 31 : std::uint64_t{1} << (IndexBits - 2);
+    if (!std::has_single_bit(o.width) || o.width > most)
+      refuse("a width of " + std::to_string(o.width) + "; allowed are powers of two up to " +
+             std::to_string(most));
+    if (o.elements_per_done_count == 0 || o.width % o.elements_per_done_count != 0)
+      refuse(std::to_string(o.elements_per_done_count) +
+             " elements a done count; allowed are divisors of the width, " +
+             std::to_string(o.width));
+    return o.width;
+  }
+
+  [[nodiscard]] global<T> slot(std::uint64_t position) {
+    return data_.global() + (position & (width_ - 1)) * stride_;
+  }
+  [[nodiscard]] global<std::uint32_t> control(std::uint64_t off) {
+    return control_.global() + (off & (2 * std::uint64_t{width_} - 1));
+  }
+  [[nodiscard]] global<std::uint32_t> oldest_done() {
+    return done_.global() + (head_ & (width_ - 1)) / share_;
+  }
+  [[nodiscard]] global<std::uint64_t> index(which w) {
+    return global<std::uint64_t>(&indices_.global().get()[w].value);
+  }
+
+  void check_owner(void const* channel, std::source_location where) const {
+    if (channel != this) [[unlikely]]
+      throw kernel_stop{fault::kind::misuse,
+                        name_ + ": enq of elements that talloc of another channel has given",
+                        where};
+  }
+  /// The states of Figure 4-2; only watched where somebody explores.
+  template<class A>
+  void move(A& self, std::uint64_t position, state from, state to, char const* what,
+            std::source_location where) {
+    if (!self.is_explored())
+      return;
+    static constexpr char const* names[] = {"available", "reserved", "ready", "dispatched", "done"};
+    state& now = states_[position & (width_ - 1)];
+    if (now != from)
+      self.report_misuse((std::string(what) + " element " +
+                          std::to_string(position & (width_ - 1)) + " of " + name_ + ", which is " +
+                          names[static_cast<int>(now)] + " and not " +
+                          names[static_cast<int>(from)])
+                             .c_str(),
+                         where);
+    now = to;
+  }
+
+  /// The position of the first of `count` elements (Figure 4-3, one actor's part).
+  template<class A>
+  std::optional<std::uint32_t>
+  reserve(A& self, std::uint32_t count,
+          std::source_location where = std::source_location::current()) {
+    check_count(count, where);
+    for (;;) {
+      // The head first: the tail that belongs to it, or a later one, is visible then.
+      std::uint64_t const head = self.load(index(data_head), orders_.producer_reads_head);
+      std::uint64_t tail = self.load(index(data_tail), orders_.reads_tail);
+      std::uint64_t const used = (tail + count - head) & wrap;
+      if (used > width_) {
+        counted(self, [](channel_counts& c) { ++c.refusals; });
+        return std::nullopt;
+      }
+      counted(self, [](channel_counts& c) { ++c.exchanges; });
+      std::uint64_t const next = (tail + count) & wrap;
+      if (self.compare_exchange(index(data_tail), tail, next, orders_.reserve.how,
+                                orders_.reserve.far)) {
+        counted(self, [&](channel_counts& c) {
+          ++c.reservations;
+          c.allocated += count;
+          c.most = std::max(c.most, used);
+        });
+        for (std::uint32_t i = 0; i < count; ++i)
+          move(self, tail + i, state::available, state::reserved, "allocates", where);
+        return static_cast<std::uint32_t>(tail & (width_ - 1));
+      }
+    }
+  }
+
+  /// For those active work-items that have none yet. What did not fit: a count to wait for, or 0.
+  template<any_wavefront W>
+  std::uint32_t reserve_lanes(W& wf, wave_elements<W::size>& e) {
+    lane_mask const active = wf.active().without(e.got);
+    if (active.empty())
+      return 0;
+    if (reservation_ == channel_reservation::per_work_item) {
+      std::uint32_t lacking = 0;
+      active.for_each([&](int lane) {
+        if (lacking != 0)
+          return;
+        if (auto const first = reserve(wf, e.count[lane])) {
+          e.first.set(lane, *first);
+          e.got.set(lane);
+        } else {
+          lacking = e.count[lane];
+        }
+      });
+      return lacking;
+    }
+    auto const offset = emu::exclusive_prefix_sum(e.count, active);
+    std::uint32_t const all = offset[active.last()] + e.count[active.last()];
+    auto const first = reserve(wf, all);
+    if (!first)
+      return all;
+    e.first = (offset + *first) & (width_ - 1);
+    e.got = active;
+    return 0;
+  }
+
+  void check_count(std::uint32_t count, std::source_location where) const {
+    if (count > most_at_once()) [[unlikely]]
+      throw kernel_stop{fault::kind::wrong_shape,
+                        name_ + ": talloc of " + std::to_string(count) +
+                            " elements at once; at most " + std::to_string(most_at_once()) +
+                            " are ever free",
+                        where};
+  }
+
+  /// Awaits that there may be room.
+  template<class A>
+  auto room_for(A& self, std::uint32_t count) {
+    std::uint64_t const tail = self.load(index(data_tail), orders_.reads_tail);
+    auto const has_room = [this, tail, count](std::uint64_t head) {
+      return ((tail + count - head) & wrap) <= width_ || // or the tail is older than that
+             ((tail - head) & wrap) > width_;
+    };
+    return self.wait_until(index(data_head), has_room, orders_.producer_reads_head);
+  }
+
+  /// Reserves entries of the control array and writes the elements' positions there.
+  template<class A>
+  std::uint64_t write_control(A& self, channel_elements const& e, std::source_location where) {
+    std::uint64_t const from = reserve_control(self, e.count);
+    for (std::uint32_t i = 0; i < e.count; ++i) {
+      move(self, e.first + i, state::reserved, state::ready, "enqueues", where);
+      self.store(control(from + i), (e.first + i) & (width_ - 1));
+    }
+    return from;
+  }
+  template<class A>
+  std::uint64_t reserve_control(A& self, std::uint32_t count) {
+    counted(self, [](channel_counts& c) { ++c.additions; });
+    return self.fetch_add(index(reserve_tail), count, orders_.reserve_control) & wrap;
+  }
+  template<class A>
+  auto control_turn(A& self, std::uint64_t from) {
+    auto const is_turn = [from](std::uint64_t tail) { return tail == from; };
+    return self.wait_until(index(control_tail), is_turn, orders_.awaits_control_turn);
+  }
+  template<class A>
+  void publish(A& self, std::uint64_t to) {
+    self.store(index(control_tail), to & wrap, orders_.publish_control_tail);
+  }
+
+  template<class A>
+  std::uint32_t take_position(A& self, std::uint64_t off, std::source_location where) {
+    std::uint32_t const position = self.load(control(off));
+    move(self, position, state::ready, state::dispatched, "dequeues", where);
+    return position;
+  }
+  template<class A>
+  void count_done(A& self, std::uint32_t position, std::uint32_t count) {
+    counted(self, [](channel_counts& c) { ++c.additions; });
+    self.fetch_add(done_.global() + position / share_, count, orders_.count_done);
+  }
+
+  template<class A, class F>
+  void counted(A&, F f) {
+    if constexpr (A::memory_type::may_explore)
+      f(counts_);
+  }
+
+  std::uint32_t width_;
+  std::uint32_t share_;
+  std::uint32_t stride_;
+  channel_reservation reservation_;
+  channel_orders orders_;
+  std::string name_;
+  buffer<T> data_;
+  buffer<std::uint32_t> control_;
+  buffer<std::uint32_t> done_;
+  buffer<index_line> indices_;
+  std::uint64_t head_ = 0;  ///< the aggregator's: what data_head says
+  std::uint64_t taken_ = 0; ///< the aggregator's: the control array's head
+  channel_counts counts_;
+  std::vector<state> states_; ///< for `explore`, which runs on one thread
+};
+
+} // namespace quarry::emu
