@@ -10,7 +10,6 @@
 #include <chrono>
 #include <comp_net_cluster.hpp>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace quarry::allreduce {
@@ -92,30 +91,18 @@ command::program_result describe(settings const& s, node_outcome const& sum) {
 }
 
 result<command::program_result> run(command::run_options const& o, settings const& s) {
-  std::mutex mutex;
-  node_outcome sum;
   auto const heap =
       all_reducer::heap_bytes(o.node_count, s.element_count, s.common.work_group_count);
-  auto const done =
-      command::run_comp_net_nodes(o, s.common, heap, [&](comp_net_node& node) -> result<void> {
-        auto const mine = run_one(node, s, o.seed);
-        if (!mine)
-          return mine.error();
-        auto const all = command::gather_values(node, *mine);
-        if (!all)
-          return all.error();
-        node_outcome total;
-        for (node_outcome const& one : *all) {
-          total.seconds = std::max(total.seconds, one.seconds);
-          total.wrong += one.wrong;
-        }
-        std::lock_guard const lock(mutex);
-        sum = total;
-        return {};
-      });
-  if (!done)
-    return done.error();
-  return describe(s, sum);
+  auto const all = command::gather_outcomes<node_outcome>(
+      o, s.common, heap, [&](comp_net_node& node) { return run_one(node, s, o.seed); });
+  if (!all)
+    return all.error();
+  node_outcome total;
+  for (node_outcome const& one : *all) {
+    total.seconds = std::max(total.seconds, one.seconds);
+    total.wrong += one.wrong;
+  }
+  return describe(s, total);
 }
 
 void check(command::run_options const& o, settings const& s) {

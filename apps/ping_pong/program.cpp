@@ -11,7 +11,6 @@
 #include <chrono>
 #include <comp_net_cluster.hpp>
 #include <memory>
-#include <mutex>
 
 namespace quarry::ping_pong {
 namespace {
@@ -183,30 +182,18 @@ command::program_result describe(settings const& s, command::run_options const& 
 }
 
 result<command::program_result> run(command::run_options const& o, settings const& s) {
-  std::mutex mutex;
-  node_outcome sum;
   std::size_t const heap =
       (std::size_t{s.shape.words} + 8) * 8 * s.common.work_group_count; // signals, rounded up
-  auto const done =
-      command::run_comp_net_nodes(o, s.common, heap, [&](comp_net_node& node) -> result<void> {
-        auto const mine = run_one(node, s);
-        if (!mine)
-          return mine.error();
-        auto const all = command::gather_values(node, *mine);
-        if (!all)
-          return all.error();
-        node_outcome total;
-        for (node_outcome const& one : *all) {
-          total.seconds = std::max(total.seconds, one.seconds);
-          total.wrong += one.wrong;
-        }
-        std::lock_guard const lock(mutex);
-        sum = total;
-        return {};
-      });
-  if (!done)
-    return done.error();
-  return describe(s, o, sum);
+  auto const all = command::gather_outcomes<node_outcome>(
+      o, s.common, heap, [&](comp_net_node& node) { return run_one(node, s); });
+  if (!all)
+    return all.error();
+  node_outcome total;
+  for (node_outcome const& one : *all) {
+    total.seconds = std::max(total.seconds, one.seconds);
+    total.wrong += one.wrong;
+  }
+  return describe(s, o, total);
 }
 
 command::program_run add_options(CLI::App& app) {

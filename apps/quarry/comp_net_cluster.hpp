@@ -11,7 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace quarry::command {
 
@@ -84,6 +87,31 @@ template<net::shmem::element T>
     if (auto const freed = node.host().free(block); !freed)
       return freed.error();
   return values;
+}
+
+/// What `run_one(node)`, a result<T>, came to on every node, in the order of the nodes.
+///
+/// Errors   as run_nodes(), and run_one()'s
+template<net::shmem::element T, class F>
+[[nodiscard]] result<std::vector<T>> gather_outcomes(run_options const& options,
+                                                     comp_net_settings const& settings,
+                                                     std::size_t heap_bytes, F const& run_one) {
+  std::mutex mutex; // nodes of one process are threads
+  std::vector<T> everybody;
+  auto const body = [&](comp_net_node& node) -> result<void> {
+    auto const mine = run_one(node);
+    if (!mine)
+      return mine.error();
+    auto all = gather_values(node, *mine);
+    if (!all)
+      return all.error();
+    std::lock_guard const lock(mutex);
+    everybody = *std::move(all);
+    return {};
+  };
+  if (auto const done = run_comp_net_nodes(options, settings, heap_bytes, body); !done)
+    return done.error();
+  return everybody;
 }
 
 } // namespace quarry::command

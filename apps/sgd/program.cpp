@@ -13,7 +13,6 @@
 #include <comp_net_cluster.hpp>
 #include <cstring>
 #include <memory>
-#include <mutex>
 
 namespace quarry::sgd {
 namespace {
@@ -101,26 +100,14 @@ command::program_result describe(settings const& s, training const& t,
 }
 
 result<command::program_result> run(command::run_options const& o, settings const& s) {
-  std::mutex mutex;
-  std::vector<node_outcome> everybody;
   training const t = training_of(s, o.seed);
   auto const heap =
       allreduce::all_reducer::heap_bytes(o.node_count, parameter_count, s.common.work_group_count);
-  auto const done =
-      command::run_comp_net_nodes(o, s.common, heap, [&](comp_net_node& node) -> result<void> {
-        auto const mine = run_one(node, s, t);
-        if (!mine)
-          return mine.error();
-        auto all = command::gather_values(node, *mine);
-        if (!all)
-          return all.error();
-        std::lock_guard const lock(mutex);
-        everybody = *std::move(all);
-        return {};
-      });
-  if (!done)
-    return done.error();
-  return describe(s, t, everybody);
+  auto const all = command::gather_outcomes<node_outcome>(
+      o, s.common, heap, [&](comp_net_node& node) { return run_one(node, s, t); });
+  if (!all)
+    return all.error();
+  return describe(s, t, *all);
 }
 
 void check(command::run_options const& o, settings const& s) {

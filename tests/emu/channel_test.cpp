@@ -106,20 +106,6 @@ void pass_all(executor& s, channel_options o, std::uint32_t senders) {
   }
 }
 
-template<class F>
-void with_schedulers(F const& f) {
-  for (std::size_t const threads : {1U, 2U, 3U}) {
-    CAPTURE(threads);
-    native_scheduler s({.threads = threads, .stall_timeout = patience});
-    f(static_cast<executor&>(s));
-  }
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
-    CAPTURE(seed);
-    sequential_scheduler s({.seed = seed});
-    f(static_cast<executor&>(s));
-  }
-}
-
 } // namespace
 
 TEST_SUITE("emu.channel") {

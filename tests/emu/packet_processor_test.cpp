@@ -28,20 +28,6 @@ struct served {
   packet_processor processor;
 };
 
-template<class F>
-void with_schedulers(F const& f) {
-  for (std::size_t const threads : {1U, 2U}) {
-    CAPTURE(threads);
-    native_scheduler s({.threads = threads, .stall_timeout = patience});
-    f(static_cast<executor&>(s));
-  }
-  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    CAPTURE(seed);
-    sequential_scheduler s({.seed = seed});
-    f(static_cast<executor&>(s));
-  }
-}
-
 /// Adds `n` to each work-item's word.
 struct add {
   void operator()(any_wavefront auto& wf, global<std::uint32_t> words, std::uint32_t n) const {

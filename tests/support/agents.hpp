@@ -8,6 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -18,6 +19,22 @@ namespace quarry_test {
 inline constexpr std::chrono::milliseconds patience{60'000};
 /// For tests that expect the stall.
 inline constexpr std::chrono::milliseconds impatience{100};
+
+/// Calls `test(executor&)` with each: native ones of 1 to `threads` threads, and deterministic ones
+/// of so many seeds.
+template<class F>
+void with_schedulers(F const& test, std::size_t threads = 3, std::uint64_t seeds = 10) {
+  for (std::size_t n = 1; n <= threads; ++n) {
+    CAPTURE(n);
+    quarry::native_scheduler s({.threads = n, .stall_timeout = patience});
+    test(static_cast<quarry::executor&>(s));
+  }
+  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+    CAPTURE(seed);
+    quarry::sequential_scheduler s({.seed = seed});
+    test(static_cast<quarry::executor&>(s));
+  }
+}
 
 /// Calls `test(agent&)` with a new native agent each: 1 and 2 threads, unchecked and checked.
 template<class F>
