@@ -2,6 +2,8 @@
 // AQL packets of several producers.
 #include "exhibit.hpp"
 
+#include <quarry/emu/user_queue.hpp>
+
 using namespace quarry_test;
 using namespace quarry::emu;
 
@@ -75,6 +77,30 @@ case_world aql_ring(aql how) {
   };
 }
 
+/// The same two producers on Quarry's own user-mode queue: reserved and published apart.
+case_world own_queue(order doorbell) {
+  return [doorbell](world& w) {
+    user_queue_orders orders;
+    orders.ring_doorbell.how = doorbell;
+    user_queue queue(w.known(), 2, orders);
+    constexpr std::uint64_t packets = 2;
+    for (std::uint64_t p = 0; p < packets; ++p)
+      w.start_task(p == 0 ? "producer 0" : "producer 1", [&queue, p](world_core& self) {
+        service_packet const sent{.arguments = {p, 0, 0, ~p}};
+        return queue.submit(self, packet(sent));
+      });
+    w.start_task("command processor", [&](world_core& self) -> task<> {
+      for (std::uint64_t i = 0; i < packets; ++i) {
+        auto peeked = queue.peek(self);
+        auto const p = self.load(co_await std::move(peeked)).as<service_packet>();
+        w.check(p.arguments[3] == ~p.arguments[0], "a new header with an old body");
+        queue.release(self);
+      }
+    });
+    w.join();
+  };
+}
+
 } // namespace
 
 namespace quarry_test {
@@ -87,7 +113,9 @@ std::vector<exhibit> packet_exhibits() {
            {wrong("two producers, no order of publication", aql_ring({2, false, in_halves})),
             right("published in order", aql_ring({2, true, in_halves})),
             right("one producer", aql_ring({1, false, in_halves})),
-            right("fetched whole", aql_ring({2, false, whole}))}}};
+            right("fetched whole", aql_ring({2, false, whole})),
+            wrong("Quarry's own queue, its doorbell relaxed", own_queue(order::relaxed)),
+            right("Quarry's own queue", own_queue(order::release))}}};
 }
 
 } // namespace quarry_test
