@@ -62,18 +62,22 @@ public:
       strand_.spawn(run<native_memory>(), strand_.name());
   }
 
-  void leave(entry& e) noexcept {
+  /// False if the actor will not take note of it: nobody can go on in this execution.
+  [[nodiscard]] bool leave(entry& e) noexcept {
     e.leaves.store(true, std::memory_order_release);
     has_news_.store(true, std::memory_order_release);
     wake();
     executor& scheduler = agent_.scheduler();
     while (!scheduler.run_until([&] { return e.is_gone.load(std::memory_order_acquire); }))
       if (scheduler.decides())
-        break; // the execution is over, and the core's actor with it
+        break;
     ends_.take();
     std::lock_guard const lock(mutex_);
     --count_;
+    return e.is_gone.load(std::memory_order_acquire);
   }
+  /// For as long as the actor may look at it.
+  void keep(std::unique_ptr<entry> e) { kept_.push_back(std::move(e)); }
 
   void wake() noexcept { bell_.set(); }
 
@@ -118,7 +122,7 @@ private:
   task<bool> serve_all(basic_core<M>& self) {
     bool any = false;
     for (std::size_t i = 0; i < services_.size(); ++i) {
-      bool worked = true;
+      bool worked = !services_[i]->leaves.load(std::memory_order_acquire);
       for (std::uint32_t r = 0; r < rounds_ && worked; ++r) {
         task<bool> polled = services_[i]->service->poll(self);
         worked = co_await std::move(polled);
@@ -171,6 +175,7 @@ private:
   std::vector<entry*> coming_;
   std::size_t count_ = 0;
   std::vector<entry*> services_; ///< the actor's own
+  std::vector<std::unique_ptr<entry>> kept_;
   std::atomic<bool> has_news_{false};
   std::atomic<bool> is_stopping_{false};
   std::atomic<bool> is_running_{false};
@@ -208,8 +213,9 @@ command_processor::entry* command_processor::add(std::unique_ptr<any_service> s)
 }
 
 void command_processor::remove(entry* e) noexcept {
-  e->on->leave(*e);
-  delete e;
+  std::unique_ptr<entry> last(e);
+  if (!e->on->leave(*e))
+    e->on->keep(std::move(last));
 }
 
 void command_processor::wake() noexcept {
