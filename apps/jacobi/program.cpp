@@ -64,9 +64,13 @@ public:
     std::uint32_t done = 0;
     for (double change = 2 * g_.shape.tolerance;
          done < g_.shape.most_sweeps && change > g_.shape.tolerance;) {
-      sweep_all(done++);
-      if (auto const exchanged = exchange(done); !exchanged)
-        return exchanged;
+      ++done;
+      auto const swept = node_.threads.run([&](std::uint32_t thread) {
+        sweep_all(done - 1, thread);
+        return exchange(done, thread);
+      });
+      if (!swept)
+        return swept;
       if (g_.shape.is_checked(done))
         if (auto const agreed = agree(change); !agreed)
           return agreed;
@@ -76,14 +80,20 @@ public:
   }
 
 private:
-  void sweep_all(std::uint64_t done) {
+  /// The strips of one of the node's threads; with a GPU a kernel takes all of them.
+  template<class F>
+  void for_strips(std::uint32_t thread, F const& f) {
+    for (std::uint32_t s = thread; s < g_.shape.strips_per_node; s += node_.threads.count())
+      f(s);
+  }
+  void sweep_all(std::uint64_t done, std::uint32_t thread) {
     if (node_.uses_gpu())
       return node_.gpu
           .run({.work_groups = g_.shape.strips_per_node, .work_items_per_group = group_size},
                sweep_wave{}, g_, done, changes_.global())
           .or_throw();
     std::size_t const width = g_.shape.row_cells();
-    for (std::uint32_t strip = 0; strip < g_.shape.strips_per_node; ++strip) {
+    for_strips(thread, [&](std::uint32_t strip) {
       double worst = 0;
       for (std::uint32_t y = 1; y <= g_.shape.rows; ++y) {
         double const* const old = g_.row(strip, done, y).get();
@@ -94,25 +104,24 @@ private:
         }
       }
       changes_.host()[strip] = worst;
-    }
+    });
   }
-  result<void> exchange(std::uint64_t done) {
-    for (std::uint32_t strip = 0; strip < g_.shape.strips_per_node; ++strip)
+  result<void> exchange(std::uint64_t done, std::uint32_t thread) {
+    result<void> outcome;
+    for_strips(thread, [&](std::uint32_t strip) {
       for (side const to : {side::above, side::below})
-        if (halo const h = halo_of(g_, node_.id, strip, to, done); h.is_there)
-          if (auto const sent = node_.host().default_context().put_signal(
-                  h.to.get(), std::span<double const>(h.from.get(), g_.shape.row_cells()),
-                  h.signal.get(), done, net::shmem::signal_op::set, h.target);
-              !sent)
-            return sent;
-    for (std::uint32_t strip = 0; strip < g_.shape.strips_per_node; ++strip)
+        if (halo const h = halo_of(g_, node_.id, strip, to, done); outcome && h.is_there)
+          outcome = node_.host().default_context().put_signal(
+              h.to.get(), std::span<double const>(h.from.get(), g_.shape.row_cells()),
+              h.signal.get(), done, net::shmem::signal_op::set, h.target);
+    });
+    for_strips(thread, [&](std::uint32_t strip) {
       for (side const from : {side::above, side::below})
-        if (halo_of(g_, node_.id, strip, from, done).is_there)
-          if (auto const came = node_.host().wait_until(
-                  g_.edge(strip, from, done).get(), net::shmem::comparison::greater_equal, done);
-              !came)
-            return came;
-    return {};
+        if (outcome && halo_of(g_, node_.id, strip, from, done).is_there)
+          outcome = node_.host().wait_until(g_.edge(strip, from, done).get(),
+                                            net::shmem::comparison::greater_equal, done);
+    });
+    return outcome;
   }
   /// Makes `change` everybody's largest one.
   result<void> agree(double& change) {

@@ -44,70 +44,78 @@ public:
       : node_(node), s_(s), m_(m), partner_(partner_of(net::pe{node.id}, node.count)) {}
 
   result<void> play() {
-    for (std::uint32_t round = 1; round <= s_.shape.rounds; ++round)
-      if (auto const done = s_.pattern == pattern_kind::put ? exchange(round) : get(); !done)
-        return done;
-    return {};
+    return node_.threads.run([this](std::uint32_t thread) -> result<void> {
+      for (std::uint32_t round = 1; round <= s_.shape.rounds; ++round)
+        if (auto const done =
+                s_.pattern == pattern_kind::put ? exchange(round, thread) : get(thread);
+            !done)
+          return done;
+      return {};
+    });
   }
 
 private:
   [[nodiscard]] std::uint32_t groups() const { return s_.common.work_group_count; }
+  /// The groups of one of the node's threads, until one fails; with a GPU there is one thread.
+  template<class F>
+  result<void> for_groups(std::uint32_t thread, F const& f) const {
+    for (std::uint32_t g = thread; g < groups(); g += node_.threads.count())
+      if (result<void> const done = f(g); !done)
+        return done;
+    return {};
+  }
 
-  result<void> exchange(std::uint32_t round) {
+  result<void> exchange(std::uint32_t round, std::uint32_t thread) {
     bool const begins = net::pe{node_.id} <= partner_;
     for (bool const is_answer : {false, true}) {
       if (is_answer != begins)
-        if (auto const sent = send(round); !sent)
+        if (auto const sent = send(round, thread); !sent)
           return sent;
       if (is_answer == begins)
-        if (auto const came = receive(round); !came)
+        if (auto const came = receive(round, thread); !came)
           return came;
     }
     return {};
   }
-  result<void> send(std::uint32_t round) {
+  result<void> send(std::uint32_t round, std::uint32_t thread) {
     if (node_.uses_gpu())
       launch(fill_wave{}, m_, node_.id, round);
-    for (std::uint32_t g = 0; g < groups(); ++g) {
+    return for_groups(thread, [&](std::uint32_t g) {
       auto* const out = (m_.outbox + m_.place(g)).get();
       if (!node_.uses_gpu())
         fill(s_.shape, out, first_word(s_.shape, node_.id, g, round));
-      auto const put = node_.host().default_context().put_signal(
-          (m_.inbox + m_.place(g)).get(), std::span(out, s_.shape.words), (m_.signals + g).get(),
-          round, net::shmem::signal_op::set, partner_);
-      if (!put)
-        return put;
-    }
-    return {};
+      return node_.host().default_context().put_signal(
+          (m_.inbox + m_.place(g)).get(), std::span<std::uint64_t const>(out, s_.shape.words),
+          (m_.signals + g).get(), round, net::shmem::signal_op::set, partner_);
+    });
   }
-  result<void> receive(std::uint32_t round) {
-    for (std::uint32_t g = 0; g < groups(); ++g) {
-      auto const came = node_.host().wait_until((m_.signals + g).get(),
-                                                net::shmem::comparison::greater_equal, round);
-      if (!came)
-        return came;
-    }
-    check(m_.inbox);
-    return {};
+  result<void> receive(std::uint32_t round, std::uint32_t thread) {
+    auto const came = for_groups(thread, [&](std::uint32_t g) {
+      return node_.host().wait_until((m_.signals + g).get(), net::shmem::comparison::greater_equal,
+                                     round);
+    });
+    if (came)
+      check(m_.inbox, thread);
+    return came;
   }
-  result<void> get() {
-    for (std::uint32_t g = 0; g < groups(); ++g) {
-      auto const got = node_.host().default_context().get(
+  result<void> get(std::uint32_t thread) {
+    auto const got = for_groups(thread, [&](std::uint32_t g) {
+      return node_.host().default_context().get(
           std::span((m_.outbox + m_.place(g)).get(), s_.shape.words),
           (m_.inbox + m_.place(g)).get(), partner_);
-      if (!got)
-        return got;
-    }
-    check(m_.outbox);
-    return {};
+    });
+    if (got)
+      check(m_.outbox, thread);
+    return got;
   }
-  void check(emu::global<std::uint64_t> from) {
+  void check(emu::global<std::uint64_t> from, std::uint32_t thread) {
     if (node_.uses_gpu())
       return launch(check_wave{}, m_, emu::global<std::uint64_t const>(from));
-    for (std::uint32_t g = 0; g < groups(); ++g) {
+    static_cast<void>(for_groups(thread, [&](std::uint32_t g) -> result<void> {
       std::uint64_t& all = *(m_.checks + g).get();
       all = with_message(all, sum(s_.shape, (from + m_.place(g)).get()));
-    }
+      return {};
+    }));
   }
   template<class Kernel, class... Args>
   void launch(Kernel kernel, Args... args) {

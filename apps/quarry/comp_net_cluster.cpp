@@ -26,7 +26,8 @@ result<void> run_node(run_options const& o, comp_net_settings const& s, native_s
   auto net = net::comp_net::node::start(gpu.core(), std::move(transport), options);
   if (!net)
     return net.error();
-  comp_net_node node{net->self().id, net->pe_count(), gpu, *net};
+  host_threads threads(net->configuration().uses_gpu ? 1 : threads_per_node(o));
+  comp_net_node node{net->self().id, net->pe_count(), gpu, *net, threads};
   if (auto const done = body(node); !done)
     return done;
   return net->finish();

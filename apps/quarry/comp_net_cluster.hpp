@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cluster.hpp"
+#include "host_threads.hpp"
 
 #include <quarry/net/comp_net/configuration.hpp>
 #include <quarry/net/comp_net/context.hpp>
@@ -46,6 +47,7 @@ struct comp_net_node {
   std::uint32_t count; ///< of the job
   program_agent& gpu;
   net::comp_net::node& net;
+  host_threads& threads; ///< one, but in configuration cpu: run_options' threads_per_node()
 
   [[nodiscard]] net::shmem::node& host() const { return net.shmem(); }
   /// Kernels communicate; otherwise the host does, between them or without any.
