@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <span>
 
@@ -47,35 +48,65 @@ struct sample {
   return p;
 }
 
-/// A network of one hidden layer: tanh, then the logistic function.
+/// A function of a number, or of each of a wavefront's.
+template<class Number, class F>
+[[nodiscard]] Number each(Number const& x, F const& f) {
+  if constexpr (std::floating_point<Number>)
+    return f(x);
+  else
+    return Number::generate([&](int lane) { return f(x[lane]); });
+}
+
+/// Points of the plane and their classes. `Number` is float, or lanes of it: a sample a lane.
+template<class Number>
+struct samples {
+  Number x;
+  Number y;
+  Number label;
+};
+
+/// A network of one hidden layer: tanh, then the logistic function. The same for one sample and
+/// for a wavefront of them.
 class network {
 public:
   explicit network(parameters const& p) : p_(p) {}
 
   /// How likely the sample is of class 1.
   [[nodiscard]] float operator()(sample const& s) const {
-    float sum = p_[4 * hidden_count];
-    for (std::uint32_t h = 0; h < hidden_count; ++h)
-      sum += p_[3 * hidden_count + h] * hidden(s, h);
-    return 1 / (1 + std::exp(-sum));
+    std::array<float, hidden_count> hidden;
+    return forward(samples<float>{s.x, s.y, s.label}, hidden);
   }
   /// Adds the gradient of the cross entropy at a sample.
   void add_gradient(sample const& s, std::span<float> gradient) const {
-    float const error = (*this)(s)-s.label;
-    gradient[4 * hidden_count] += error;
+    backward(samples<float>{s.x, s.y, s.label},
+             [&](std::uint32_t i, float part) { gradient[i] += part; });
+  }
+  /// Calls add(i, …) with the samples' part of derivative `i` of the cross entropy, for all
+  /// parameters.
+  template<class Number, class F>
+  void backward(samples<Number> const& s, F const& add) const {
+    std::array<Number, hidden_count> hidden;
+    Number const error = forward(s, hidden) - s.label;
+    add(4 * hidden_count, error);
     for (std::uint32_t h = 0; h < hidden_count; ++h) {
-      float const out = hidden(s, h);
-      float const back = error * p_[3 * hidden_count + h] * (1 - out * out);
-      gradient[3 * hidden_count + h] += error * out;
-      gradient[3 * h] += back * s.x;
-      gradient[3 * h + 1] += back * s.y;
-      gradient[3 * h + 2] += back;
+      Number const back = error * p_[3 * hidden_count + h] * (1.0F - hidden[h] * hidden[h]);
+      add(3 * hidden_count + h, error * hidden[h]);
+      add(3 * h, back * s.x);
+      add(3 * h + 1, back * s.y);
+      add(3 * h + 2, back);
     }
   }
 
 private:
-  [[nodiscard]] float hidden(sample const& s, std::uint32_t h) const {
-    return std::tanh(p_[3 * h] * s.x + p_[3 * h + 1] * s.y + p_[3 * h + 2]);
+  template<class Number>
+  Number forward(samples<Number> const& s, std::array<Number, hidden_count>& hidden) const {
+    Number sum(p_[4 * hidden_count]);
+    for (std::uint32_t h = 0; h < hidden_count; ++h) {
+      Number const in = s.x * p_[3 * h] + s.y * p_[3 * h + 1] + p_[3 * h + 2];
+      hidden[h] = each(in, [](float v) { return std::tanh(v); });
+      sum = sum + hidden[h] * p_[3 * hidden_count + h];
+    }
+    return each(sum, [](float v) { return 1 / (1 + std::exp(-v)); });
   }
 
   parameters const& p_;

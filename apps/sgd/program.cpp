@@ -3,6 +3,7 @@
 
 #include "network.hpp"
 #include "reference.hpp"
+#include "trainer.hpp"
 
 #include <fmt/format.h>
 
@@ -47,24 +48,15 @@ double seconds_since(clock::time_point start) {
 }
 
 result<node_outcome> run_one(comp_net_node& node, settings const& s, training const& t) {
-  auto sums = allreduce::all_reducer::make(node, parameter_count, s.common.work_group_count);
-  if (!sums)
-    return sums.error();
+  auto learner = trainer::make(node, t, s.common.work_group_count);
+  if (!learner)
+    return learner.error();
   auto const start = clock::now();
-  node_outcome out{.learnt = first_parameters(t.seed)};
-  auto const mine = allreduce::range{0, t.batch}.part(node.id, node.count);
-  for (std::uint32_t step = 0; step < t.steps; ++step) {
-    std::ranges::fill(sums->data(), 0.0F);
-    for (std::uint32_t i = mine.first; i < mine.first + mine.count; ++i)
-      network(out.learnt).add_gradient(t.at(step, i), sums->data());
-    auto const begin = clock::now();
-    if (auto const done = sums->sum(); !done)
-      return done.error();
-    out.sum_seconds += seconds_since(begin);
-    t.descend(out.learnt, sums->data());
-  }
-  out.seconds = seconds_since(start);
-  return out;
+  if (auto const done = learner->run(); !done)
+    return done.error();
+  return node_outcome{.seconds = seconds_since(start),
+                      .sum_seconds = learner->sum_seconds(),
+                      .learnt = learner->learnt()};
 }
 
 /// Nodes that have learnt something else than node 0, and of node 0 the parameters that are not

@@ -5,8 +5,8 @@
 
 namespace quarry::sgd {
 
-/// `quarry run sgd`: a small network trained by all nodes, each on its part of every batch; their
-/// gradients, which the hosts compute, are summed by allreduce (ComP-Net §5.4.1).
+/// `quarry run sgd`: a small network trained by all nodes, each on its part of every batch, in
+/// kernels; their gradients are summed by allreduce (ComP-Net §5.4.1).
 [[nodiscard]] command::program program();
 
 } // namespace quarry::sgd
