@@ -200,7 +200,7 @@ void agent_core::note_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_
 
 void agent_core::note_unloaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
   std::lock_guard const lock(mutex_);
-  loaded_.erase(loaded_.find({kernel_object, kernarg_address}));
+  loaded_.erase({kernel_object, kernarg_address});
 }
 
 bool agent_core::is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {

@@ -184,7 +184,7 @@ private:
   strand strand_; ///< last, so first to go: its actor uses the others
 };
 
-command_processor::command_processor(agent_core& agent, options o) : agent_(agent), options_(o) {
+command_processor::command_processor(agent_core& agent, options o) {
   constexpr std::uint32_t most_cores = 64, most_rounds = 65536;
   if (o.cores == 0 || o.cores > most_cores)
     throw std::invalid_argument(
@@ -224,7 +224,7 @@ void command_processor::wake() noexcept {
 }
 
 std::uint32_t command_processor::core_count() const noexcept {
-  return options_.cores;
+  return static_cast<std::uint32_t>(cores_.size());
 }
 
 std::size_t command_processor::service_count() const noexcept {

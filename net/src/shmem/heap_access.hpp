@@ -127,22 +127,22 @@ private:
       return self_.load(at, orders_.fetch_word);
     case atomic_op::set:
       if (needs_old)
-        return self_.exchange(at, n, a.how, a.far);
+        return self_.exchange(at, n, a);
       self_.store(at, n, orders_.apply_word);
       return 0;
     case atomic_op::compare_swap: {
       auto expected = static_cast<T>(comparand);
-      self_.compare_exchange(at, expected, n, a.how, a.far);
+      self_.compare_exchange(at, expected, n, a);
       return expected;
     }
     case atomic_op::add:
       return self_.fetch_add(at, n, a);
     case atomic_op::bit_and:
-      return self_.fetch_and(at, n, a.how, a.far);
+      return self_.fetch_and(at, n, a);
     case atomic_op::bit_or:
-      return self_.fetch_or(at, n, a.how, a.far);
+      return self_.fetch_or(at, n, a);
     case atomic_op::bit_xor:
-      return self_.fetch_xor(at, n, a.how, a.far);
+      return self_.fetch_xor(at, n, a);
     }
     return 0;
   }

@@ -93,7 +93,7 @@ private:
   std::mutex mutex_; ///< guards launches_, loaded_ and debug_
   debug_agent debug_;
   std::vector<launch_state*> launches_;
-  std::multiset<std::pair<std::uint64_t, std::uint64_t>> loaded_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> loaded_;
   /// Last, so first to go: a unit may still look for launches while another one is destroyed.
   std::vector<std::unique_ptr<compute_unit>> units_;
   std::unique_ptr<command_processor> processor_; ///< once somebody asks for it

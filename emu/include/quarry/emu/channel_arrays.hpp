@@ -134,8 +134,7 @@ protected:
       }
       counted(self, [](channel_counts& c) { ++c.exchanges; });
       std::uint64_t const next = (tail + count) & wrap;
-      if (self.compare_exchange(index(data_tail), tail, next, orders_.reserve.how,
-                                orders_.reserve.far)) {
+      if (self.compare_exchange(index(data_tail), tail, next, orders_.reserve)) {
         counted(self, [&](channel_counts& c) {
           ++c.reservations;
           c.allocated += count;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <quarry/emu/service.hpp>
-#include <quarry/emu/user_queue.hpp>
 #include <quarry/scheduler.hpp>
 
 #include <cstdint>
@@ -50,7 +49,6 @@ public:
   [[nodiscard]] std::uint32_t core_count() const noexcept;
   /// Services now.
   [[nodiscard]] std::size_t service_count() const noexcept;
-  [[nodiscard]] agent_core& agent() noexcept { return agent_; }
 
 private:
   class core;
@@ -58,8 +56,6 @@ private:
   entry* add(std::unique_ptr<any_service> s);
   void remove(entry* e) noexcept;
 
-  agent_core& agent_;
-  options options_;
   std::vector<std::unique_ptr<core>> cores_;
 };
 

@@ -209,10 +209,44 @@ public:
               std::source_location where = std::source_location::current()) const {
     return fetch_add(at, n, a.how, a.far, where);
   }
+  template<atomically_storable T>
+  T exchange(global<T> at, std::type_identity_t<T> value, access a,
+             std::source_location where = std::source_location::current()) const {
+    return exchange(at, value, a.how, a.far, where);
+  }
+  template<atomically_storable T>
+  bool compare_exchange(global<T> at, std::type_identity_t<T>& expected,
+                        std::type_identity_t<T> desired, access a,
+                        std::source_location where = std::source_location::current()) const {
+    return compare_exchange(at, expected, desired, a.how, a.far, where);
+  }
+  template<std::integral T>
+  T fetch_sub(global<T> at, std::type_identity_t<T> n, access a,
+              std::source_location where = std::source_location::current()) const {
+    return fetch_sub(at, n, a.how, a.far, where);
+  }
+  template<std::integral T>
+  T fetch_and(global<T> at, std::type_identity_t<T> n, access a,
+              std::source_location where = std::source_location::current()) const {
+    return fetch_and(at, n, a.how, a.far, where);
+  }
+  template<std::integral T>
+  T fetch_or(global<T> at, std::type_identity_t<T> n, access a,
+             std::source_location where = std::source_location::current()) const {
+    return fetch_or(at, n, a.how, a.far, where);
+  }
+  template<std::integral T>
+  T fetch_xor(global<T> at, std::type_identity_t<T> n, access a,
+              std::source_location where = std::source_location::current()) const {
+    return fetch_xor(at, n, a.how, a.far, where);
+  }
   template<storable T, class Predicate>
   auto wait_until(global<T> at, Predicate is_met, access a,
                   std::source_location where = std::source_location::current()) const {
     return wait_until(at, std::move(is_met), a.how, a.far, where);
+  }
+  void fence(access a, std::source_location where = std::source_location::current()) const {
+    fence(a.how, a.far, where);
   }
 
   /// Orders this actor's accesses before and after it, for the actors of the scope.

@@ -103,8 +103,7 @@ public:
       std::uint64_t const read = self.load(read_index(), orders_.producer_reads_read_index);
       if (!fits(at & wrap, read))
         return std::nullopt;
-      if (self.compare_exchange(write_index(), at, at + 1, orders_.reserve.how,
-                                orders_.reserve.far))
+      if (self.compare_exchange(write_index(), at, at + 1, orders_.reserve))
         return packet_claim{at & wrap};
     }
   }
