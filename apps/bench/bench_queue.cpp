@@ -7,9 +7,13 @@
 #include <boost/lockfree/queue.hpp>
 #include <tbb/concurrent_queue.h>
 
+#include <array>
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <emmintrin.h>
 #include <utility>
+#include <vector>
 
 namespace quarry::bench {
 namespace {
@@ -47,9 +51,54 @@ private:
   tbb::concurrent_bounded_queue<message<Bytes>> queue_;
 };
 
+/// What the machine can do: packages as large as a work-group's between two threads, with nothing
+/// but a flag each.
+template<std::size_t Bytes>
+class plain_packages {
+  static constexpr std::size_t words = message<Bytes>::word_count * package_columns;
+  static constexpr std::size_t slots = capacity<Bytes> / package_columns;
+
+public:
+  void send(std::uint64_t first, std::uint64_t count) {
+    for (std::uint64_t const end = first + count; first != end; first += package_columns) {
+      package& p = packages_[sent_++ % slots];
+      for (spin wait; p.is_full.load(std::memory_order_acquire);)
+        wait.once();
+      for (std::size_t row = 0; row < message<Bytes>::word_count; ++row)
+        for (std::size_t column = 0; column < package_columns; ++column)
+          p.columns[row * package_columns + column] = first + column + row;
+      p.is_full.store(true, std::memory_order_release);
+    }
+  }
+  std::uint64_t take(std::uint64_t& sum) {
+    package& p = packages_[taken_ % slots];
+    if (!p.is_full.load(std::memory_order_acquire)) {
+      pause_for_a_package();
+      return 0;
+    }
+    ++taken_;
+    std::uint64_t words_sum = 0;
+    for (std::uint64_t const word : p.columns)
+      words_sum += word;
+    sum += words_sum;
+    p.is_full.store(false, std::memory_order_release);
+    return package_columns;
+  }
+
+private:
+  struct package {
+    alignas(64) std::array<std::uint64_t, words> columns{};
+    alignas(64) std::atomic<bool> is_full{false};
+  };
+  std::vector<package> packages_ = std::vector<package>(slots);
+  std::size_t sent_ = 0;
+  alignas(64) std::size_t taken_ = 0;
+};
+
 template<std::size_t Bytes>
 void add_size() {
   add_queue<quarry_work_group_queue<Bytes>, Bytes>("work_group");
+  add_queue<plain_packages<Bytes>, Bytes>("plain_packages");
   add_queue<quarry_spsc<Bytes>, Bytes>("spsc");
   add_queue<quarry_mpmc<Bytes>, Bytes>("mpmc");
   add_queue<boost_queue<Bytes>, Bytes>("boost");

@@ -82,8 +82,6 @@ private:
   std::optional<emu::slot_claim> claim_; // the consumer's
 };
 
-inline constexpr std::uint32_t package_columns = 256; // messages: a work-group's
-
 /// Every work-item of the grid sends messages `first` + its number, and so on in strides of the
 /// grid.
 template<std::size_t Bytes>
@@ -130,14 +128,18 @@ public:
   std::uint64_t take(std::uint64_t& sum) {
     if (!claim_)
       claim_ = queue_.claim(consumer_);
-    if (!queue_.is_ready(consumer_, *claim_))
+    if (!queue_.is_ready(consumer_, *claim_)) {
+      pause_for_a_package();
       return 0;
+    }
     auto const package = queue_.view(consumer_, *claim_);
+    std::uint64_t words_sum = 0; // a local one: `sum` could be one of the words, for all g++ knows
     for (std::uint32_t row = 0; row < words; ++row) {
       auto const first = package.row(row);
       for (std::uint32_t column = 0; column < package.header.count; ++column)
-        sum += consumer_.load(first + column);
+        words_sum += consumer_.load(first + column);
     }
+    sum += words_sum;
     queue_.release(consumer_, *claim_);
     claim_.reset();
     return package.header.count;

@@ -45,6 +45,15 @@ struct message {
 template<std::size_t Bytes>
 inline constexpr std::size_t capacity = (std::size_t{4} << 20) / Bytes;
 
+inline constexpr std::uint32_t package_columns = 256; // messages: a work-group's
+
+/// Until a package may have come. Who looks all the time takes lines from who fills them: measured,
+/// this makes 8 bytes 1.3 times as fast.
+inline void pause_for_a_package() {
+  for (int i = 0; i < 200; ++i)
+    _mm_pause();
+}
+
 /// Waits for the other side: a core each, so it spins, but gives the core away on a busy machine.
 class spin {
 public:
