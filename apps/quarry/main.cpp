@@ -7,6 +7,7 @@
 #include "launch_command.hpp"
 #include "litmus_command.hpp"
 #include "run_command.hpp"
+#include "study_command.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -27,6 +28,7 @@ constexpr char const* examples =
     "  quarry run gups --nodes 4 --transport loopback --json gups.json\n"
     "  quarry launch -n 4 -- ./program\n"
     "  quarry litmus MP.litmus --outcomes\n"
+    "  quarry study channels --output channels\n"
     "`quarry COMMAND --help` says more about each command.\n";
 
 /// A word that is no command is an error that names the commands there are.
@@ -64,6 +66,7 @@ int run(std::vector<std::string> arguments) {
   quarry::command::add_gdb_command(app, launched, exit_status);
   quarry::command::add_graph_command(app, exit_status);
   quarry::command::add_litmus_command(app, exit_status);
+  quarry::command::add_study_command(app, exit_status);
   quarry::command::add_info_command(app, exit_status);
   app.failure_message([](CLI::App const*, CLI::Error const& e) {
     return fmt::format("quarry: {}\nRun with --help for more information.\n", e.what());
