@@ -215,7 +215,7 @@ TEST_SUITE("apps.command") {
     CHECK(quarry({"nonsense"}).status == 2);
     CHECK(quarry({"nonsense"})
               .says("no command 'nonsense'; there are: run, launch, explore, replay, gdb, graph, "
-                    "litmus, info"));
+                    "litmus, study, info"));
     CHECK(quarry({"run", "nonsense"}).status == 2);
     CHECK(quarry({"run", "nonsense"}).says("run: no program 'nonsense'; "));
   }
