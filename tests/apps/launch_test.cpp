@@ -210,8 +210,8 @@ TEST_SUITE("apps.command") {
 
   TEST_CASE("no command, an unknown one and an unknown program are refused with what there is") {
     CHECK(quarry({}).status == 2);
-    CHECK(quarry({}).says(
-        "no command given; there are: run, launch, explore, replay, gdb, graph, litmus, info"));
+    CHECK(quarry({}).says("no command given; there are: run, launch, explore, replay, gdb, graph, "
+                          "litmus, study, info"));
     CHECK(quarry({"nonsense"}).status == 2);
     CHECK(quarry({"nonsense"})
               .says("no command 'nonsense'; there are: run, launch, explore, replay, gdb, graph, "
