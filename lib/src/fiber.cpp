@@ -2,6 +2,7 @@
 // The only file that sees Boost.Context.
 #include <quarry/assert.hpp>
 #include <quarry/fiber.hpp>
+#include <quarry/sanitizers.hpp>
 
 #include <boost/context/detail/fcontext.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
@@ -12,25 +13,10 @@
 #include <utility>
 #include <vector>
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define QUARRY_ASAN 1
-#endif
-#if __has_feature(thread_sanitizer)
-#define QUARRY_TSAN 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define QUARRY_ASAN 1
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define QUARRY_TSAN 1
-#endif
-
-#ifdef QUARRY_ASAN
+#if QUARRY_ASAN
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef QUARRY_TSAN
+#if QUARRY_TSAN
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -39,7 +25,7 @@ namespace {
 
 namespace context = boost::context;
 
-#if defined(QUARRY_ASAN) || defined(QUARRY_TSAN) || !defined(__OPTIMIZE__)
+#if QUARRY_ASAN || QUARRY_TSAN || !defined(__OPTIMIZE__)
 constexpr std::size_t stack_bytes = 1024 * 1024;
 #else
 constexpr std::size_t stack_bytes = 256 * 1024;
@@ -77,10 +63,10 @@ struct place {
 // would be taken off the new fiber's, which may be empty.
 [[gnu::always_inline]] inline void announce_leaving([[maybe_unused]] place& from,
                                                     [[maybe_unused]] place& to) {
-#ifdef QUARRY_ASAN
+#if QUARRY_ASAN
   __sanitizer_start_switch_fiber(&from.fake_stack, to.stack_bottom, to.stack_size);
 #endif
-#ifdef QUARRY_TSAN
+#if QUARRY_TSAN
   from.tsan =
       __tsan_get_current_fiber(); // of the innermost fiber, which need not be the place's own
   __tsan_switch_to_fiber(to.tsan, 0);
@@ -89,7 +75,7 @@ struct place {
 
 /// `arrived` is where we are, `left` where we came from.
 void announce_arrival([[maybe_unused]] place& arrived, [[maybe_unused]] place& left) {
-#ifdef QUARRY_ASAN
+#if QUARRY_ASAN
   __sanitizer_finish_switch_fiber(arrived.fake_stack, &left.stack_bottom, &left.stack_size);
 #endif
 }
@@ -106,7 +92,7 @@ struct execution_fiber::state {
   context::stack_context stack = stacks.allocate();
 
   state() {
-#ifdef QUARRY_TSAN
+#if QUARRY_TSAN
     own_tsan = inside.tsan = __tsan_create_fiber(0);
 #endif
     inside.rest = context::detail::make_fcontext(stack.sp, stack.size, &enter);
@@ -164,7 +150,7 @@ execution_fiber::~execution_fiber() {
         state_.release()); // its frames are still alive: unmapping them would be worse
     return;
   }
-#ifdef QUARRY_TSAN
+#if QUARRY_TSAN
   __tsan_destroy_fiber(state_->own_tsan);
 #endif
   state_->stacks.deallocate(state_->stack);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/frame_pool.hpp>
+#include <quarry/sanitizers.hpp>
 
 #include <algorithm>
 #include <array>
@@ -7,20 +8,10 @@
 #include <new>
 #include <utility>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define QUARRY_FRAMES_FROM_HEAP 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define QUARRY_FRAMES_FROM_HEAP 1
-#endif
-#endif
-#ifndef QUARRY_FRAMES_FROM_HEAP
-#define QUARRY_FRAMES_FROM_HEAP 0
-#endif
-
 namespace quarry {
 namespace {
 
+constexpr bool frames_from_heap = QUARRY_ASAN; // which then knows each
 constexpr std::size_t line_bytes = frame_class_bytes;
 constexpr std::size_t class_count = frame_class_count;
 constexpr std::size_t slab_bytes = 64 * 1024;
@@ -140,14 +131,14 @@ void make_room(std::size_t c) noexcept {
 // The rare cases, apart: the common ones then save no registers.
 
 [[gnu::noinline]] void* allocate_slowly(std::size_t c) {
-  if (QUARRY_FRAMES_FROM_HEAP)
+  if (frames_from_heap)
     return from_heap((c + 1) * line_bytes);
   refill(c);
   return allocate_frame_of_class(c);
 }
 
 [[gnu::noinline]] void free_slowly(void* frame, std::size_t c) noexcept {
-  if (QUARRY_FRAMES_FROM_HEAP)
+  if (frames_from_heap)
     return free_large_frame(frame);
   make_room(c);
   free_list& list = cache.lists[c];
@@ -168,7 +159,7 @@ void free_large_frame(void* frame) noexcept {
 void* allocate_frame_of_class(std::size_t c) {
   free_list& list = cache.lists[c];
   free_block* const block = list.blocks;
-  if (QUARRY_FRAMES_FROM_HEAP || block == nullptr) [[unlikely]]
+  if (frames_from_heap || block == nullptr) [[unlikely]]
     return allocate_slowly(c);
   list.blocks = block->next;
   --list.count;
@@ -177,7 +168,7 @@ void* allocate_frame_of_class(std::size_t c) {
 
 void free_frame_of_class(void* frame, std::size_t c) noexcept {
   free_list& list = cache.lists[c];
-  if (QUARRY_FRAMES_FROM_HEAP || list.count >= batch_size || cache.is_closed) [[unlikely]]
+  if (frames_from_heap || list.count >= batch_size || cache.is_closed) [[unlikely]]
     return free_slowly(frame, c);
   auto* const block = new (frame) free_block;
   block->next = list.blocks; // the rest of it is written when its batch is put away

@@ -2,6 +2,7 @@
 // The only file that sees oneTBB.
 #include <quarry/assert.hpp>
 #include <quarry/native_scheduler.hpp>
+#include <quarry/sanitizers.hpp>
 
 #include <fmt/core.h>
 #include <oneapi/tbb/global_control.h>
@@ -14,14 +15,7 @@
 #include <stdexcept>
 #include <thread>
 
-#if defined(__SANITIZE_THREAD__)
-#define QUARRY_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define QUARRY_TSAN 1
-#endif
-#endif
-#ifdef QUARRY_TSAN
+#if QUARRY_TSAN
 // oneTBB hands a task over inside its library, which TSan does not see.
 extern "C" [[gnu::weak]] char const* __tsan_default_suppressions();
 extern "C" [[gnu::weak]] char const* __tsan_default_suppressions() {

@@ -42,6 +42,7 @@
 #include <quarry/assert.hpp>
 #include <quarry/report.hpp>
 #include <quarry/result.hpp>
+#include <quarry/sanitizers.hpp>
 #include <quarry/sigquit.hpp>
 
 // To build awaitables and schedulers from

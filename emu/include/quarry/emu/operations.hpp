@@ -5,6 +5,7 @@
 #include <quarry/emu/memory.hpp>
 #include <quarry/emu/queue_orders.hpp>
 #include <quarry/emu/scope.hpp>
+#include <quarry/sanitizers.hpp>
 #include <quarry/task.hpp>
 
 #include <atomic>
@@ -294,8 +295,8 @@ private:
   }
 
   static void hardware_fence(order o) noexcept {
-#if defined(__SANITIZE_THREAD__)
-    // g++'s TSan knows no fences: an exchange on a variable of its own orders at least as much.
+#if QUARRY_TSAN
+    // TSan knows no fences: an exchange on a variable of its own orders at least as much.
     static std::atomic<int> everything{0};
     everything.exchange(0, std_order(o));
 #else
