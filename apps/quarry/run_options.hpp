@@ -16,14 +16,15 @@ namespace quarry::command {
 
 enum class scheduler_kind { native };
 enum class transport_kind { in_process, loopback, mpi };
-enum class style_kind { gravel, no_aggregation };
+enum class style_kind { gravel, no_aggregation, simt_direct };
 
 inline constexpr std::array scheduler_choices{choice{"native", scheduler_kind::native}};
 inline constexpr std::array transport_choices{choice{"in-process", transport_kind::in_process},
                                               choice{"loopback", transport_kind::loopback},
                                               choice{"mpi", transport_kind::mpi}};
 inline constexpr std::array style_choices{choice{"gravel", style_kind::gravel},
-                                          choice{"no_aggregation", style_kind::no_aggregation}};
+                                          choice{"no_aggregation", style_kind::no_aggregation},
+                                          choice{"simt_direct", style_kind::simt_direct}};
 inline constexpr std::array wavefront_size_choices{choice{"32", std::uint32_t{32}},
                                                    choice{"64", std::uint32_t{64}}};
 

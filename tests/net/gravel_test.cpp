@@ -172,7 +172,7 @@ TEST_SUITE("net.gravel") {
       gravel_node const net(gpu.core(), std::move(make_in_process(1)[0]), heap, o);
     };
     CHECK_THROWS_WITH(make({.style = "gravle"}),
-                      doctest::Contains("allowed are gravel and no_aggregation"));
+                      doctest::Contains("allowed are gravel, no_aggregation and simt_direct"));
     CHECK_THROWS_WITH(make({.buffer_bytes = 6}), doctest::Contains("6 bytes"));
     CHECK_THROWS_WITH(make({.buffers_per_node = 1}), doctest::Contains("2 to 1024"));
     CHECK_THROWS_WITH(make({.queue_slots = 3}), doctest::Contains("powers of two"));

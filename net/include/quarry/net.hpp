@@ -25,6 +25,7 @@
 
 // Gravel
 #include <quarry/net/gravel.hpp>
+#include <quarry/net/gravel_direct.hpp>
 #include <quarry/net/gravel_endpoint.hpp>
 #include <quarry/net/gravel_message.hpp>
 #include <quarry/net/gravel_style.hpp>

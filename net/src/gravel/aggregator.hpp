@@ -67,6 +67,7 @@ private:
         }
       }
       package const p = packages_.view(self, mine);
+      shared_.packages.fetch_add(1, std::memory_order_relaxed);
       for (node& n : nodes_)
         n.frame.expect(p.header.tag);
       for (std::uint32_t next = 0; !bin(self, p, next) && !shared_.is_over();) {

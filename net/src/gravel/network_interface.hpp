@@ -309,21 +309,31 @@ private:
     }
   }
 
+  /// All of a frame, or nothing: what is wrong with it is found before anything of it is done.
   void apply(core& self, pe from, std::span<std::uint32_t const> words) {
+    for (auto rest = words.subspan(1); !rest.empty();)
+      if (auto const r = take_run(rest); !is_right(from, r))
+        return;
     for (auto rest = words.subspan(1); !rest.empty();) {
       auto const r = take_run(rest);
-      if (!r)
-        return malformed(from, "a run that is cut off or of no known command");
-      if (!operations_.are_inside(*r))
-        return shared_.fail(make_error(
-            net_errc::outside_heap,
-            fmt::format("gravel: {} addresses a word outside the heap of {}, which has {} words",
-                        to_string(from), to_string(pe{self_id_}), operations_.heap_words())));
-      if (r->what == command::active_message && !operations_.has_handler(r->handler))
-        return malformed(from, "an active message for a handler that was not added");
       operations_.run(self, *r);
       count(applied_, r->count);
     }
+  }
+  bool is_right(pe from, std::optional<message_run> const& r) {
+    if (!r) {
+      malformed(from, "a run that is cut off or of no known command");
+    } else if (!operations_.are_inside(*r)) {
+      shared_.fail(make_error(
+          net_errc::outside_heap,
+          fmt::format("gravel: {} addresses a word outside the heap of {}, which has {} words",
+                      to_string(from), to_string(pe{self_id_}), operations_.heap_words())));
+    } else if (r->what == command::active_message && !operations_.has_handler(r->handler)) {
+      malformed(from, "an active message for a handler that was not added");
+    } else {
+      return true;
+    }
+    return false;
   }
 
   // Waiting too long

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator.hpp"
+#include "direct_aggregator.hpp"
 #include "frame.hpp"
 #include "network_interface.hpp"
 #include "shared_state.hpp"
@@ -13,7 +14,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
 #include <stdexcept>
+#include <type_traits>
 #include <utility>
 
 namespace quarry::net::gravel {
@@ -46,16 +49,23 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap) {
 /// A node's queues and actors, whatever memory model and style they are made for.
 class gravel_node::pipeline {
 public:
+  enum class direct : std::uint8_t { yes, no };
+
   pipeline(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
-           std::span<std::uint64_t> heap, options const& o)
+           std::span<std::uint64_t> heap, options const& o, direct writes)
       : transport_(std::move(transport)), heap_(heap),
         known_heap_(agent.known(), heap.data(), heap.size_bytes(), "symmetric heap"),
-        packages_(agent.known(), o.queue_slots, o.package_columns), device_(packages_, heap.data()),
+        packages_(agent.known(), writes == direct::yes ? 1 : o.queue_slots, o.package_columns),
         shared_(agent, o, queue_slots(o)), aggregators_(agent.scheduler(), "aggregator"),
         interface_(agent.scheduler(),
                    fmt::format("network interface of {}", to_string(transport_->self()))) {
-    shared_.buffers.push_back(std::make_unique<buffer_set>(agent.known(), buffer_count(o),
-                                                           o.buffer_bytes / sizeof(std::uint32_t)));
+    std::size_t const words = o.buffer_bytes / sizeof(std::uint32_t);
+    auto& set = *shared_.buffers.emplace_back(
+        std::make_unique<buffer_set>(agent.known(), buffer_count(o), words));
+    if (writes == direct::yes)
+      direct_.emplace(agent.known(), set.storage.global(), buffer_count(o), words,
+                      transport_->pe_count());
+    device_.emplace(packages_, heap.data(), direct_ ? &*direct_ : nullptr);
   }
   virtual ~pipeline() = default;
   pipeline(pipeline const&) = delete;
@@ -95,9 +105,10 @@ public:
   std::span<std::uint64_t> heap_;
   emu::registration known_heap_;
   package_queue packages_;
-  endpoint device_;
   std::vector<handler> handlers_;
   shared_state shared_;
+  std::optional<direct_buffers> direct_; ///< SIMT-direct's
+  std::optional<endpoint> device_;
   strand aggregators_;
   strand interface_;
 
@@ -126,9 +137,9 @@ class gravel_node::pipeline_of final : public pipeline {
 public:
   pipeline_of(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
               std::span<std::uint64_t> heap, options const& o)
-      : pipeline(agent, std::move(transport), heap, o),
-        aggregator_(shared_, packages_, 0, transport_->pe_count()),
-        network_(shared_, *transport_, heap_, handlers_) {
+      : pipeline(agent, std::move(transport), heap, o,
+                 S::writes_directly ? direct::yes : direct::no),
+        aggregator_(make_aggregator()), network_(shared_, *transport_, heap_, handlers_) {
     shared_.running.store(2, std::memory_order_relaxed);
     use_idle_wait();
     interface_.spawn(network_.run(),
@@ -139,11 +150,20 @@ public:
   statistics counts() const override {
     statistics s = network_.counts();
     s.wire_bytes = transport_->wire_bytes();
+    s.reservations =
+        direct_ ? direct_->reservations() : shared_.packages.load(std::memory_order_relaxed);
     return s;
   }
 
 private:
-  aggregator<M, S> aggregator_;
+  auto make_aggregator() {
+    if constexpr (S::writes_directly)
+      return direct_aggregator<M>(shared_, *direct_, 0);
+    else
+      return aggregator<M, S>(shared_, packages_, 0, transport_->pe_count());
+  }
+
+  std::conditional_t<S::writes_directly, direct_aggregator<M>, aggregator<M, S>> aggregator_;
   network_interface<M> network_;
 };
 
@@ -161,9 +181,12 @@ gravel_node::gravel_node(emu::agent_core& agent, std::unique_ptr<transport_port>
     pipeline_ = make(aggregated{});
   else if (o.style == not_aggregated::name)
     pipeline_ = make(not_aggregated{});
+  else if (o.style == simt_direct::name)
+    pipeline_ = make(simt_direct{});
   else
-    throw std::invalid_argument(fmt::format("gravel: style '{}'; allowed are {} and {}", o.style,
-                                            aggregated::name, not_aggregated::name));
+    throw std::invalid_argument(fmt::format("gravel: style '{}'; allowed are {}, {} and {}",
+                                            o.style, aggregated::name, not_aggregated::name,
+                                            simt_direct::name));
 }
 
 gravel_node::~gravel_node() {
@@ -177,7 +200,7 @@ std::uint32_t gravel_node::pe_count() const noexcept {
   return pipeline_->transport_->pe_count();
 }
 endpoint& gravel_node::device() noexcept {
-  return pipeline_->device_;
+  return *pipeline_->device_;
 }
 
 std::uint32_t gravel_node::add_handler(handler h) {
@@ -231,6 +254,8 @@ std::size_t gravel_node::memory_bytes() const noexcept {
   std::size_t bytes = pipeline_->packages_.bytes();
   for (auto const& set : pipeline_->shared_.buffers)
     bytes += set->storage.size() * sizeof(std::uint32_t);
+  if (pipeline_->direct_)
+    bytes += pipeline_->direct_->bytes();
   return bytes;
 }
 

@@ -60,6 +60,7 @@ struct shared_state {
   std::atomic<bool> stop{false};
   std::atomic<std::uint32_t> running{0}; ///< actors that have not ended
   std::atomic<bool> failed{false};
+  std::atomic<std::uint64_t> packages{0}; ///< that the aggregator has taken
 
   std::vector<std::byte> gather_mine;             ///< the host's, until gather_requested
   std::vector<std::vector<std::byte>> gather_all; ///< the interface's, until gather_done

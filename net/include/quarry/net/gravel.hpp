@@ -30,6 +30,9 @@ struct statistics {
   std::uint64_t frame_bytes = 0;   ///< their size
   std::uint64_t remote_frames = 0; ///< those to other nodes
   std::uint64_t wire_bytes = 0;    ///< all that went to other nodes, headers and control included
+  /// Leader-level synchronisations of kernels: packages, or with SIMT-direct reservations in
+  /// per-node buffers, which are counted under deterministic schedulers only.
+  std::uint64_t reservations = 0;
 
   friend statistics operator+(statistics a, statistics const& b) noexcept {
     return {a.operations + b.operations,
@@ -37,7 +40,8 @@ struct statistics {
             a.frames + b.frames,
             a.frame_bytes + b.frame_bytes,
             a.remote_frames + b.remote_frames,
-            a.wire_bytes + b.wire_bytes};
+            a.wire_bytes + b.wire_bytes,
+            a.reservations + b.reservations};
   }
   /// What has come since `b`.
   friend statistics operator-(statistics a, statistics const& b) noexcept {
@@ -46,7 +50,8 @@ struct statistics {
             a.frames - b.frames,
             a.frame_bytes - b.frame_bytes,
             a.remote_frames - b.remote_frames,
-            a.wire_bytes - b.wire_bytes};
+            a.wire_bytes - b.wire_bytes,
+            a.reservations - b.reservations};
   }
 };
 

@@ -6,6 +6,7 @@
 #include <quarry/emu/wavefront.hpp>
 #include <quarry/emu/work_group_queue.hpp>
 #include <quarry/emu/work_item.hpp>
+#include <quarry/net/gravel_direct.hpp>
 #include <quarry/net/gravel_message.hpp>
 #include <quarry/task.hpp>
 
@@ -44,8 +45,9 @@ template<emu::any_wavefront W, class V>
 /// Source   thesis §5.1, §5.2; Table 3-1b, Table 5-1
 class endpoint {
 public:
-  endpoint(package_queue& packages, std::uint64_t* heap) noexcept
-      : packages_(packages), heap_(heap) {}
+  /// `direct`: null unless the style is SIMT-direct; then nothing goes through `packages`.
+  endpoint(package_queue& packages, std::uint64_t* heap, direct_buffers* direct = nullptr) noexcept
+      : packages_(packages), heap_(heap), direct_(direct) {}
 
   // From a wave kernel: for the active lanes. A work-group collective: all wavefronts of the group
   // come, unless `how` says who does (wavefront::group_reduce).
@@ -56,31 +58,23 @@ public:
   task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes, D how = {},
                    std::source_location where = std::source_location::current()) {
     std::uint32_t const tag = package_tag::encode(command::increment);
-    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, address<W>(at, nodes));
-    packages_.publish(wf, place);
+    if (direct_ != nullptr)
+      return direct_->send(wf, tag, address<W>(at, nodes), lanes64<W>{});
+    return send_place<W>(wf, tag, at, nodes, how, where);
   }
   /// Adds each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> add(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value, Nodes nodes,
              D how = {}, std::source_location where = std::source_location::current()) {
-    std::uint32_t const tag = package_tag::encode(command::add);
-    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, address<W>(at, nodes));
-    packages_.write(wf, place, 1, value);
-    packages_.publish(wf, place);
+    return send<W>(wf, package_tag::encode(command::add), at, value, nodes, how, where);
   }
   /// Stores each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> put(W& wf, emu::lane_address<std::uint64_t, Index> at, lanes64<W> value, Nodes nodes,
              D how = {}, std::source_location where = std::source_location::current()) {
-    std::uint32_t const tag = package_tag::encode(command::put);
-    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, address<W>(at, nodes));
-    packages_.write(wf, place, 1, value);
-    packages_.publish(wf, place);
+    return send<W>(wf, package_tag::encode(command::put), at, value, nodes, how, where);
   }
   /// Runs a handler (gravel_node::add_handler) with each lane's word and value on its node.
   template<emu::any_wavefront W, class Index, class Nodes,
@@ -89,10 +83,7 @@ public:
                         lanes64<W> value, Nodes nodes, D how = {},
                         std::source_location where = std::source_location::current()) {
     std::uint32_t const tag = package_tag::encode(command::active_message, handler);
-    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, address<W>(at, nodes));
-    packages_.write(wf, place, 1, value);
-    packages_.publish(wf, place);
+    return send<W>(wf, tag, at, value, nodes, how, where);
   }
 
   // From an item kernel: for this work-item; those at the same line go together.
@@ -141,7 +132,7 @@ private:
         message[0].set(i, request::of(l, i).value.row);
         message[1].set(i, request::of(l, i).value.value);
       });
-      task<> sent = first.net->packages_.push(wf, first.tag, message, emu::reconverging, where);
+      task<> sent = first.net->send_items(wf, first.tag, message, where);
       co_await std::move(sent);
     }
   };
@@ -153,6 +144,37 @@ private:
     item_message const m{this, remote_word::encode(pe{node}, word_of(at)), value,
                          package_tag::encode(c)};
     return emu::lane_await<call>(wi.slot(), m, where);
+  }
+
+  /// `message` outlives the task.
+  template<class W>
+  task<> send_items(W& wf, std::uint32_t tag, lanes64<W> const (&message)[2],
+                    std::source_location where) {
+    if (direct_ != nullptr)
+      return direct_->send(wf, tag, message[0], message[1]);
+    return packages_.push(wf, tag, message, emu::reconverging, where);
+  }
+  template<class W, class Index, class Nodes, class D>
+  task<> send(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
+              lanes64<W> value, Nodes nodes, D how, std::source_location where) {
+    if (direct_ != nullptr)
+      return direct_->send(wf, tag, address<W>(at, nodes), value);
+    return send_place_and_value<W>(wf, tag, at, value, nodes, how, where);
+  }
+  template<class W, class Index, class Nodes, class D>
+  task<> send_place(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
+                    Nodes nodes, D how, std::source_location where) {
+    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
+    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.publish(wf, place);
+  }
+  template<class W, class Index, class Nodes, class D>
+  task<> send_place_and_value(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
+                              lanes64<W> value, Nodes nodes, D how, std::source_location where) {
+    emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
+    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.write(wf, place, 1, value);
+    packages_.publish(wf, place);
   }
 
   [[nodiscard]] std::uint32_t word_of(emu::global<std::uint64_t> at) const noexcept {
@@ -167,6 +189,7 @@ private:
 
   package_queue& packages_;
   std::uint64_t* heap_;
+  direct_buffers* direct_;
 };
 
 } // namespace quarry::net::gravel
