@@ -6,13 +6,16 @@
 #include "progress_line.hpp"
 #include "text_file.hpp"
 
+#include <quarry/study/aggregation_study.hpp>
 #include <quarry/study/channel_studies.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace quarry::command {
@@ -31,6 +34,14 @@ constexpr char const* channel_examples =
     "Each study prints a table and, with --output, writes NAME.json, NAME.csv and NAME.svg.\n"
     "Counts are taken under a single-threaded deterministic scheduler and are the same at every\n"
     "run; times are wall clock under the native one, and say nothing of a busy machine.\n";
+
+constexpr char const* aggregation_examples =
+    "Examples:\n"
+    "  quarry study aggregation\n"
+    "  quarry study aggregation --output aggregation --updates 100000000\n"
+    "One node does its share of N nodes' updates, and all that it sends comes back to it. Rates "
+    "are\n"
+    "wall clock; reservations are counted under a deterministic scheduler and exact.\n";
 
 struct request {
   std::vector<std::string> studies;
@@ -85,13 +96,27 @@ int complain(std::string const& what) {
   return world_fault;
 }
 
+/// Makes the folder, if one was asked for.
+result<void> make_folder(std::string const& folder) {
+  std::error_code failed;
+  if (!folder.empty())
+    std::filesystem::create_directories(folder, failed);
+  if (failed)
+    return error{failed, fmt::format("{}: cannot make the folder: {}", folder, failed.message())};
+  return {};
+}
+
+/// To standard output, and as files if a folder was asked for.
+result<void> report(study::finding const& found, std::string const& folder) {
+  std::fputs((to_text(found.figures) + '\n').c_str(), stdout);
+  if (std::fflush(stdout) != 0)
+    return error{std::make_error_code(std::errc::io_error), "standard output: cannot write"};
+  return folder.empty() ? result<void>{} : write(found, folder);
+}
+
 int run(request& r) {
-  if (!r.folder.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(r.folder, failed);
-    if (failed)
-      return complain(fmt::format("{}: cannot make the folder: {}", r.folder, failed.message()));
-  }
+  if (auto const made = make_folder(r.folder); !made)
+    return complain(made.error().what);
   for (channel_study const& one : study::channel_studies()) {
     if (!is_asked_for(r.studies, one.name))
       continue;
@@ -103,15 +128,55 @@ int run(request& r) {
       r.what.step_done = [&] { line.update(++done); };
       found = one.run(r.what);
     }
-    std::fputs((to_text(found.figures) + '\n').c_str(), stdout);
-    if (std::fflush(stdout) != 0)
-      return complain("standard output: cannot write");
-    if (r.folder.empty())
-      continue;
-    if (auto const written = write(found, r.folder); !written)
-      return complain(written.error().what);
+    if (auto const said = report(found, r.folder); !said)
+      return complain(said.error().what);
   }
   return 0;
+}
+
+struct aggregation_command {
+  study::aggregation_request what;
+  std::string folder;
+};
+
+int run(aggregation_command& r) {
+  if (auto const made = make_folder(r.folder); !made)
+    return complain(made.error().what);
+  study::finding found;
+  {
+    std::uint64_t done = 0;
+    progress_line line(progress_line::place::terminal, "aggregation", r.what.steps(), "variants");
+    r.what.step_done = [&] { line.update(++done); };
+    found = study::study_aggregation(r.what);
+  }
+  auto const said = report(found, r.folder);
+  return said ? 0 : complain(said.error().what);
+}
+
+void add_output(CLI::App& command, std::string& folder) {
+  command.add_option("-o,--output", folder, "folder for JSON, CSV and SVG files; made if absent")
+      ->type_name("DIR");
+}
+
+void add_aggregation(CLI::App& group, int& exit_status) {
+  auto* command = group.add_subcommand(
+      "aggregation", "SIMT-direct beside indirect aggregation: the thesis's Figure 3-9");
+  command->footer(aggregation_examples);
+  auto r = std::make_shared<aggregation_command>();
+  add_number(*command, "--updates", r->what.updates, 64, std::uint64_t{1} << 40,
+             "updates of all nodes");
+  add_number(*command, "--table-size", r->what.log2_entries, 7, 30,
+             "log2 of the whole table's entries");
+  add_number(*command, "--nodes", r->what.most_nodes, 2, 64, "up to so many, a power of two");
+  add_number(*command, "--repetitions", r->what.repetitions, 1, 1000,
+             "timed runs, of which the fastest counts");
+  add_output(*command, r->folder);
+  command->callback([r, &exit_status] {
+    if (!std::has_single_bit(r->what.most_nodes))
+      throw CLI::ValidationError("--nodes",
+                                 fmt::format("needs a power of two; got {}", r->what.most_nodes));
+    exit_status = run(*r);
+  });
 }
 
 void add_channels(CLI::App& group, int& exit_status) {
@@ -153,6 +218,7 @@ void add_study_command(CLI::App& quarry, int& exit_status) {
   auto* group = quarry.add_subcommand("study", "repeat the studies of the papers");
   group->require_subcommand(1);
   add_channels(*group, exit_status);
+  add_aggregation(*group, exit_status);
 }
 
 } // namespace quarry::command

@@ -7,7 +7,7 @@ class App;
 
 namespace quarry::command {
 
-/// Adds `quarry study channels` to the command line.
+/// Adds `quarry study channels|aggregation` to the command line.
 ///
 /// It runs while the command line is parsed. `exit_status` is borrowed until then and becomes 0, or
 /// 3 if a file cannot be written. A variant that does not come to its end is a finding: it has a

@@ -2,8 +2,7 @@
 #pragma once
 
 #include <quarry/study/channel_program.hpp>
-#include <quarry/study/chart.hpp>
-#include <quarry/study/table.hpp>
+#include <quarry/study/finding.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -27,12 +26,6 @@ struct channel_study_request {
   std::uint32_t repetitions = 3;
   /// Called when a step of a study is done, of which there is one a program and variant.
   std::function<void()> step_done = [] {};
-};
-
-/// A table and its picture.
-struct finding {
-  table figures;
-  chart picture;
 };
 
 /// One study of thesis §4.6.
