@@ -1,16 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs of the thesis's chapter 4 without channels: serial answers, and what they rest on.
+#include <quarry/emu/agent.hpp>
+#include <quarry/native_scheduler.hpp>
+#include <quarry/sequential_scheduler.hpp>
+
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <fibonacci/reference.hpp>
+#include <queens/flattened.hpp>
 #include <queens/reference.hpp>
+#include <sort/bitonic.hpp>
 #include <sort/reference.hpp>
 #include <strassen/reference.hpp>
+#include <strassen/tiled.hpp>
 #include <vector>
 
 using namespace quarry;
+
+namespace {
+
+using both_targets = emu::targets<emu::memories<emu::native_memory, emu::interleaving_memory>, 64>;
+
+/// Calls `test(agent)` with a native one and a deterministic one.
+template<class F>
+void with_agents(F const& test) {
+  native_scheduler native({.threads = 2});
+  emu::basic_agent<both_targets> one(native, {.compute_units = 2});
+  test(one);
+  sequential_scheduler sequential;
+  emu::basic_agent<both_targets> other(sequential, {.compute_units = 2});
+  test(other);
+}
+
+} // namespace
 
 TEST_SUITE("apps.divide_and_conquer") {
   TEST_CASE("fibonacci: the recursion, the number, and how many calls it takes") {
@@ -34,7 +58,7 @@ TEST_SUITE("apps.divide_and_conquer") {
   }
 
   TEST_CASE("sort: four parts and two merges, whatever the count leaves over") {
-    for (std::size_t const count : {0, 1, 64, 65, 66, 67, 256, 1000, 4099}) {
+    for (std::size_t const count : {0U, 1U, 64U, 65U, 66U, 67U, 256U, 1000U, 4099U}) {
       auto values = sort::values(count, 7);
       auto const right = sort::reference(values);
       std::vector<std::uint32_t> spare(count);
@@ -54,5 +78,39 @@ TEST_SUITE("apps.divide_and_conquer") {
       CHECK(c == right);
       CHECK(std::ranges::any_of(c, [](float x) { return x != 0; }));
     }
+  }
+
+  TEST_CASE("queens without channels: flattened") {
+    with_agents([](auto& gpu) {
+      for (std::uint32_t const size : {2U, 4U, 7U})
+        CHECK(queens::count_flattened(gpu, size) == queens::reference(size));
+      CHECK(queens::count_flattened(gpu, 9) == 352);
+    });
+  }
+
+  TEST_CASE("sort without channels: bitonic, with lanes apart and side by side") {
+    with_agents([](auto& gpu) {
+      for (std::size_t const count : {std::size_t{2}, std::size_t{100}, std::size_t{1000}}) {
+        auto const values = sort::values(count, 3);
+        auto on_gpu = sort::bitonic_values(gpu, values);
+        sort::sort_bitonic(gpu, on_gpu);
+        CHECK(std::ranges::equal(on_gpu.host().first(count), sort::reference(values)));
+      }
+    });
+  }
+
+  TEST_CASE("strassen without channels: tiles in the LDS") {
+    with_agents([](auto& gpu) {
+      auto const a = strassen::matrix(64, 1);
+      auto const b = strassen::matrix(64, 2);
+      std::vector<float> c(a.size());
+      auto const a_known = gpu.expose(const_cast<float*>(a.data()), a.size(), "a");
+      auto const b_known = gpu.expose(const_cast<float*>(b.data()), b.size(), "b");
+      auto const c_known = gpu.expose(c.data(), c.size(), "c");
+      strassen::multiply_tiled(gpu, emu::global<float const>(a.data()),
+                               emu::global<float const>(b.data()), emu::global<float>(c.data()),
+                               64);
+      CHECK(c == strassen::reference(a, b, 64));
+    });
   }
 }

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The thesis's divide-and-conquer programs (§4.5.1), serially, on tbb::task_group, and as kernels
+// without channels: `queens/who/<rows>`, `sort/who/<values>`, `strassen/who/<rows>`. An item is a
+// board of the recursion, a value, and a multiplication or addition of the n^3 algorithm.
+#include "bench.hpp"
+#include "peer_divide.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/native_scheduler.hpp>
+
+#include <benchmark/benchmark.h>
+
+#include <cstdint>
+#include <queens/flattened.hpp>
+#include <queens/reference.hpp>
+#include <sort/bitonic.hpp>
+#include <sort/reference.hpp>
+#include <strassen/reference.hpp>
+#include <strassen/tiled.hpp>
+#include <string>
+#include <vector>
+
+namespace quarry::bench {
+namespace {
+
+using gpu = emu::basic_agent<emu::native_targets>;
+
+template<class Count>
+void queens_rows(benchmark::State& state, std::uint32_t size, Count const& count) {
+  std::uint64_t found = 0;
+  for (auto _ : state)
+    benchmark::DoNotOptimize(found = count(size));
+  check(state, found == queens::reference(size), "that is not the number of solutions");
+  state.SetItemsProcessed(
+      static_cast<std::int64_t>(state.iterations()) *
+      static_cast<std::int64_t>(queens::tasks({}, size, queens::full_row(size))));
+}
+
+void queens_flattened(benchmark::State& state, std::uint32_t size) {
+  native_scheduler scheduler;
+  gpu agent(scheduler);
+  queens_rows(state, size, [&](std::uint32_t n) { return queens::count_flattened(agent, n); });
+}
+
+template<class Sort>
+void sort_rows(benchmark::State& state, std::size_t count, Sort const& sort_them) {
+  auto const values = sort::values(count, 1);
+  std::vector<std::uint32_t> sorted;
+  std::vector<std::uint32_t> spare(count);
+  for (auto _ : state) {
+    state.PauseTiming();
+    sorted = values;
+    state.ResumeTiming();
+    sort_them(sorted, spare);
+  }
+  check(state, sorted == sort::reference(values), "not in order");
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(count));
+}
+
+void sort_bitonic(benchmark::State& state, std::size_t count) {
+  native_scheduler scheduler;
+  gpu agent(scheduler);
+  auto const values = sort::values(count, 1);
+  auto on_gpu = sort::bitonic_values(agent, values);
+  for (auto _ : state) {
+    state.PauseTiming();
+    std::ranges::copy(values, on_gpu.host().begin());
+    std::fill(on_gpu.host().begin() + static_cast<std::ptrdiff_t>(count), on_gpu.host().end(),
+              ~std::uint32_t{0});
+    state.ResumeTiming();
+    sort::sort_bitonic(agent, on_gpu);
+  }
+  check(state, std::ranges::equal(on_gpu.host().first(count), sort::reference(values)),
+        "not in order");
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(count));
+}
+
+template<class Multiply>
+void strassen_rows(benchmark::State& state, std::uint32_t n, Multiply const& multiply) {
+  auto a = strassen::matrix(n, 1);
+  auto b = strassen::matrix(n, 2);
+  std::vector<float> c(a.size());
+  for (auto _ : state) {
+    std::ranges::fill(c, 0.0F);
+    multiply(a, b, c, n);
+  }
+  check(state, c == strassen::reference(a, b, n), "that is not the product");
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * 2 * n * n * n);
+}
+
+using matrix = std::vector<float>;
+
+void strassen_serial(matrix& a, matrix& b, matrix& c, std::uint32_t n) {
+  strassen::add_product_by_strassen({a.data(), n, n}, {b.data(), n, n}, {c.data(), n, n});
+}
+void strassen_tbb(matrix& a, matrix& b, matrix& c, std::uint32_t n) {
+  strassen_by_tasks({a.data(), n, n}, {b.data(), n, n}, {c.data(), n, n});
+}
+void strassen_tiled(benchmark::State& state, std::uint32_t size) {
+  native_scheduler scheduler;
+  gpu agent(scheduler);
+  strassen_rows(state, size, [&](matrix& a, matrix& b, matrix& c, std::uint32_t n) {
+    auto const a_known = agent.expose(a.data(), a.size(), "a");
+    auto const b_known = agent.expose(b.data(), b.size(), "b");
+    auto const c_known = agent.expose(c.data(), c.size(), "c");
+    strassen::multiply_tiled(agent, emu::global<float const>(a.data()),
+                             emu::global<float const>(b.data()), emu::global<float>(c.data()), n);
+  });
+}
+
+template<class F>
+void add(std::string const& kernel, char const* who, std::uint64_t size, F const& f) {
+  benchmark::RegisterBenchmark((kernel + '/' + who + '/' + std::to_string(size)).c_str(), f)
+      ->UseRealTime();
+}
+
+void add_queens(std::uint32_t size) {
+  add("queens", "serial", size,
+      [=](benchmark::State& s) { queens_rows(s, size, queens::reference); });
+  add("queens", "tbb", size, [=](benchmark::State& s) {
+    queens_rows(s, size,
+                [](std::uint32_t n) { return queens_by_tasks({}, n, queens::full_row(n)); });
+  });
+  add("queens", "flattened", size, [=](benchmark::State& s) { queens_flattened(s, size); });
+}
+void add_sort(std::size_t count) {
+  add("sort", "serial", count, [=](benchmark::State& s) {
+    sort_rows(s, count, [](auto& values, auto& spare) { sort::sort_serially(values, spare); });
+  });
+  add("sort", "tbb", count, [=](benchmark::State& s) {
+    sort_rows(s, count, [](auto& values, auto& spare) { sort_by_tasks(values, spare); });
+  });
+  add("sort", "bitonic", count, [=](benchmark::State& s) { sort_bitonic(s, count); });
+}
+void add_strassen(std::uint32_t n) {
+  add("strassen", "serial", n, [=](benchmark::State& s) { strassen_rows(s, n, strassen_serial); });
+  add("strassen", "tbb", n, [=](benchmark::State& s) { strassen_rows(s, n, strassen_tbb); });
+  add("strassen", "tiled", n, [=](benchmark::State& s) { strassen_tiled(s, n); });
+}
+
+} // namespace
+} // namespace quarry::bench
+
+int main(int argc, char** argv) {
+  using namespace quarry::bench;
+  for (std::uint32_t const size : {12U, 13U})
+    add_queens(size);
+  for (std::size_t const count : {1'000'000U, 10'000'000U})
+    add_sort(count);
+  for (std::uint32_t const n : {512U, 1024U})
+    add_strassen(n);
+  return run(argc, argv);
+}
