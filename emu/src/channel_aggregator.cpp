@@ -6,6 +6,15 @@
 
 namespace quarry::emu {
 
+std::optional<std::size_t> drain_in_bulk(std::span<channel_state const> channels, bool is_idle) {
+  if (is_idle)
+    return drain_last(channels, is_idle);
+  for (std::size_t i = channels.size(); i-- != 0;)
+    if (channels[i].ready != 0 && channels[i].waiting != 0)
+      return i;
+  return std::nullopt;
+}
+
 std::optional<std::size_t> drain_last(std::span<channel_state const> channels, bool is_idle) {
   for (std::size_t i = channels.size(); i-- != 0;)
     if (channels[i].ready >= channels[i].wavefront_size)

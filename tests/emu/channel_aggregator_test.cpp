@@ -23,4 +23,17 @@ TEST_SUITE("emu.channel_aggregator") {
     CHECK(drain_last(some, false) == 0U);
     CHECK(drain_last({}, true) == std::nullopt);
   }
+
+  TEST_CASE("drain_in_bulk dispatches beside what runs only where somebody waits for room") {
+    std::array<channel_state, 2> some{{{"a", 640, 0, 0, 64}, {"b", 3, 1, 0, 64}}};
+    CHECK(drain_in_bulk(some, true) == 0U);
+    CHECK(drain_in_bulk(some, false) == std::nullopt);
+    some[1].waiting = 1;
+    CHECK(drain_in_bulk(some, false) == 1U);
+    some[1].ready = 0;
+    CHECK(drain_in_bulk(some, false) == std::nullopt);
+    some[0].ready = 1;
+    CHECK(drain_in_bulk(some, true) == 0U);
+    CHECK(drain_in_bulk({}, true) == std::nullopt);
+  }
 }

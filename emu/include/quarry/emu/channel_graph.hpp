@@ -75,7 +75,10 @@ private:
 template<class Targets = all_targets>
 class channel_graph {
 public:
-  explicit channel_graph(basic_agent<Targets>& gpu, channel_scheduler scheduler = drain_last)
+  /// Dispatches in bulk, but under deterministic schedulers whatever fills a wavefront.
+  explicit channel_graph(basic_agent<Targets>& gpu)
+      : channel_graph(gpu, gpu.core().scheduler().decides() ? drain_last : drain_in_bulk) {}
+  channel_graph(basic_agent<Targets>& gpu, channel_scheduler scheduler)
       : core_(gpu.core()), aggregator_(core_, std::move(scheduler)) {}
 
   /// Errors   std::invalid_argument – a width outside the limits; execute() was called
