@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <fibonacci/flow_graph.hpp>
 #include <functional>
 #include <stdexcept>
 
@@ -87,27 +88,6 @@ void relays(benchmark::State& state) {
   state.SetItemsProcessed(items);
 }
 
-struct fib {
-  std::uint32_t value;
-};
-struct fib_kernel {
-  template<any_wavefront W>
-  task<> operator()(W& wf, auto& src, channel<fib>& dest, global<std::uint32_t> result) const {
-    auto const value = src.load(&fib::value);
-    src.tfree();
-    if (auto const leaves = wf.where(value <= 2U))
-      wf.fetch_add(result, static_cast<std::uint32_t>(wf.active().count()), order::relaxed,
-                   scope::agent);
-    auto const inner = wf.where(value > 2U);
-    auto const fill = [&](wave_elements<W::size> const& two) {
-      wf.store(dest.at(two, 0, &fib::value), value - 1U);
-      wf.store(dest.at(two, 1, &fib::value), value - 2U);
-    };
-    task<> sent = dest.send(wf, typename W::template lanes<std::uint32_t>(2), fill);
-    co_await std::move(sent);
-  }
-};
-
 std::uint64_t serially(std::uint32_t n) {
   return n <= 2 ? 1 : serially(n - 1) + serially(n - 2);
 }
@@ -133,8 +113,8 @@ void fibonacci_on_channels(benchmark::State& state, std::uint32_t n) {
   gpu agent(scheduler);
   auto result = agent.allocate<std::uint32_t>(1);
   channel_graph g(agent);
-  auto& numbers = g.add_channel<fib>({.width = 65536});
-  g.connect(numbers, fib_kernel{}, std::ref(numbers), result.global());
+  auto& numbers = g.add_channel<fibonacci::term>({.width = 65536});
+  g.connect(numbers, fibonacci::naive_kernel{}, std::ref(numbers), result.global());
   for (auto _ : state) {
     result.host()[0] = 0;
     g.put(numbers, {n});

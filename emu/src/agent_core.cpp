@@ -224,6 +224,10 @@ void agent_core::give_up(launch_state& l) {
   else
     f.report = "deadlock: nobody can go on\n";
   f.report += table.to_string() + l.describe();
+  stop(l, std::move(f));
+}
+
+void agent_core::stop(launch_state& l, fault f) {
   l.fail(std::move(f));
   if (native_ != nullptr)
     wake_units(); // each evicts its own groups

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/channel_aggregator.hpp>
+#include <quarry/emu/explored_memory.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace quarry::emu {
@@ -25,9 +27,31 @@ std::optional<std::size_t> drain_last(std::span<channel_state const> channels, b
   return std::nullopt;
 }
 
-channel_aggregator::~channel_aggregator() {
-  for (dispatch const& d : running_)
-    static_cast<void>(agent_.wait(*d.launch));
+channel<restart_context>& channel_aggregator::restarts(channel_orders const& orders) {
+  machine const& m = agent_.shape();
+  // One a slot; done counts of their own: they are consumed in order.
+  if (restarts_ == nullptr)
+    restarts_ = std::make_unique<channel<restart_context>>(
+        agent_.known(), channel_options{.width = std::bit_ceil(m.compute_units * m.wavefront_slots),
+                                        .elements_per_done_count = 1,
+                                        .orders = orders,
+                                        .name = "restart contexts"});
+  return *restarts_;
+}
+
+outcome channel_aggregator::wait() {
+  if (auto stuck = agent_.wait_until("channel graph", [this] { return is_done(); }))
+    return outcome(std::move(stuck));
+  if (explored_memory* const memory = explored_memory::of(agent_.scheduler()))
+    memory->to_host();
+  return outcome(first_fault_);
+}
+
+flow_counts channel_aggregator::totals() const {
+  flow_counts sum = counts_;
+  for (auto const& n : nodes_)
+    sum.channels += n->counts();
+  return sum;
 }
 
 template<class Core>
@@ -35,35 +59,41 @@ task<bool> channel_aggregator::poll(Core& self) {
   if (is_done())
     co_return false;
   begins_.take();
-  bool const finished = finish_dispatches();
-  bool reclaimed = false;
+  bool const was_well = !first_fault_;
+  bool worked = finish_dispatches();
+  if (first_fault_ && was_well)
+    running_.stop(*first_fault_); // or they might wait for room for ever
   for (auto const& n : nodes_)
     if (n->can_reclaim(self)) {
       n->reclaim(self);
-      reclaimed = true;
+      worked = true;
     }
+  if (restarts_ != nullptr)
+    worked = take_restarts(self) || worked;
+  if (blocked_ != 0 && !first_fault_)
+    worked = restart_blocked(self) || worked;
   std::optional<std::size_t> const next = first_fault_ ? std::nullopt : pick(self);
   if (next)
     start(*next);
-  else if (running_.empty() &&
+  else if (running_.is_empty() &&
            (first_fault_ || std::all_of(states_.begin(), states_.end(),
                                         [](channel_state const& s) { return s.ready == 0; }))) {
     is_done_.store(true, std::memory_order_release);
     agent_.scheduler().notify();
     co_return true;
   }
-  co_return finished || reclaimed || next;
+  co_return worked || next;
 }
 
 template<class Core>
 bool channel_aggregator::has_work(Core& self) {
   if (is_done())
     return false;
-  auto const has_ended = [](dispatch const& d) { return d.launch->is_done(); };
-  return running_.empty() || std::any_of(running_.begin(), running_.end(), has_ended) ||
+  return running_.is_empty() || running_.any_ended() ||
          std::any_of(nodes_.begin(), nodes_.end(),
                      [&](auto const& n) { return n->can_reclaim(self); }) ||
-         (!first_fault_ && pick(self));
+         (restarts_ != nullptr && restarts_->ready(self) != 0) ||
+         (!first_fault_ && (can_restart(self) || pick(self)));
 }
 
 template task<bool> channel_aggregator::poll(basic_core<native_memory>&);
@@ -75,37 +105,83 @@ template bool channel_aggregator::has_work(basic_core<interleaving_memory>&);
 template<class Core>
 std::optional<std::size_t> channel_aggregator::pick(Core& self) {
   states_.clear();
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    auto const runs = std::count_if(running_.begin(), running_.end(),
-                                    [i](dispatch const& d) { return d.node == i; });
-    states_.push_back({nodes_[i]->name(), nodes_[i]->ready(self), static_cast<std::uint32_t>(runs),
-                       nodes_[i]->waiting(self), agent_.shape().wavefront_size});
-  }
-  auto const next = scheduler_(states_, running_.empty());
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    states_.push_back({nodes_[i]->name(), nodes_[i]->ready(self), at_[i].running,
+                       nodes_[i]->waiting(self) + static_cast<std::uint32_t>(at_[i].blocked.size()),
+                       agent_.shape().wavefront_size});
+  auto const next = scheduler_(states_, running_.is_empty());
   return next && states_[*next].ready != 0 ? next : std::nullopt;
 }
 
 bool channel_aggregator::finish_dispatches() {
-  auto const ended = std::partition(running_.begin(), running_.end(),
-                                    [](dispatch const& d) { return !d.launch->is_done(); });
-  bool const any = ended != running_.end();
-  for (auto d = ended; d != running_.end(); ++d) {
-    agent_.retire(*d->launch, true);
-    if (d->launch->first_fault && !first_fault_)
-      first_fault_ = d->launch->first_fault;
-  }
-  running_.erase(ended, running_.end());
-  return any;
+  return running_.finish([this](launch_state const& l, std::size_t node) {
+    --at_[node].running;
+    if (l.first_fault && !first_fault_)
+      first_fault_ = l.first_fault;
+  });
 }
 
 void channel_aggregator::start(std::size_t node) {
   std::uint32_t const count = states_[node].ready;
-  running_.push_back({nodes_[node]->take(count), node});
-  launch_state& l = *running_.back().launch;
+  auto l = nodes_[node]->take(count);
   ++counts_.dispatches;
   counts_.elements += count;
-  counts_.wavefronts += l.group_count * l.waves_per_group;
-  agent_.start(l, native_scheduler::wake_workers::yes);
+  counts_.wavefronts += l->group_count * l->waves_per_group;
+  ++at_[node].running;
+  running_.start(std::move(l), node);
+}
+
+// Wavefronts that have yielded
+
+/// Moves what has come through the channel to where it is known who waits for what.
+template<class Core>
+bool channel_aggregator::take_restarts(Core& self) {
+  std::uint32_t const count = restarts_->ready(self);
+  if (count == 0)
+    return false;
+  std::uint64_t const first = restarts_->take(count);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    restart_context const c = self.load(restarts_->deq(self, first + i));
+    restarts_->tfree(self, first + i);
+    at_[c.channel].blocked.push_back(c);
+    ++counts_.yields;
+    counts_.yielded_bytes += c.bytes;
+  }
+  blocked_ += count;
+  counts_.most_parked = std::max(counts_.most_parked, blocked_);
+  static_cast<void>(restarts_->reclaim(self));
+  return true;
+}
+
+/// Those for which there is room, channel after channel; the deepest first, so that it drains.
+template<class Core>
+bool channel_aggregator::restart_blocked(Core& self) {
+  bool any = false;
+  for (std::size_t i = nodes_.size(); i-- != 0;) {
+    std::deque<restart_context>& waiting = at_[i].blocked;
+    if (waiting.empty())
+      continue;
+    for (std::uint32_t room = nodes_[i]->room(self); !waiting.empty();) {
+      restart_context const c = waiting.front();
+      if (c.count > room)
+        break;
+      room -= c.count;
+      waiting.pop_front();
+      --blocked_;
+      c.restart();
+      any = true;
+    }
+  }
+  return any;
+}
+
+template<class Core>
+bool channel_aggregator::can_restart(Core& self) {
+  if (blocked_ != 0)
+    for (std::size_t i = 0; i < nodes_.size(); ++i)
+      if (!at_[i].blocked.empty() && at_[i].blocked.front().count <= nodes_[i]->room(self))
+        return true;
+  return false;
 }
 
 } // namespace quarry::emu

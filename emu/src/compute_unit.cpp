@@ -184,6 +184,10 @@ bool compute_unit::run_resident() {
       leave(i);
       continue;
     }
+    if (g.yielded != 0 && g.ready == 0 && (g.yielded | g.finished) == g.all) {
+      park(i);
+      continue;
+    }
     if (g.ready == 0 && g.polling == 0)
       if (auto f = g.settle()) {
         g.launch->fail(std::move(*f));
@@ -203,6 +207,8 @@ bool compute_unit::run_resident() {
 
 strand::turn compute_unit::drain() {
   bool progressed = false;
+  if (!parked_.empty())
+    evict_failed_parked();
   if (resident_.empty()) {
     busy_turns_ = 0;
   } else {
@@ -286,10 +292,11 @@ void compute_unit::give_lanes(std::unique_ptr<lane_slot[]> lanes) {
 }
 
 void compute_unit::describe(report& into) const {
-  for (work_group const* g : resident_)
-    for (std::uint32_t i = 0; i < g->wave_count; ++i)
-      if ((g->finished & (work_group::wave_bits{1} << i)) == 0)
-        into.add(name(), g->waves[i], g->launch->kernel);
+  for (auto const* const groups : {&resident_, &parked_})
+    for (work_group const* g : *groups)
+      for (std::uint32_t i = 0; i < g->wave_count; ++i)
+        if ((g->finished & (work_group::wave_bits{1} << i)) == 0)
+          into.add(name(), g->waves[i], g->launch->kernel);
 }
 
 } // namespace quarry::emu

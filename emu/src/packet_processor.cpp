@@ -6,7 +6,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <stdexcept>
 #include <utility>
 
@@ -25,7 +24,8 @@ global<std::int64_t> signal_word(std::uint64_t handle) {
 } // namespace
 
 packet_processor::packet_processor(agent_core& agent, user_queue& queue, functions known)
-    : agent_(agent), queue_(queue), functions_(std::move(known)), by_(agent.processor()) {
+    : agent_(agent), queue_(queue), functions_(std::move(known)), by_(agent.processor()),
+      running_(agent) {
   if (!agent.scheduler().decides())
     queue_.tell(this);
   serving_.emplace(by_.serve(*this));
@@ -34,8 +34,6 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
 packet_processor::~packet_processor() {
   serving_.reset();
   queue_.tell(nullptr);
-  for (dispatch const& d : running_)
-    static_cast<void>(agent_.wait(*d.launch));
 }
 
 // For a host
@@ -91,8 +89,7 @@ task<bool> packet_processor::poll(Core& self) {
 
 template<class Core>
 bool packet_processor::has_work(Core& self) {
-  auto const has_ended = [](dispatch const& d) { return d.launch->is_done(); };
-  if (std::any_of(running_.begin(), running_.end(), has_ended))
+  if (running_.any_ended())
     return true;
   return is_blocked_ ? is_due(self, next_) : queue_.is_ready(self);
 }
@@ -105,17 +102,11 @@ template bool packet_processor::has_work(basic_core<interleaving_memory>&);
 /// Tells of the kernels that have ended since the last time.
 template<class Core>
 bool packet_processor::finish_dispatches(Core& self) {
-  auto const ended = std::partition(running_.begin(), running_.end(),
-                                    [](dispatch const& d) { return !d.launch->is_done(); });
-  bool const any = ended != running_.end();
-  for (auto d = ended; d != running_.end(); ++d) {
-    agent_.retire(*d->launch, true);
-    if (d->launch->first_fault)
-      fail(*d->launch->first_fault);
-    complete(self, d->release, d->signal, !d->launch->first_fault);
-  }
-  running_.erase(ended, running_.end());
-  return any;
+  return running_.finish([&](launch_state const& l, packet_end const& e) {
+    if (l.first_fault)
+      fail(*l.first_fault);
+    complete(self, e.release, e.signal, !l.first_fault);
+  });
 }
 
 /// Takes one packet, and does it once it is due.
@@ -142,7 +133,7 @@ bool packet_processor::is_due(Core& self, packet const& p) {
   if (has_failed_)
     return true;
   packet_header const h = p.header();
-  if (h.barrier && !running_.empty())
+  if (h.barrier && !running_.is_empty())
     return false;
   if (h.type == packet_type::barrier_and || h.type == packet_type::barrier_or)
     return is_over(self, p.as<barrier_packet>(), h.type == packet_type::barrier_and);
@@ -257,8 +248,7 @@ void packet_processor::start(dispatch_packet const& p, packet_header h) {
   l->acquire = h.acquire;
   l->release = h.release;
   agent_.prepare(*l);
-  running_.push_back({std::move(l), h.release, p.completion_signal});
-  agent_.start(*running_.back().launch, native_scheduler::wake_workers::yes);
+  running_.start(std::move(l), {h.release, p.completion_signal});
 }
 
 bool packet_processor::is_word(std::uint64_t address) const noexcept {

@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace quarry::emu {
@@ -54,6 +55,16 @@ work_group& compute_unit::idle_group() {
 }
 
 compute_unit::placed compute_unit::place_one() {
+  if (!returning_.empty() && free_slots_ != 0) {
+    wave_slot& w = *returning_.front();
+    returning_.pop_front();
+    enter_again(w);
+    if (decides_)
+      make_ready(w);
+    else
+      w.group->ready |= work_group::wave_bits{1} << w.index;
+    return placed::yes;
+  }
   if (!claimed_.range.is_empty()) {
     if (!claimed_.launch->has_failed())
       return place_from(*claimed_.launch);
@@ -77,7 +88,7 @@ void compute_unit::enter(work_group& g, launch_state& l) {
   claimed_.id = l.following(claimed_.id);
   if (extent const size = l.group_size(g.id); size != g.size)
     reshape(g, size);
-  g.ready = g.polling = g.finished = g.arrived = g.diverged = g.bank = 0;
+  g.ready = g.polling = g.finished = g.yielded = g.arrived = g.diverged = g.bank = 0;
   g.fine_grain_barriers.clear();
   if (l.config.lds_bytes != 0) {
     if (g.lds_capacity < l.config.lds_bytes + lds_padding)
@@ -134,28 +145,39 @@ void compute_unit::report_ended() {
     ended_.launch->finish(std::exchange(ended_.count, 0));
 }
 
+/// Gives up a group that is not resident any more.
+void compute_unit::drop(work_group& g) {
+  launch_state const& l = *g.launch;
+  for (std::uint32_t k = 0; k < g.wave_count; ++k) {
+    agent_.let_go(g.waves[k]);
+    g.waves[k].root = {};
+    g.waves[k].error = nullptr;
+  }
+  g.finished = g.all; // to a debugger it is not resident any more
+  g.is_parked = false;
+  idle_.push_back(&g);
+  free_slots_ += l.waves_per_group - static_cast<std::uint32_t>(std::popcount(g.yielded));
+  g.yielded = 0;
+  free_lds_ += l.config.lds_bytes;
+  if (l.config.lds_bytes != 0 && l.bounds != nullptr)
+    agent_.known().remove(g.lds);
+}
+
 void compute_unit::evict(launch_state& l) {
   give_claims_back();
+  void_tickets(l);
   take_woken(); // a slot that is used again must not find the last one's wake-up in the inbox
+  std::erase_if(returning_, [&](wave_slot const* w) { return w->group->launch == &l; });
   std::uint64_t ended = 0;
-  for (std::size_t i = resident_.size(); i-- != 0;) {
-    work_group& g = *resident_[i];
-    if (g.launch != &l)
-      continue;
-    for (std::uint32_t k = 0; k < g.wave_count; ++k) {
-      agent_.let_go(g.waves[k]);
-      g.waves[k].root = {};
-      g.waves[k].error = nullptr;
+  for (auto* const groups : {&resident_, &parked_})
+    for (std::size_t i = groups->size(); i-- != 0;) {
+      work_group& g = *(*groups)[i];
+      if (g.launch != &l)
+        continue;
+      groups->erase(groups->begin() + static_cast<std::ptrdiff_t>(i));
+      drop(g);
+      ++ended;
     }
-    g.finished = g.all; // to a debugger it is not resident any more
-    resident_.erase(resident_.begin() + static_cast<std::ptrdiff_t>(i));
-    idle_.push_back(&g);
-    free_slots_ += l.waves_per_group;
-    free_lds_ += l.config.lds_bytes;
-    if (l.config.lds_bytes != 0 && l.bounds != nullptr)
-      agent_.known().remove(g.lds);
-    ++ended;
-  }
   report_ended();
   if (ended != 0)
     l.finish(ended);

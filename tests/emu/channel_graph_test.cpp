@@ -4,6 +4,7 @@
 #include <quarry/emu.hpp>
 
 #include <cstdint>
+#include <fibonacci/flow_graph.hpp>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -12,32 +13,12 @@
 using namespace quarry;
 using namespace quarry::emu;
 using namespace quarry_test;
+using fibonacci::naive_kernel;
+using fibonacci::term;
 
 namespace {
 
 constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
-
-struct fib {
-  std::uint32_t value;
-};
-/// Thesis Figure 4-5.
-struct fib_kernel {
-  template<any_wavefront W>
-  task<> operator()(W& wf, auto& src, channel<fib>& dest, global<std::uint32_t> result) const {
-    auto const value = src.load(&fib::value);
-    src.tfree();
-    if (auto const leaves = wf.where(value <= 2U))
-      wf.fetch_add(result, static_cast<std::uint32_t>(wf.active().count()), order::relaxed,
-                   scope::agent);
-    auto const inner = wf.where(value > 2U);
-    auto const fill = [&](wave_elements<W::size> const& two) {
-      wf.store(dest.at(two, 0, &fib::value), value - 1U);
-      wf.store(dest.at(two, 1, &fib::value), value - 2U);
-    };
-    task<> sent = dest.send(wf, typename W::template lanes<std::uint32_t>(2), fill);
-    co_await std::move(sent);
-  }
-};
 
 /// Numbers go to one of two channels; there they are added up.
 struct number {
@@ -81,8 +62,8 @@ TEST_SUITE("emu.channel_graph") {
       agent gpu(s, shape);
       auto result = gpu.allocate<std::uint32_t>(1);
       channel_graph g(gpu);
-      auto& numbers = g.add_channel<fib>({.width = 4096, .name = "numbers"});
-      g.connect(numbers, fib_kernel{}, std::ref(numbers), result.global());
+      auto& numbers = g.add_channel<term>({.width = 4096, .name = "numbers"});
+      g.connect(numbers, naive_kernel{}, std::ref(numbers), result.global());
       g.put(numbers, {16});
       g.execute();
       REQUIRE(g.wait_for_done());
@@ -146,12 +127,56 @@ TEST_SUITE("emu.channel_graph") {
     auto result = gpu.allocate<std::uint32_t>(1);
     channel_graph g(gpu);
     auto& numbers =
-        g.add_channel<fib>({.width = 4, .elements_per_done_count = 1, .name = "numbers"});
-    g.connect(numbers, fib_kernel{}, std::ref(numbers), result.global());
+        g.add_channel<term>({.width = 4, .elements_per_done_count = 1, .name = "numbers"});
+    g.connect(numbers, naive_kernel{}, std::ref(numbers), result.global());
     g.put(numbers, {20});
     g.execute();
     outcome const end = g.wait_for_done();
     REQUIRE(!end);
     CHECK(end.get_fault()->report.find("wait_until") != std::string::npos);
+  }
+
+  TEST_CASE("a cycle that is too narrow for one generation ends well if wavefronts yield") {
+    with_schedulers([](executor& s) {
+      for (std::uint32_t const slots : {1U, 3U}) { // fewer than wavefronts that wait
+        agent gpu(s, {.compute_units = 2, .wavefront_slots = slots, .wavefront_size = 64});
+        auto result = gpu.allocate<std::uint32_t>(1);
+        channel_graph g(gpu);
+        auto& numbers = g.add_channel<term>({.width = 4,
+                                             .elements_per_done_count = 1,
+                                             .full = when_full::yield,
+                                             .name = "numbers"});
+        g.connect(numbers, naive_kernel{}, std::ref(numbers), result.global());
+        g.put(numbers, {14});
+        g.execute();
+        REQUIRE(g.wait_for_done());
+        CHECK(result.host()[0] == 377);
+        flow_counts const done = g.totals();
+        CHECK(done.elements == 2 * 377 - 1);
+        CHECK(done.yields > 10);
+        CHECK(done.yielded_bytes >= done.yields * sizeof(wave_slot));
+        if (s.decides()) {
+          CHECK(done.channels.most <= 4);
+          CHECK(done.most_parked > slots * 2);
+        }
+      }
+    });
+  }
+
+  TEST_CASE("a fault ends the graph also where wavefronts have yielded") {
+    with_schedulers([](executor& s) {
+      agent gpu(s, shape);
+      channel_graph g(gpu);
+      auto& in = g.add_channel<number>({.width = 1024, .name = "in"});
+      auto& out = g.add_channel<number>({.width = 64, .full = when_full::yield, .name = "out"});
+      g.connect(in, sort_out{}, std::ref(out), std::ref(out));
+      g.connect(out, stop{});
+      for (std::uint64_t i = 0; i < 1000; ++i)
+        g.put(in, {i});
+      g.execute();
+      outcome const end = g.wait_for_done();
+      REQUIRE(!end);
+      CHECK(end.get_fault()->report.find("no more") != std::string::npos);
+    });
   }
 }

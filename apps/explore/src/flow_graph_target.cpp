@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// The naive Fibonacci of thesis Figure 4-5, in a channel that is as narrow as it can be.
+// The naive Fibonacci of thesis Figure 4-5, in a channel that is as narrow as it can be, and in one
+// that is narrower.
 #include "targets.hpp"
 
 #include <quarry/emu.hpp>
 
 #include <cstdint>
+#include <fibonacci/flow_graph.hpp>
 #include <functional>
 #include <optional>
 #include <span>
@@ -13,53 +15,57 @@ namespace quarry::exploration {
 namespace {
 
 using namespace quarry::emu;
-
-struct fib {
-  std::uint32_t value;
-};
-
-struct fib_kernel {
-  template<any_wavefront W>
-  task<> operator()(W& wf, auto& src, channel<fib>& dest, global<std::uint32_t> result) const {
-    auto const value = src.load(&fib::value);
-    src.tfree();
-    if (auto const leaves = wf.where(value <= 2U))
-      wf.fetch_add(result, static_cast<std::uint32_t>(wf.active().count()), order::relaxed,
-                   scope::agent);
-    auto const inner = wf.where(value > 2U);
-    auto const fill = [&](wave_elements<W::size> const& two) {
-      wf.store(dest.at(two, 0, &fib::value), value - 1U);
-      wf.store(dest.at(two, 1, &fib::value), value - 2U);
-    };
-    task<> sent = dest.send(wf, typename W::template lanes<std::uint32_t>(2), fill);
-    co_await std::move(sent);
-  }
-};
+using fibonacci::naive_kernel;
+using fibonacci::term;
 
 /// All are one agent's, but for the host, whose element is there before the others begin.
 struct agent_channel_orders : channel_orders {
   constexpr agent_channel_orders() : channel_orders(at(scope::agent)) {}
 };
 
-void run_flow_graph(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(),
-            {.compute_units = 2, .wavefront_size = 32, .command_processor_cores = 1});
+/// Dispatches at once, whatever there is: wavefronts meet, and the indices go round.
+std::optional<std::size_t> eager(std::span<channel_state const> channels, bool) {
+  return channels[0].ready != 0 ? std::optional<std::size_t>(0) : std::nullopt;
+}
+
+void run(world& w, machine const& m, channel_options const& o, std::uint32_t n,
+         std::uint32_t right) {
+  agent gpu(w.scheduler(), m);
   auto result = gpu.allocate<std::uint32_t>(1, "result");
-  // At once, whatever there is: wavefronts meet, and the indices go round.
-  auto const eager = [](std::span<channel_state const> channels, bool) {
-    return channels[0].ready != 0 ? std::optional<std::size_t>(0) : std::nullopt;
-  };
   channel_graph g(gpu, eager);
-  auto& numbers = g.add_channel<fib>({.width = 4,
-                                      .elements_per_done_count = 1,
-                                      .orders = weakened<agent_channel_orders>(weak),
-                                      .name = "numbers"});
-  g.connect(numbers, fib_kernel{}, std::ref(numbers), result.global());
-  g.put(numbers, {6});
+  auto& numbers = g.add_channel<term>(o);
+  g.connect(numbers, naive_kernel{}, std::ref(numbers), result.global());
+  g.put(numbers, {n});
   g.execute();
   outcome const end = g.wait_for_done();
   w.check(static_cast<bool>(end), end ? "" : end.get_fault()->report);
-  w.check(result.host()[0] == 8, "the sixth Fibonacci number is 8");
+  w.check(result.host()[0] == right, "that is not the Fibonacci number");
+  w.check(g.totals().channels.most <= o.width, "more elements than the channel is wide");
+}
+
+void run_flow_graph(world& w, weakening const* weak) {
+  run(w, {.compute_units = 2, .wavefront_size = 32, .command_processor_cores = 1},
+      {.width = 4,
+       .elements_per_done_count = 1,
+       .orders = weakened<agent_channel_orders>(weak),
+       .name = "numbers"},
+      6, 8);
+}
+
+/// More wavefronts than slots, in a channel that is too narrow for what is under way: without
+/// yield, a deadlock. The restart contexts' channel has the same orders.
+void run_yield(world& w, weakening const* weak) {
+  run(w,
+      {.compute_units = 2,
+       .wavefront_slots = 1,
+       .wavefront_size = 32,
+       .command_processor_cores = 1},
+      {.width = 2,
+       .elements_per_done_count = 1,
+       .full = when_full::yield,
+       .orders = weakened<agent_channel_orders>(weak),
+       .name = "numbers"},
+      6, 8);
 }
 
 } // namespace
@@ -69,6 +75,13 @@ target flow_graph_target() {
           "the naive Fibonacci on a channel four elements wide: a host, the aggregator on the "
           "command processor, kernels that produce for themselves",
           weakenings_of<agent_channel_orders>(), run_flow_graph, 5'000};
+}
+
+target channel_yield_target() {
+  return {"channel-yield",
+          "the same on a channel two elements wide: wavefronts that find it full give up their "
+          "slots, and the aggregator restarts them",
+          weakenings_of<agent_channel_orders>(), run_yield, 5'000};
 }
 
 } // namespace quarry::exploration

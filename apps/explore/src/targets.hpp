@@ -11,6 +11,7 @@ namespace quarry::exploration {
 [[nodiscard]] target aql_target();
 [[nodiscard]] target channel_target();
 [[nodiscard]] target flow_graph_target();
+[[nodiscard]] target channel_yield_target();
 [[nodiscard]] target comp_net_ring_target();
 [[nodiscard]] target comp_net_host_ring_target();
 [[nodiscard]] target comp_net_target();

@@ -43,12 +43,14 @@
 #include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/wavefront_yield.hpp>
 
 // The command processor
 #include <quarry/emu/command_processor.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
 #include <quarry/emu/packet.hpp>
 #include <quarry/emu/packet_processor.hpp>
+#include <quarry/emu/running_launches.hpp>
 #include <quarry/emu/service.hpp>
 #include <quarry/emu/signal.hpp>
 #include <quarry/emu/user_queue.hpp>

@@ -43,6 +43,8 @@ public:
   outcome wait(launch_state& l);
   /// Forgets a launch that has ended. `by_core`: a core of the command processor sees that it has.
   void retire(launch_state& l, bool by_core = false);
+  /// Ends a launch that runs, with this fault. From any actor.
+  void stop(launch_state& l, fault f);
   /// Runs whatever there is until `is_over()`; otherwise what says that it cannot come to that.
   template<class F>
   [[nodiscard]] std::optional<fault> wait_until(std::string_view what, F const& is_over) {

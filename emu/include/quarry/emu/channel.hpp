@@ -7,6 +7,7 @@
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/wavefront.hpp>
+#include <quarry/emu/wavefront_yield.hpp>
 #include <quarry/task.hpp>
 
 #include <algorithm>
@@ -56,7 +57,6 @@ class basic_channel : public channel_arrays<T, IndexBits> {
   using base::slot;
   using base::states_;
   using base::stride_;
-  using base::take_position;
   using base::taken_;
   using base::width_;
   using base::wrap;
@@ -84,12 +84,10 @@ public:
   template<class A>
   task<channel_elements> talloc(A& self, std::uint32_t count) {
     for (;;) {
-      if (auto const first = reserve(self, count))
-        co_return channel_elements{this, *first, count};
-      self.fetch_add(index(base::waiting_producers), 1, orders_.count_waiting);
-      co_await room_for(self, count);
-      self.fetch_sub(index(base::waiting_producers), 1, orders_.count_waiting.how,
-                     orders_.count_waiting.far);
+      if (auto const mine = try_talloc(self, count))
+        co_return *mine;
+      task<> room = wait_for_room(self, count);
+      co_await std::move(room);
     }
   }
   /// Where element `i` of those is.
@@ -117,6 +115,39 @@ public:
     publish(self, write_control(self, e, where) + e.count);
   }
 
+  /// Awaits that there may be room for `count` elements: where the channel says so, a wavefront
+  /// gives up its slot meanwhile. `live_bytes`: of its registers, if it is known.
+  template<class A>
+  task<> wait_for_room(A& self, std::uint32_t count, std::uint32_t live_bytes = 0,
+                       std::source_location where = std::source_location::current()) {
+    if constexpr (any_wavefront<A>)
+      if (restarts_ != nullptr) {
+        wave_slot& wave = self.slot();
+        auto allocated = restarts_->talloc(self, 1U);
+        channel_elements const mine = co_await std::move(allocated);
+        std::uint32_t const ticket = static_cast<compute_unit*>(wave.home)->begin_yield(wave);
+        self.store(restarts_->at(mine), {.wave = reinterpret_cast<std::uint64_t>(&wave),
+                                         .ticket = ticket,
+                                         .bytes = live_bytes + std::uint32_t{sizeof(wave_slot)},
+                                         .channel = number_,
+                                         .count = count});
+        task<> sent = restarts_->enq(self, mine);
+        co_await std::move(sent);
+        co_await wavefront_yield(wave, this, where);
+        co_return;
+      }
+    self.fetch_add(index(base::waiting_producers), 1, orders_.count_waiting);
+    co_await room_for(self, count);
+    self.fetch_sub(index(base::waiting_producers), 1, orders_.count_waiting.how,
+                   orders_.count_waiting.far);
+  }
+  /// Wavefronts that find no room yield, and leave their restart contexts there, with this number.
+  /// Before the channel is used. Borrowed.
+  void yield_through(basic_channel<restart_context>& restarts, std::uint32_t number) noexcept {
+    restarts_ = &restarts;
+    number_ = number;
+  }
+
   // Producers: the active work-items of a wavefront, `count` elements each
 
   template<any_wavefront W>
@@ -135,10 +166,8 @@ public:
       std::uint32_t const lacking = reserve_lanes(wf, e);
       if (lacking == 0 || e.got.any())
         co_return e;
-      wf.fetch_add(index(base::waiting_producers), 1, orders_.count_waiting);
-      co_await room_for(wf, lacking);
-      wf.fetch_sub(index(base::waiting_producers), 1, orders_.count_waiting.how,
-                   orders_.count_waiting.far);
+      task<> room = wait_for_room(wf, lacking);
+      co_await std::move(room);
     }
   }
   /// All three: fill(elements) writes those of the work-items that have them and are active then.
@@ -208,6 +237,12 @@ public:
     std::uint64_t const tail = self.load(index(base::control_tail), orders_.aggregator_reads_tail);
     return static_cast<std::uint32_t>((tail - taken_) & wrap);
   }
+  /// Elements for which there is room.
+  template<class A>
+  [[nodiscard]] std::uint32_t room(A& self) {
+    std::uint64_t const tail = self.load(index(base::data_tail), orders_.reads_tail);
+    return width_ - static_cast<std::uint32_t>((tail - head_) & wrap);
+  }
   /// Takes `count` of them for a dispatch: their offsets, for deq(), begin at the result.
   [[nodiscard]] std::uint64_t take(std::uint32_t count) {
     return std::exchange(taken_, (taken_ + count) & wrap);
@@ -248,7 +283,9 @@ public:
   template<class A>
   [[nodiscard]] global<T> deq(A& self, std::uint64_t off,
                               std::source_location where = std::source_location::current()) {
-    return slot(take_position(self, off, where));
+    std::uint32_t const position = self.load(control(off));
+    move(self, position, state::ready, state::dispatched, "dequeues", where);
+    return slot(position);
   }
   /// The element at this offset is not needed any more.
   template<class A>
@@ -301,6 +338,10 @@ public:
       rest = rest.without(same);
     }
   }
+
+private:
+  basic_channel<restart_context>* restarts_ = nullptr;
+  std::uint32_t number_ = 0; ///< that the restart contexts name
 };
 
 template<class T>

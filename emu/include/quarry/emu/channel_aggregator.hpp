@@ -2,21 +2,26 @@
 #pragma once
 
 #include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/channel.hpp>
 #include <quarry/emu/command_processor.hpp>
 #include <quarry/emu/core.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/running_launches.hpp>
 #include <quarry/task.hpp>
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quarry::emu {
@@ -26,7 +31,7 @@ struct channel_state {
   std::string_view name;
   std::uint32_t ready;   ///< elements that wait for their consumer
   std::uint32_t running; ///< dispatches of it that have not ended
-  std::uint32_t waiting; ///< producers for room in it
+  std::uint32_t waiting; ///< producers for room in it, those that have yielded, too
   std::uint32_t wavefront_size;
 };
 
@@ -67,31 +72,52 @@ public:
   [[nodiscard]] virtual bool can_reclaim(basic_core<interleaving_memory>& self) = 0;
   virtual void reclaim(basic_core<native_memory>& self) = 0;
   virtual void reclaim(basic_core<interleaving_memory>& self) = 0;
+  [[nodiscard]] virtual std::uint32_t room(basic_core<native_memory>& self) = 0;
+  [[nodiscard]] virtual std::uint32_t room(basic_core<interleaving_memory>& self) = 0;
+  [[nodiscard]] virtual channel_counts const& counts() const = 0;
   /// Takes `count` elements: what runs their consumer over them, prepared.
   [[nodiscard]] virtual std::unique_ptr<launch_state> take(std::uint32_t count) = 0;
 };
 
+/// What an aggregator and its channels have done, since they were made.
+struct flow_counts {
+  std::uint64_t dispatches = 0;
+  std::uint64_t wavefronts = 0; ///< dispatched
+  std::uint64_t elements = 0;   ///< dispatched, an active lane each
+  std::uint64_t yields = 0;
+  std::uint64_t yielded_bytes = 0; ///< that were saved for them, and restored
+  std::uint64_t most_parked = 0;   ///< wavefronts without a slot at the same time
+  channel_counts channels;         ///< counted under deterministic schedulers
+
+  /// Of the lanes that were dispatched, how many had an element.
+  [[nodiscard]] double active_lanes(std::uint32_t wavefront_size) const noexcept {
+    return wavefronts == 0
+               ? 0
+               : static_cast<double>(elements) / static_cast<double>(wavefronts) / wavefront_size;
+  }
+};
+
 /// The aggregator: a service of the command processor that watches channels, dispatches what is
-/// ready as coarse tasks, and gives space back.
+/// ready as coarse tasks, gives space back, and restarts wavefronts that have yielded for want of
+/// space.
 ///
-/// Source   thesis §4.1, Figure 4-1
+/// Source   thesis §4.1, Figure 4-1; §4.4, Figure 4-11
 class channel_aggregator {
 public:
-  struct counts {
-    std::uint64_t dispatches = 0;
-    std::uint64_t wavefronts = 0;
-    std::uint64_t elements = 0;
-  };
-
+  using counts = flow_counts;
   channel_aggregator(agent_core& agent, channel_scheduler scheduler)
-      : agent_(agent), scheduler_(std::move(scheduler)) {}
+      : agent_(agent), scheduler_(std::move(scheduler)), running_(agent) {}
   channel_aggregator(channel_aggregator const&) = delete;
   channel_aggregator& operator=(channel_aggregator const&) = delete;
-  /// Kernels that run are given up.
-  ~channel_aggregator();
 
   /// Before it is served.
-  void add(std::unique_ptr<channel_node> n) { nodes_.push_back(std::move(n)); }
+  void add(std::unique_ptr<channel_node> n) {
+    nodes_.push_back(std::move(n));
+    at_.emplace_back();
+  }
+  /// Where wavefronts leave their restart contexts; made with these orders when it is first asked
+  /// for, before it is served.
+  [[nodiscard]] channel<restart_context>& restarts(channel_orders const& orders);
   [[nodiscard]] std::span<std::unique_ptr<channel_node> const> nodes() const { return nodes_; }
 
   /// True when no element is left and no kernel runs, or after a fault. From any thread.
@@ -101,9 +127,12 @@ public:
     begins_.give();
     is_done_.store(false, std::memory_order_release);
   }
+  /// On a host: waits until it is done.
+  ///
+  /// Errors   a kernel's first fault; deadlock or stall – nobody can go on
+  [[nodiscard]] outcome wait();
   /// When it is done.
-  [[nodiscard]] std::optional<fault> const& first_fault() const noexcept { return first_fault_; }
-  [[nodiscard]] counts const& totals() const noexcept { return counts_; }
+  [[nodiscard]] flow_counts totals() const;
 
   // A service
 
@@ -115,22 +144,32 @@ public:
   [[nodiscard]] static std::string name() { return "aggregator"; }
 
 private:
-  struct dispatch {
-    std::unique_ptr<launch_state> launch;
-    std::size_t node;
+  /// What the aggregator itself knows of a channel.
+  struct node_state {
+    std::uint32_t running = 0;           ///< dispatches
+    std::deque<restart_context> blocked; ///< wavefronts that have yielded, the oldest first
   };
 
   template<class Core>
   [[nodiscard]] std::optional<std::size_t> pick(Core& self);
+  template<class Core>
+  bool take_restarts(Core& self);
+  template<class Core>
+  bool restart_blocked(Core& self);
+  template<class Core>
+  [[nodiscard]] bool can_restart(Core& self);
   bool finish_dispatches();
   void start(std::size_t node);
 
   agent_core& agent_;
   channel_scheduler scheduler_;
   std::vector<std::unique_ptr<channel_node>> nodes_;
-  std::vector<dispatch> running_;
-  std::vector<channel_state> states_; ///< as pick() has found them
-  counts counts_;
+  std::vector<node_state> at_; ///< by node
+  std::unique_ptr<channel<restart_context>> restarts_;
+  running_launches<std::size_t> running_; ///< with their nodes
+  std::vector<channel_state> states_;     ///< as pick() has found them
+  std::uint64_t blocked_ = 0;             ///< in all nodes
+  flow_counts counts_;
   std::optional<fault> first_fault_;
   std::atomic<bool> is_done_{true};
   handover begins_; ///< what is_done_ orders, for `explore`

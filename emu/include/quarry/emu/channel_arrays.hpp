@@ -223,12 +223,6 @@ protected:
   }
 
   template<class A>
-  std::uint32_t take_position(A& self, std::uint64_t off, std::source_location where) {
-    std::uint32_t const position = self.load(control(off));
-    move(self, position, state::ready, state::dispatched, "dequeues", where);
-    return position;
-  }
-  template<class A>
   void count_done(A& self, std::uint32_t position, std::uint32_t count) {
     counted(self, [](channel_counts& c) { ++c.additions; });
     self.fetch_add(done_.global() + position / share_, count, orders_.count_done);

@@ -4,7 +4,6 @@
 #include <quarry/emu/agent.hpp>
 #include <quarry/emu/channel.hpp>
 #include <quarry/emu/channel_aggregator.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/kernel.hpp>
 #include <quarry/task.hpp>
 
@@ -68,8 +67,9 @@ private:
 ///     g.execute();
 ///     g.wait_for_done().or_throw();
 ///
-/// A kernel that waits for room keeps its place on the compute unit, and its elements unless it has
-/// freed them: a cycle of channels too narrow for what is under way ends in a reported deadlock.
+/// A kernel that waits for room keeps its slot on the compute unit, unless the channel says that it
+/// yields; and its elements, unless it has freed them. A cycle of channels too narrow for what is
+/// under way ends in a reported deadlock where nobody yields.
 ///
 /// Source   thesis Figure 4-5
 template<class Targets = all_targets>
@@ -87,6 +87,9 @@ public:
     check_open();
     auto made = std::make_unique<node<T>>(core_, o);
     channel<T>& result = made->elements;
+    if (o.full == when_full::yield)
+      result.yield_through(aggregator_.restarts(o.orders),
+                           static_cast<std::uint32_t>(aggregator_.nodes().size()));
     aggregator_.add(std::move(made));
     return result;
   }
@@ -144,17 +147,10 @@ public:
   /// Waits until no element is left anywhere, and no kernel runs.
   ///
   /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for room
-  outcome wait_for_done() {
-    if (auto stuck = core_.wait_until("channel graph", [this] { return aggregator_.is_done(); }))
-      return outcome(std::move(stuck));
-    if (explored_memory* const memory = explored_memory::of(core_.scheduler()))
-      memory->to_host();
-    return outcome(aggregator_.first_fault());
-  }
+  outcome wait_for_done() { return aggregator_.wait(); }
 
-  [[nodiscard]] channel_aggregator::counts const& totals() const noexcept {
-    return aggregator_.totals();
-  }
+  /// When it is done.
+  [[nodiscard]] flow_counts totals() const { return aggregator_.totals(); }
 
 private:
   /// A kernel of a graph, as a kernel.
@@ -195,6 +191,9 @@ private:
     void reclaim(basic_core<interleaving_memory>& c) override {
       static_cast<void>(elements.reclaim(c));
     }
+    std::uint32_t room(basic_core<native_memory>& c) override { return elements.room(c); }
+    std::uint32_t room(basic_core<interleaving_memory>& c) override { return elements.room(c); }
+    channel_counts const& counts() const override { return elements.counts(); }
     std::unique_ptr<launch_state> take(std::uint32_t count) override {
       return make(elements.take(count), count);
     }

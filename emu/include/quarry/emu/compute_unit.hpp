@@ -11,6 +11,8 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
+#include <mutex>
+#include <source_location>
 #include <vector>
 
 namespace quarry::emu {
@@ -41,6 +43,19 @@ public:
   /// Ends the resident groups of a failed launch, and counts them as finished.
   void evict(launch_state& l);
 
+  // Wavefront yield (thesis §4.4, Figure 4-11). On the unit's strand, but for restart().
+
+  /// A restart context for this wavefront will be written: the ticket that it has to name.
+  [[nodiscard]] std::uint32_t begin_yield(wave_slot& w);
+  /// The wavefront waits and gives up its slot; its group keeps its LDS. False if it has been
+  /// restarted already: it goes on. From await_suspend() only.
+  [[nodiscard]] bool give_up_slot(wave_slot& w, std::source_location where, void const* on);
+  /// The wavefront goes on as soon as there is a slot for it here. From any thread; nothing happens
+  /// if the ticket is not valid any more, because the wavefront was evicted.
+  void restart(wave_slot& w, std::uint32_t ticket);
+  /// It has been restarted: itself, or null if there is no slot yet.
+  [[nodiscard]] actor* come_back(wave_slot& w) noexcept;
+
   /// Fibers for plain item functions that may block.
   [[nodiscard]] fiber_pool& fibers() noexcept { return fibers_; }
   /// Room for the lanes of an item kernel's wavefront, reused.
@@ -67,6 +82,11 @@ private:
   void report_ended();
   void give_claims_back();
   [[nodiscard]] bool has_room(launch_state const& l) const noexcept;
+  void enter_again(wave_slot& w);
+  void park(std::size_t position);
+  void evict_failed_parked();
+  void void_tickets(launch_state const& l);
+  void drop(work_group& g);
 
   struct claimed {
     launch_state* launch = nullptr;
@@ -90,7 +110,10 @@ private:
   int busy_turns_ = 0; ///< since the last time that no group was resident
   fiber_pool fibers_;
   std::vector<std::unique_ptr<lane_slot[]>> idle_lanes_;
-  std::vector<work_group*> resident_;             ///< in the order in which they run
+  std::mutex yield_mutex_;            ///< guards yields and yield_ticket of the unit's wavefronts
+  std::deque<wave_slot*> returning_;  ///< restarted, but there was no slot
+  std::vector<work_group*> parked_;   ///< `native`: groups of which nothing can run
+  std::vector<work_group*> resident_; ///< in the order in which they run
   std::vector<std::unique_ptr<work_group>> pool_; ///< all groups ever made here
   std::vector<work_group*> idle_;                 ///< those that are not resident
   debug_unit debug_;                              ///< lists the same as pool_

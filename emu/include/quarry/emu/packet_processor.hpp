@@ -5,6 +5,7 @@
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/packet.hpp>
+#include <quarry/emu/running_launches.hpp>
 #include <quarry/emu/signal.hpp>
 #include <quarry/emu/user_queue.hpp>
 #include <quarry/task.hpp>
@@ -13,11 +14,9 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace quarry::emu {
 
@@ -61,13 +60,12 @@ public:
   task<bool> poll(Core& self);
   template<class Core>
   [[nodiscard]] bool has_work(Core& self);
-  [[nodiscard]] bool may_sleep() const noexcept { return running_.empty() && !is_blocked_; }
+  [[nodiscard]] bool may_sleep() const noexcept { return running_.is_empty() && !is_blocked_; }
   [[nodiscard]] std::string const& name() const noexcept { return queue_.name(); }
 
 private:
-  /// A kernel that a packet has started.
-  struct dispatch {
-    std::unique_ptr<launch_state> launch;
+  /// What is to be done when the kernel that a packet has started has ended.
+  struct packet_end {
     fence_scope release;
     std::uint64_t signal;
   };
@@ -97,7 +95,7 @@ private:
   functions functions_;
   command_processor& by_;
   std::uint64_t taken_ = 0; ///< packets
-  std::vector<dispatch> running_;
+  running_launches<packet_end> running_;
   packet next_; ///< read already, waits for what is before it
   bool is_blocked_ = false;
   std::mutex mutex_; ///< guards first_fault_

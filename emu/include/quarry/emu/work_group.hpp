@@ -24,11 +24,16 @@ namespace quarry::emu {
 class item_lanes;
 class work_group;
 
+/// How far a wavefront is in giving up its slot (thesis §4.4): it has asked for a restart, has no
+/// slot any more, may have one again.
+enum class yield_state : std::uint8_t { none, asked, parked, restarted };
+
 /// One wavefront while it is resident: an actor, with room for what its kernel sees of it.
 class wave_slot final : public actor {
 public:
   [[nodiscard]] std::string name() const override;
   void on_done() noexcept override;
+  [[nodiscard]] actor* on_ready() noexcept override;
   [[nodiscard]] memory_context context() noexcept;
 
   work_group* group = nullptr;
@@ -36,8 +41,11 @@ public:
   lane_mask items;            ///< lanes that have a work-item
   std::uint32_t lds_used = 0; ///< bytes that this wavefront has named so far
   std::uint32_t fine_grain_barriers_used = 0;
-  cache_port* port = nullptr;  ///< when the execution is explored
-  item_lanes* lanes = nullptr; ///< of an item kernel that runs; for debuggers
+  // Wavefront yield; guarded by its compute unit
+  yield_state yields = yield_state::none;
+  std::uint32_t yield_ticket = 0; ///< which of its restart contexts is valid
+  cache_port* port = nullptr;     ///< when the execution is explored
+  item_lanes* lanes = nullptr;    ///< of an item kernel that runs; for debuggers
   int failed_lane = -1; ///< of an item kernel: whose work-item threw `error`; -1: the wavefront
   task<> root;
   /// The basic_wavefront<M, Size> that the kernel works with lives here.
@@ -168,6 +176,7 @@ public:
   wave_bits fresh = 0; ///< `native`: those that have no frame yet; it is made when they first run
   wave_bits polling = 0;
   wave_bits finished = 0;
+  wave_bits yielded = 0;  ///< they have no slot
   wave_bits arrived = 0;  ///< at the meeting `expected`
   wave_bits diverged = 0; ///< at diverged meetings, each at its own place
   meeting expected = meeting::barrier;
@@ -178,6 +187,7 @@ public:
   std::vector<fine_grain_barrier_state> fine_grain_barriers;
   std::array<wave_slot, most_waves> waves;
   debug_group debug{.self = this};
+  bool is_parked = false; ///< `native`: all that have not finished have yielded
 
 private:
   std::unique_ptr<std::byte[], void (*)(std::byte*)> lds_owner_{nullptr, nullptr};

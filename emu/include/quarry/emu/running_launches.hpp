@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/launch_state.hpp>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace quarry::emu {
+
+/// Launches that a service of the command processor has started, each with a note of its own, until
+/// the service has taken note of their end. Belongs to the core that polls the service.
+///
+/// On destruction those that still run are waited for, or given up.
+template<class Note>
+class running_launches {
+public:
+  explicit running_launches(agent_core& agent) noexcept : agent_(agent) {}
+  running_launches(running_launches const&) = delete;
+  running_launches& operator=(running_launches const&) = delete;
+  ~running_launches() {
+    for (entry const& e : running_)
+      static_cast<void>(agent_.wait(*e.launch));
+  }
+
+  /// Starts a prepared launch.
+  void start(std::unique_ptr<launch_state> l, Note note) {
+    running_.push_back({std::move(l), std::move(note)});
+    agent_.start(*running_.back().launch, native_scheduler::wake_workers::yes);
+  }
+  /// Ends them all, with this fault.
+  void stop(fault const& f) {
+    for (entry const& e : running_)
+      if (!e.launch->is_done())
+        agent_.stop(*e.launch, f);
+  }
+  [[nodiscard]] bool is_empty() const noexcept { return running_.empty(); }
+  [[nodiscard]] bool any_ended() const {
+    return std::any_of(running_.begin(), running_.end(),
+                       [](entry const& e) { return e.launch->is_done(); });
+  }
+  /// finished(launch, note) for each that has ended, which is forgotten then. True if any has.
+  template<class F>
+  bool finish(F const& finished) {
+    auto const ended = std::partition(running_.begin(), running_.end(),
+                                      [](entry const& e) { return !e.launch->is_done(); });
+    bool const any = ended != running_.end();
+    for (auto e = ended; e != running_.end(); ++e) {
+      agent_.retire(*e->launch, true);
+      finished(std::as_const(*e->launch), std::as_const(e->note));
+    }
+    running_.erase(ended, running_.end());
+    return any;
+  }
+
+private:
+  struct entry {
+    std::unique_ptr<launch_state> launch;
+    Note note;
+  };
+  agent_core& agent_;
+  std::vector<entry> running_;
+};
+
+} // namespace quarry::emu
