@@ -22,8 +22,9 @@
 namespace quarry::command {
 
 /// What the programs' kernels are instantiated for: `--check-bounds` and `--wavefront-size` choose.
-using program_agent =
-    emu::basic_agent<emu::targets<emu::memories<emu::native_memory, emu::checked_memory>, 32, 64>>;
+using program_targets =
+    emu::targets<emu::memories<emu::native_memory, emu::checked_memory>, 32, 64>;
+using program_agent = emu::basic_agent<program_targets>;
 
 /// One emulated node of a run, complete: a pool, a GPU, a heap and its part in Gravel.
 struct cluster_node {

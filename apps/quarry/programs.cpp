@@ -3,10 +3,12 @@
 
 #include <allreduce/program.hpp>
 #include <array>
+#include <fibonacci/program.hpp>
 #include <gups/program.hpp>
 #include <jacobi/program.hpp>
 #include <pagerank/program.hpp>
 #include <ping_pong/program.hpp>
+#include <queens/program.hpp>
 #include <sgd/program.hpp>
 
 namespace quarry::command {
@@ -14,8 +16,8 @@ namespace quarry::command {
 std::span<program const> programs() {
   // In the order of their names.
   static std::array const all{
-      allreduce::program(), gups::program(),      jacobi::program(),
-      pagerank::program(),  ping_pong::program(), sgd::program(),
+      allreduce::program(), fibonacci::program(), gups::program(),   jacobi::program(),
+      pagerank::program(),  ping_pong::program(), queens::program(), sgd::program(),
   };
   return all;
 }

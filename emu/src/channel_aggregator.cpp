@@ -72,7 +72,7 @@ task<bool> channel_aggregator::poll(Core& self) {
     worked = take_restarts(self) || worked;
   if (blocked_ != 0 && !first_fault_)
     worked = restart_blocked(self) || worked;
-  std::optional<std::size_t> const next = first_fault_ ? std::nullopt : pick(self);
+  std::optional<channel_choice> const next = first_fault_ ? std::nullopt : pick(self);
   if (next)
     start(*next);
   else if (running_.is_empty() &&
@@ -103,14 +103,14 @@ template bool channel_aggregator::has_work(basic_core<interleaving_memory>&);
 
 /// What the scheduler says of the channels as they are now.
 template<class Core>
-std::optional<std::size_t> channel_aggregator::pick(Core& self) {
+std::optional<channel_choice> channel_aggregator::pick(Core& self) {
   states_.clear();
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     states_.push_back({nodes_[i]->name(), nodes_[i]->ready(self), at_[i].running,
                        nodes_[i]->waiting(self) + static_cast<std::uint32_t>(at_[i].blocked.size()),
                        agent_.shape().wavefront_size});
   auto const next = scheduler_(states_, running_.is_empty());
-  return next && states_[*next].ready != 0 ? next : std::nullopt;
+  return next && next->most != 0 && states_[next->channel].ready != 0 ? next : std::nullopt;
 }
 
 bool channel_aggregator::finish_dispatches() {
@@ -121,8 +121,9 @@ bool channel_aggregator::finish_dispatches() {
   });
 }
 
-void channel_aggregator::start(std::size_t node) {
-  std::uint32_t const count = states_[node].ready;
+void channel_aggregator::start(channel_choice next) {
+  std::size_t const node = next.channel;
+  std::uint32_t const count = std::min(states_[node].ready, next.most);
   auto l = nodes_[node]->take(count);
   ++counts_.dispatches;
   counts_.elements += count;

@@ -62,6 +62,10 @@
 #include <quarry/emu/channel_graph.hpp>
 #include <quarry/emu/channel_options.hpp>
 #include <quarry/emu/channel_orders.hpp>
+#include <quarry/emu/cilk.hpp>
+#include <quarry/emu/cilk_call.hpp>
+#include <quarry/emu/cilk_kernel.hpp>
+#include <quarry/emu/cilk_scheduler.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/queue_orders.hpp>
 #include <quarry/emu/slot_turns.hpp>

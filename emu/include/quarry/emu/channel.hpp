@@ -100,12 +100,30 @@ public:
   template<class A>
   task<> enq(A& self, channel_elements e,
              std::source_location where = std::source_location::current()) {
-    check_owner(e.channel, where);
-    if (e.count == 0)
+    if (e.count == 0) {
+      check_owner(e.channel, where);
       co_return;
-    std::uint64_t const from = write_control(self, e, where);
-    co_await control_turn(self, from);
-    publish(self, from + e.count);
+    }
+    std::uint64_t const from = begin_enq(self, e, where);
+    co_await enq_turn(self, from);
+    end_enq(self, from, e.count);
+  }
+  /// Its three parts, for who wants no coroutine for them: `co_await enq_turn(self, from)` between
+  /// the others. Not for no elements.
+  template<class A>
+  [[nodiscard]] std::uint64_t
+  begin_enq(A& self, channel_elements const& e,
+            std::source_location where = std::source_location::current()) {
+    check_owner(e.channel, where);
+    return write_control(self, e, where);
+  }
+  template<class A>
+  [[nodiscard]] auto enq_turn(A& self, std::uint64_t from) {
+    return control_turn(self, from);
+  }
+  template<class A>
+  void end_enq(A& self, std::uint64_t from, std::uint32_t count) {
+    publish(self, from + count);
   }
   /// The same where nobody else enqueues meanwhile: there is nothing to wait for.
   template<class A>
@@ -311,6 +329,19 @@ public:
       });
     return position;
   }
+  /// The same for the active ones of `W::size` elements in a row, from offset `off` on.
+  template<any_wavefront W>
+  [[nodiscard]] lanes<std::uint32_t, W::size>
+  deq_row(W& wf, std::uint64_t off, std::source_location where = std::source_location::current()) {
+    std::uint64_t const entry = off & (2 * std::uint64_t{width_} - 1);
+    typename W::local_index const lane(0);
+    if (wf.is_explored() || entry + W::size > 2 * std::uint64_t{width_})
+      return deq(wf, convert<std::uint32_t>(lane.to_lanes()) + static_cast<std::uint32_t>(off),
+                 where);
+    return wf.load(control_.global() + entry + lane);
+  }
+  /// The element at this position.
+  [[nodiscard]] global<T> at_position(std::uint32_t position) { return slot(position); }
   /// A member of the elements at these positions.
   template<class F, int Size>
   [[nodiscard]] auto field(lanes<std::uint32_t, Size> const& position, F T::* m) {
@@ -329,11 +360,8 @@ public:
     // One addition for all work-items whose elements share a done count.
     for (lane_mask rest = wf.active(); rest.any();) {
       std::uint32_t const block = position[rest.first()] / share_;
-      lane_mask same{};
-      rest.for_each([&](int lane) {
-        if (position[lane] / share_ == block)
-          same.set(lane);
-      });
+      auto const in_block = position >> std::countr_zero(share_) == block; // a power of two
+      lane_mask const same = in_block.bits() & rest;
       count_done(wf, block * share_, static_cast<std::uint32_t>(same.count()));
       rest = rest.without(same);
     }

@@ -35,9 +35,18 @@ struct channel_state {
   std::uint32_t wavefront_size;
 };
 
-/// Decides which channel is dispatched next, if any (thesis §4.1.1: predicates; §4.5.2).
+/// What is to be dispatched: so many of a channel's ready elements, at most.
+struct channel_choice {
+  channel_choice(std::size_t c, std::uint32_t n = ~0U) noexcept // NOLINT(*-explicit-*)
+      : channel(c), most(n) {}
+  std::size_t channel;
+  std::uint32_t most;
+};
+
+/// Decides which channel is dispatched next, if any (thesis §4.1.1: predicates; §4.5.2). The
+/// channels' states were looked at in their order.
 /// `is_idle`: no kernel of the graph runs, so that nothing more will turn up by itself.
-using channel_scheduler = std::function<std::optional<std::size_t>(
+using channel_scheduler = std::function<std::optional<channel_choice>(
     std::span<channel_state const> channels, bool is_idle)>;
 
 /// The last channel that fills a wavefront; otherwise the last one that has anything, if somebody
@@ -151,7 +160,7 @@ private:
   };
 
   template<class Core>
-  [[nodiscard]] std::optional<std::size_t> pick(Core& self);
+  [[nodiscard]] std::optional<channel_choice> pick(Core& self);
   template<class Core>
   bool take_restarts(Core& self);
   template<class Core>
@@ -159,7 +168,7 @@ private:
   template<class Core>
   [[nodiscard]] bool can_restart(Core& self);
   bool finish_dispatches();
-  void start(std::size_t node);
+  void start(channel_choice next);
 
   agent_core& agent_;
   channel_scheduler scheduler_;

@@ -34,6 +34,8 @@ public:
   [[nodiscard]] lanes<F, W::size> load(F T::* member) const {
     return wf_.load(from_.field(position_, member));
   }
+  /// The element of one of them.
+  [[nodiscard]] global<T> at(int lane) const { return from_.at_position(position_[lane]); }
   /// The elements are not needed any more. Called by itself where the kernel ends, if the kernel
   /// has not done so: room comes sooner, the sooner it is called.
   void tfree() {
@@ -160,8 +162,7 @@ private:
     template<any_wavefront W, class... Args>
     task<> operator()(W& wf, channel<T>& from, std::uint64_t first, std::uint32_t,
                       Args&... args) const {
-      auto const id = convert<std::uint32_t>(wf.global_id().to_lanes());
-      auto const position = from.deq(wf, id + static_cast<std::uint32_t>(first));
+      auto const position = from.deq_row(wf, first + wf.linear_group_id() * W::size);
       dispatched<T, W> elements(from, wf, position);
       task<> done = kernel(wf, elements, args...);
       co_await std::move(done);

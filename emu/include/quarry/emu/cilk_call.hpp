@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/global.hpp>
+#include <quarry/emu/wavefront.hpp>
+
+#include <algorithm>
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <source_location>
+#include <string>
+#include <type_traits>
+
+namespace quarry::emu {
+
+/// Which sync a part of a function comes after.
+template<std::uint32_t Number>
+using sync_number = std::integral_constant<std::uint32_t, Number>;
+using first_sync = sync_number<1>;
+using second_sync = sync_number<2>;
+
+/// Has a call anything to return? `using result = no_result;` where what it computes lies in
+/// memory.
+struct no_result {};
+
+/// How often a function syncs: it says `static constexpr std::uint32_t syncs`; otherwise once.
+template<class F>
+inline constexpr std::uint32_t syncs_of = 1;
+template<class F>
+  requires requires { F::syncs; }
+inline constexpr std::uint32_t syncs_of<F> = F::syncs;
+
+/// A function for cilk<F>: its arguments are its members, its parts are operator()(auto& call), up
+/// to the first sync, and after_sync(auto& call, sync_number<…>).
+template<class F>
+concept cilk_function = std::is_trivially_copyable_v<F> && std::is_class_v<F> &&
+                        std::is_trivially_copyable_v<typename F::result> && requires {
+                          { F::most_spawned } -> std::convertible_to<std::uint32_t>;
+                        };
+
+/// What lies in the channels of a function.
+template<cilk_function F>
+struct cilk_parts {
+  static constexpr std::uint32_t syncs = syncs_of<F>;
+  static constexpr std::uint32_t most_spawned = F::most_spawned;
+  using result = typename F::result;
+  static constexpr bool has_result = !std::is_empty_v<result>;
+  using place = global<result>; ///< where a call's result goes
+
+  /// A call that has been spawned.
+  struct spawned {
+    F function;
+    place into;
+  };
+  /// A call that goes on after a sync, and what its children write to it meanwhile.
+  struct synced {
+    spawned call;
+    std::uint32_t count; ///< children
+    std::array<result, has_result ? most_spawned : 1> results;
+  };
+};
+
+/// What one wavefront has to put into channels: calls in the order in which they were spawned, and
+/// who spawned them. At most `most_calls` of them at a time; the lanes that find it full go later.
+template<cilk_function F, int Size>
+struct cilk_piece {
+  using parts = cilk_parts<F>;
+  static constexpr std::uint32_t most_calls =
+      std::max<std::uint32_t>(2 * Size, parts::most_spawned);
+  struct parent {
+    typename parts::spawned call;
+    std::uint32_t count;
+  };
+  std::uint32_t calls = 0;
+  std::uint32_t parents = 0;
+  // Only what is counted has been written.
+  std::array<F, most_calls> call;   // NOLINT(*-member-init)
+  std::array<parent, Size> spawner; // NOLINT(*-member-init)
+};
+
+/// What a part of a function sees of its call, on one lane.
+template<cilk_function F, any_wavefront W>
+class cilk_call {
+  using parts = cilk_parts<F>;
+
+public:
+  using piece = cilk_piece<F, W::size>;
+  cilk_call(W& wf, piece& to, typename parts::spawned const& self, std::uint32_t children,
+            typename parts::place results) noexcept
+      : wf_(wf), to_(to), self_(self), results_(results), children_(children), first_(to.calls) {}
+  cilk_call(cilk_call const&) = delete;
+  cilk_call& operator=(cilk_call const&) = delete;
+
+  /// Spawns a call, which has ended before after_sync() is called.
+  ///
+  /// Errors   fault wrong_shape – more than F::most_spawned in one part
+  void spawn(F const& child, std::source_location where = std::source_location::current()) {
+    if (to_.calls - first_ == parts::most_spawned) [[unlikely]]
+      throw kernel_stop{fault::kind::wrong_shape,
+                        "cilk: more than the " + std::to_string(parts::most_spawned) +
+                            " calls that F::most_spawned allows are spawned at once",
+                        where};
+    to_.call[to_.calls++] = child;
+  }
+  /// What this call returns to its parent.
+  void returns(typename parts::result const& value) { wf_.store(self_.into, value); }
+  /// After a sync: children that were spawned before it, and what they have returned.
+  [[nodiscard]] std::uint32_t children() const noexcept { return children_; }
+  [[nodiscard]] typename parts::result operator[](std::uint32_t child) const {
+    return wf_.load(results_ + child);
+  }
+  /// Memory, for load(), store() and atomic operations on single elements.
+  [[nodiscard]] W& memory() noexcept { return wf_; }
+
+  /// How many it has spawned.
+  [[nodiscard]] std::uint32_t spawned() const noexcept { return to_.calls - first_; }
+
+private:
+  W& wf_;
+  piece& to_;
+  typename parts::spawned const& self_;
+  typename parts::place results_;
+  std::uint32_t children_;
+  std::uint32_t first_;
+};
+
+} // namespace quarry::emu

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/channel.hpp>
+#include <quarry/emu/cilk_call.hpp>
+#include <quarry/emu/fault.hpp>
+#include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/wavefront.hpp>
+#include <quarry/task.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <optional>
+#include <source_location>
+#include <string>
+
+namespace quarry::emu {
+
+/// What the lanes of a function have done; counted under deterministic schedulers (thesis Figure
+/// 4-17: divergence).
+struct cilk_counts {
+  std::uint64_t spawning = 0; ///< parts that spawned
+  std::uint64_t leaves = 0;   ///< parts that did not
+  std::uint64_t waves = 0;    ///< wavefronts that ran them
+  std::uint64_t diverged = 0; ///< of which had lanes of both kinds
+};
+
+/// The channels that a level of the recursion deals with.
+template<cilk_function F>
+struct cilk_level {
+  using parts = cilk_parts<F>;
+  channel<typename parts::spawned>* spawned = nullptr;
+  channel<typename parts::spawned>* deeper = nullptr; ///< null at the last level
+  std::array<channel<typename parts::synced>*, std::max(1U, parts::syncs)> synced{};
+  std::uint32_t number = 0;
+  bool is_one_at_a_time = false; ///< each lane reserves for itself
+  cilk_counts* counts = nullptr;
+};
+
+/// Runs one part of a function for the elements of a wavefront, a lane each: part 0 up to the first
+/// sync, part s what comes after sync s. The lanes' calls are gathered, and a wavefront reserves
+/// once for all of them.
+///
+/// A call that waits for its children is enqueued after them, and tallocated before: children may
+/// return to it as soon as they are enqueued. Its own element is freed last: the channels of deeper
+/// levels drain without it.
+///
+/// Source   thesis §4.3.2: spawn and sync as talloc and enq
+template<cilk_function F, std::uint32_t Part>
+struct cilk_kernel {
+  using parts = cilk_parts<F>;
+  static constexpr bool syncs_again = Part < parts::syncs;
+
+  template<any_wavefront W>
+  task<> operator()(W& wf, auto& elements, cilk_level<F>& level) const {
+    cilk_piece<F, W::size> piece;
+    lane_masks ran;
+    for (lane_mask left = wf.active(); left.any();) {
+      left = run_lanes(wf, elements, level, piece, left, ran);
+      if (piece.calls == 0)
+        continue;
+      auto& children = need_deeper(level);
+      std::optional<channel_elements> waiting, mine;
+      if constexpr (syncs_again)
+        while (!(waiting = level.synced[Part]->try_talloc(wf, piece.parents))) {
+          task<> room = level.synced[Part]->wait_for_room(wf, piece.parents, sizeof(piece));
+          co_await std::move(room);
+        }
+      while (!(mine = children.try_talloc(wf, piece.calls))) {
+        task<> room = children.wait_for_room(wf, piece.calls, sizeof(piece));
+        co_await std::move(room);
+      }
+      fill(wf, level, piece, waiting, *mine);
+      std::uint64_t from = children.begin_enq(wf, *mine);
+      co_await children.enq_turn(wf, from);
+      children.end_enq(wf, from, piece.calls);
+      if constexpr (syncs_again) {
+        from = level.synced[Part]->begin_enq(wf, *waiting);
+        co_await level.synced[Part]->enq_turn(wf, from);
+        level.synced[Part]->end_enq(wf, from, piece.parents);
+      }
+    }
+    if constexpr (W::memory_type::may_explore)
+      note(*level.counts, ran);
+    elements.tfree();
+  }
+
+private:
+  struct lane_masks {
+    lane_mask spawned, leaves;
+  };
+
+  static auto& need_deeper(cilk_level<F>& level) {
+    if (level.deeper == nullptr) [[unlikely]]
+      throw kernel_stop{fault::kind::wrong_shape,
+                        "cilk: the recursion is deeper than its " +
+                            std::to_string(level.number + 1) + " levels",
+                        std::source_location::current()};
+    return *level.deeper;
+  }
+
+  /// Runs lanes until they have spawned as much as goes into the channels at once. Those left.
+  template<class W, class Elements>
+  [[gnu::noinline]] static lane_mask run_lanes(W& wf, Elements& elements, cilk_level<F>& level,
+                                               cilk_piece<F, W::size>& piece, lane_mask left,
+                                               lane_masks& ran) {
+    std::uint32_t most_calls = piece.most_calls, most_parents = W::size;
+    if (level.deeper != nullptr)
+      most_calls = std::min(most_calls, level.deeper->most_at_once());
+    if constexpr (syncs_again)
+      most_parents = std::min(most_parents, level.synced[Part]->most_at_once());
+    if (level.is_one_at_a_time)
+      most_parents = 1;
+    piece.calls = piece.parents = 0;
+    for (std::uint64_t rest = left.bits(); rest != 0; rest &= rest - 1) {
+      if (piece.calls + parts::most_spawned > most_calls || piece.parents == most_parents)
+        return lane_mask(rest);
+      int const lane = std::countr_zero(rest);
+      bool const has_spawned = run_lane(wf, elements.at(lane), piece);
+      if constexpr (W::memory_type::may_explore)
+        (has_spawned ? ran.spawned : ran.leaves).set(lane);
+    }
+    return {};
+  }
+
+  template<class W, class Element>
+  static bool run_lane(W& wf, global<Element> at, cilk_piece<F, W::size>& piece) {
+    typename parts::spawned self;
+    std::uint32_t children = 0;
+    typename parts::place results;
+    if constexpr (Part == 0) {
+      self = wf.load(at);
+    } else {
+      self = wf.load(global(&at.get()->call));
+      children = wf.load(global(&at.get()->count));
+      results = global(at.get()->results.data());
+    }
+    cilk_call<F, W> call(wf, piece, self, children, results);
+    if constexpr (Part == 0)
+      self.function(call);
+    else
+      self.function.after_sync(call, sync_number<Part>{});
+    if (call.spawned() == 0)
+      return false;
+    piece.spawner[piece.parents++] = {self, call.spawned()};
+    return true;
+  }
+
+  /// Writes the parents, where they sync again, and their children.
+  template<class W>
+  [[gnu::noinline]] static void
+  fill(W& wf, cilk_level<F>& level, cilk_piece<F, W::size> const& piece,
+       std::optional<channel_elements> const& waiting, channel_elements const& mine) {
+    std::uint32_t call = 0;
+    for (std::uint32_t p = 0; p < piece.parents; ++p) {
+      auto const& parent = piece.spawner[p];
+      typename parts::place into;
+      if constexpr (syncs_again) {
+        auto* const element = level.synced[Part]->at(*waiting, p).get();
+        wf.store(global(&element->call), parent.call);
+        wf.store(global(&element->count), parent.count);
+        into = global(element->results.data());
+      }
+      for (std::uint32_t i = 0; i < parent.count; ++i, ++call)
+        wf.store(level.deeper->at(mine, call), {piece.call[call], into + i});
+    }
+  }
+
+  static void note(cilk_counts& counts, lane_masks const& ran) {
+    counts.spawning += static_cast<std::uint64_t>(ran.spawned.count());
+    counts.leaves += static_cast<std::uint64_t>(ran.leaves.count());
+    ++counts.waves;
+    counts.diverged += ran.spawned.any() && ran.leaves.any() ? 1 : 0;
+  }
+};
+
+} // namespace quarry::emu

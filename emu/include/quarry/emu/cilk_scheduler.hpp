@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/channel_aggregator.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace quarry::emu {
+
+/// In which order a tree of calls is walked.
+///
+/// help_first: a level after the other, until wavefronts have yielded; then the deepest level
+/// first, until none has (thesis §4.3.3).
+/// hybrid: the same, but the deepest level goes first as soon as there is work enough for all
+/// compute units, and a bounded part of it at a time: depth first, as work-first scheduling does.
+enum class traversal : std::uint8_t { help_first, hybrid };
+
+/// The scheduler of cilk<F>: of its channels, level after level, what is spawned and what goes on
+/// after the first, second … sync. What goes on after a sync is dispatched when there is nothing in
+/// deeper levels, neither ready nor running (levelization).
+///
+/// The channels must be looked at in their order: a call that waits for a sync is enqueued after
+/// its children, so that they are seen if it is.
+///
+/// Source   thesis §4.3.2, §4.3.3, §4.5.2
+class cilk_scheduler {
+public:
+  /// `stacks` channels a level; `enough` elements are worth a dispatch while kernels run; `batch`
+  /// of them go at a time, depth first.
+  cilk_scheduler(std::uint32_t stacks, traversal order, std::uint32_t enough,
+                 std::uint32_t batch) noexcept
+      : stacks_(stacks), order_(order), enough_(enough), batch_(batch) {}
+
+  [[nodiscard]] std::optional<channel_choice> operator()(std::span<channel_state const> channels,
+                                                         bool is_idle) const;
+
+private:
+  [[nodiscard]] std::optional<channel_choice>
+  deepest(std::span<channel_state const> channels) const;
+  [[nodiscard]] std::optional<channel_choice> depth_first(std::span<channel_state const> channels,
+                                                          std::uint32_t running) const;
+  [[nodiscard]] std::optional<channel_choice> shallowest(std::span<channel_state const> channels,
+                                                         bool is_idle) const;
+
+  std::uint32_t stacks_;
+  traversal order_;
+  std::uint32_t enough_;
+  std::uint32_t batch_;
+};
+
+} // namespace quarry::emu

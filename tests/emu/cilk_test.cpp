@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agents.hpp"
+
+#include <quarry/emu/cilk.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <fibonacci/kernel.hpp>
+#include <fibonacci/reference.hpp>
+#include <initializer_list>
+#include <stdexcept>
+#include <string>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
+using fib = fibonacci::call;
+
+/// Spawns twice: the second time as many as the first ones have returned together.
+struct two_rounds {
+  using result = std::uint32_t;
+  static constexpr std::uint32_t most_spawned = 8;
+  static constexpr std::uint32_t syncs = 2;
+  std::uint32_t depth;
+
+  void operator()(auto& self) const {
+    if (depth == 0)
+      return self.returns(1);
+    for (int i = 0; i < 3; ++i)
+      self.spawn({depth - 1});
+  }
+  void after_sync(auto& self, first_sync) const {
+    std::uint32_t const sum = self[0] + self[1] + self[2];
+    for (std::uint32_t i = 0; i < sum % 5 + 1; ++i)
+      self.spawn({depth - 1});
+  }
+  void after_sync(auto& self, second_sync) const {
+    std::uint32_t sum = 100;
+    for (std::uint32_t i = 0; i < self.children(); ++i)
+      sum += self[i];
+    self.returns(sum);
+  }
+};
+std::uint32_t two_rounds_serially(std::uint32_t depth) {
+  if (depth == 0)
+    return 1;
+  std::uint32_t const one = two_rounds_serially(depth - 1);
+  return 100 + (3 * one % 5 + 1) * one;
+}
+
+/// Leaves its mark in memory, and returns nothing; a sync would have nothing to do.
+struct mark {
+  using result = no_result;
+  static constexpr std::uint32_t most_spawned = 2;
+  static constexpr std::uint32_t syncs = 0;
+  global<std::uint32_t> at;
+  std::uint32_t count;
+
+  void operator()(auto& self) const {
+    if (count == 1)
+      return self.memory().store(at, 7);
+    self.spawn({at, count / 2});
+    self.spawn({at + count / 2, count - count / 2});
+  }
+};
+
+struct spawns_too_many {
+  using result = no_result;
+  static constexpr std::uint32_t most_spawned = 2;
+  std::uint32_t count;
+
+  void operator()(auto& self) const {
+    for (std::uint32_t i = 0; i < count; ++i)
+      self.spawn({0});
+  }
+  void after_sync(auto&, first_sync) const {}
+};
+
+} // namespace
+
+TEST_SUITE("emu.cilk") {
+  TEST_CASE("Fibonacci, in wide channels and in channels in which every generation must yield") {
+    with_schedulers([](executor& s) {
+      for (auto const order : {traversal::help_first, traversal::hybrid})
+        for (std::uint32_t const width : {4096U, 128U, 4U}) {
+          CAPTURE(width);
+          agent gpu(s, {.compute_units = 2, .wavefront_slots = 3, .wavefront_size = 64});
+          cilk<fib> program(gpu, {.depth = fib::depth(15),
+                                  .width = width,
+                                  .elements_per_done_count = width == 4 ? 1U : 64U,
+                                  .order = order});
+          REQUIRE(program.run(fib{15}));
+          CHECK(program.root_result() == fibonacci::number(15));
+          flow_counts const done = program.totals();
+          CHECK(done.elements == fibonacci::calls(15) + fibonacci::number(15) - 1);
+          if (width == 4 && order == traversal::help_first) // the other does without
+            CHECK(done.yields > 50);
+          if (width == 4096)
+            CHECK(done.yields == 0);
+          if (s.decides()) {
+            CHECK(done.channels.most <= width);
+            CHECK(program.counts().spawning == fibonacci::number(15) - 1);
+            CHECK(program.counts().leaves == done.elements - program.counts().spawning);
+          }
+        }
+    });
+  }
+
+  TEST_CASE("again on the same channels; a narrow one where wavefronts wait in their slots") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    cilk<fib> program(gpu, {.depth = 12, .width = 256, .full = when_full::wait});
+    for (std::uint32_t const n : {1U, 2U, 13U, 7U}) {
+      REQUIRE(program.run(fib{n}));
+      CHECK(program.root_result() == fibonacci::number(n));
+    }
+    CHECK(program.totals().yields == 0);
+  }
+
+  TEST_CASE(
+      "each lane for itself: the same answer, with as many reservations as calls that spawn") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    auto const reservations = [&](channel_reservation how) {
+      cilk<fib> program(gpu, {.depth = 14, .width = 1024, .reservation = how});
+      REQUIRE(program.run(fib{15}));
+      CHECK(program.root_result() == fibonacci::number(15));
+      return program.totals().channels.reservations;
+    };
+    // The children of each that spawns, and that one itself.
+    CHECK(reservations(channel_reservation::per_work_item) == 2 * (fibonacci::number(15) - 1));
+    CHECK(reservations(channel_reservation::per_wavefront) < 150);
+  }
+
+  TEST_CASE("a function that syncs twice, and one that never does") {
+    with_schedulers([](executor& s) {
+      for (std::uint32_t const width : {1024U, 8U}) {
+        agent gpu(s, shape);
+        cilk_options const o{.depth = 8, .width = width, .elements_per_done_count = 1};
+        cilk<two_rounds> rounds(gpu, o);
+        REQUIRE(rounds.run(two_rounds{4}));
+        CHECK(rounds.root_result() == two_rounds_serially(4));
+        auto marks = gpu.allocate<std::uint32_t>(100);
+        cilk<mark> marking(gpu, o);
+        REQUIRE(marking.run(mark{marks.global(), 100}));
+        for (std::uint32_t const m : marks.host())
+          REQUIRE(m == 7);
+      }
+    });
+  }
+
+  TEST_CASE("a recursion that is too deep, and too many children, are faults by name") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    cilk<fib> shallow(gpu, {.depth = 3, .width = 128});
+    outcome const deep = shallow.run(fib{15});
+    REQUIRE(!deep);
+    CHECK(deep.get_fault()->what == fault::kind::wrong_shape);
+    CHECK(deep.get_fault()->report.find("the recursion is deeper than its 3 levels") !=
+          std::string::npos);
+    cilk<spawns_too_many> wide(gpu, {.depth = 3, .width = 128});
+    CHECK(wide.run(spawns_too_many{2}));
+    outcome const many = wide.run(spawns_too_many{3});
+    REQUIRE(!many);
+    CHECK(many.get_fault()->report.find("more than the 2 calls") != std::string::npos);
+  }
+
+  TEST_CASE("what cannot be is refused") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    auto const make = [&](cilk_options const& o) { cilk<fib> const program(gpu, o); };
+    CHECK_THROWS_WITH(make({.depth = 0}), "cilk: 0 levels of recursion; allowed are 1 to 4096");
+    CHECK_THROWS_WITH(make({.width = 64, .elements_per_done_count = 64}),
+                      "cilk: channels of 64 elements, with 64 a done count; a call spawns up to 2");
+    CHECK_THROWS_AS(make({.width = 65}), std::invalid_argument);
+  }
+}
