@@ -10,6 +10,8 @@
 #include <ping_pong/program.hpp>
 #include <queens/program.hpp>
 #include <sgd/program.hpp>
+#include <sort/program.hpp>
+#include <strassen/program.hpp>
 
 namespace quarry::command {
 
@@ -18,6 +20,7 @@ std::span<program const> programs() {
   static std::array const all{
       allreduce::program(), fibonacci::program(), gups::program(),   jacobi::program(),
       pagerank::program(),  ping_pong::program(), queens::program(), sgd::program(),
+      sort::program(),      strassen::program(),
   };
   return all;
 }

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "reference.hpp"
+#include "values.hpp"
+
+#include <quarry/emu/cilk.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+
+namespace quarry::sort {
+
+/// Values that are merged without being divided again.
+constexpr std::uint32_t merge_base = 2048;
+
+/// Sorts `count` values in place: four parts, each sorted so, then merged twice. A merge is divided
+/// as well, into halves of what it makes.
+///
+/// Source   thesis §4.5.1; the MIT Cilk runtime's cilksort, whose merge divides what it reads
+struct call {
+  using result = emu::no_result;
+  static constexpr std::uint32_t most_spawned = 4;
+  static constexpr std::uint32_t syncs = 2;
+  using words = emu::global<std::uint32_t>;
+
+  words values; ///< merge: two sorted parts of these …
+  words spare;  ///< … become one here
+  std::uint32_t count;
+  std::uint32_t middle; ///< merge: where the second part begins
+  std::uint32_t second; ///< merge: of it, counted from `middle`
+  std::uint32_t first;  ///< merge: of the first part
+  bool is_merge;
+
+  [[nodiscard]] static call sorting(words values, words spare, std::uint32_t count) {
+    return {values, spare, count, 0, 0, 0, false};
+  }
+  /// `first` values from `from` and `second` from `from + middle` go to `to`.
+  [[nodiscard]] static call merging(words from, words to, std::uint32_t first, std::uint32_t middle,
+                                    std::uint32_t second) {
+    return {from, to, first + second, middle, second, first, true};
+  }
+
+  void operator()(auto& self) const {
+    if (is_merge)
+      return merge(self);
+    if (count <= base_size)
+      return sort_here(self.memory());
+    quarters const q(count);
+    std::size_t const ends[] = {0, q.first, q.half, q.third, count};
+    for (int i = 0; i < 4; ++i)
+      self.spawn(sorting(values + ends[i], spare + ends[i],
+                         static_cast<std::uint32_t>(ends[i + 1] - ends[i])));
+  }
+  void after_sync(auto& self, emu::first_sync) const {
+    quarters const q(count);
+    auto const length = [](std::size_t n) { return static_cast<std::uint32_t>(n); };
+    if (is_merge)
+      return;
+    self.spawn(merging(values, spare, length(q.first), length(q.first), length(q.half - q.first)));
+    self.spawn(merging(values + q.half, spare + q.half, length(q.third - q.half),
+                       length(q.third - q.half), length(count - q.third)));
+  }
+  void after_sync(auto& self, emu::second_sync) const {
+    auto const half = static_cast<std::uint32_t>(quarters(count).half);
+    self.spawn(merging(spare, values, half, half, count - half)); // its parent waits for it
+  }
+
+  /// Levels of the recursion: the merges of level d begin in level d + 1.
+  [[nodiscard]] static std::uint32_t depth(std::uint64_t count) noexcept {
+    auto const halvings = static_cast<std::uint32_t>(std::bit_width(count / merge_base + 1));
+    auto const quarterings = static_cast<std::uint32_t>(std::bit_width(count / base_size + 1) / 2);
+    return std::max(halvings, quarterings) + 3;
+  }
+
+private:
+  void sort_here(auto& memory) const {
+    std::array<std::uint32_t, base_size> v; // NOLINT(*-member-init)
+    for (std::uint32_t i = 0; i < count; ++i)
+      v[i] = memory.load(values + i);
+    std::sort(v.begin(), v.begin() + count);
+    for (std::uint32_t i = 0; i < count; ++i)
+      memory.store(values + i, v[i]);
+  }
+
+  void merge(auto& self) const {
+    if (count <= merge_base)
+      return merge_here(self.memory());
+    // So many of the first part come before the middle of the result.
+    std::uint32_t const half = count / 2;
+    std::uint32_t low = half > second ? half - second : 0, high = std::min(half, first);
+    while (low < high) {
+      std::uint32_t const i = (low + high) / 2;
+      if (self.memory().load(values + i) <= self.memory().load(values + middle + (half - i - 1)))
+        low = i + 1;
+      else
+        high = i;
+    }
+    std::uint32_t const j = half - low;
+    self.spawn(merging(values, spare, low, middle, j));
+    self.spawn(merging(values + low, spare + half, first - low, middle + j - low, second - j));
+  }
+
+  void merge_here(auto& memory) const {
+    std::uint32_t i = 0, j = 0;
+    words const other = values + middle;
+    std::uint32_t a = first != 0 ? memory.load(values) : 0;
+    std::uint32_t b = second != 0 ? memory.load(other) : 0;
+    for (std::uint32_t k = 0; k < count; ++k) {
+      bool const is_first = j == second || (i != first && a <= b);
+      memory.store(spare + k, is_first ? a : b);
+      if (is_first)
+        a = ++i < first ? memory.load(values + i) : 0;
+      else
+        b = ++j < second ? memory.load(other + j) : 0;
+    }
+  }
+};
+
+} // namespace quarry::sort

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include "kernel.hpp"
+#include "reference.hpp"
+#include "values.hpp"
+
+#include <algorithm>
+#include <cilk_program.hpp>
+#include <memory>
+
+namespace quarry::sort {
+namespace {
+
+struct settings {
+  command::cilk_settings channels; // thesis Table 4-3, the count as well
+  std::uint32_t count = 1'000'000;
+};
+
+command::program_result run(command::run_options const& o, settings const& s) {
+  command::cilk_machine machine(o);
+  auto values = machine.gpu().allocate<std::uint32_t>(s.count, "values");
+  auto spare = machine.gpu().allocate<std::uint32_t>(s.count, "spare");
+  auto const given = sort::values(s.count, o.seed);
+  std::ranges::copy(given, values.host().begin());
+  emu::cilk<call, command::program_targets> program(
+      machine.gpu(), command::options_of(s.channels, call::depth(s.count)));
+  double const seconds =
+      machine.run(program, call::sorting(values.global(), spare.global(), s.count));
+  auto const right = reference(given);
+  command::program_result r;
+  r.is_checked = true;
+  for (std::size_t i = 0; i < right.size(); ++i)
+    r.wrong_count += values.host()[i] != right[i] ? 1 : 0;
+  r.settings = {{"values", fmt::format("{}", s.count)}};
+  command::add_flow(r, o, s.channels, seconds, program.totals());
+  r.figures.push_back({"values/s", s.count / seconds / 1e6, "M/s"});
+  return r;
+}
+
+command::program_run add_options(CLI::App& app) {
+  auto const s = std::make_shared<settings>();
+  command::add_number(app, "--count", s->count, 1, 1U << 30, "values");
+  command::add_cilk_options(app, s->channels);
+  return [s](command::run_options const& o) -> result<command::program_result> {
+    command::need_one_node(o, "sort");
+    return run(o, *s);
+  };
+}
+
+} // namespace
+
+command::program program() {
+  return {.name = "sort",
+          .summary = "a merge sort of four parts in Cilk, on channels",
+          .examples = "Examples:\n"
+                      "  quarry run sort\n"
+                      "  quarry run sort --count 10000000 --compute-units 8\n"
+                      "  quarry run sort --count 100000 --channel-width 64\n",
+          .add_options = &add_options};
+}
+
+} // namespace quarry::sort
