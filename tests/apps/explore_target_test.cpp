@@ -45,6 +45,7 @@ TEST_SUITE("apps.explore_target") {
     CHECK(unnoticed("aql-queue", 100) == std::set<std::string>{});
     CHECK(unnoticed("channel", 300) == std::set<std::string>{});
     CHECK(unnoticed("flow-graph", 300) == std::set<std::string>{});
+    CHECK(unnoticed("channel-yield", 300) == std::set<std::string>{});
     CHECK(unnoticed("shmem-barrier", 100) == std::set<std::string>{});
   }
 
@@ -96,6 +97,7 @@ TEST_SUITE("apps.explore_target") {
         {"spsc-queue", 0xcd46b60bd3e16a2f},       {"mpmc-queue", 0xa15bf53d3d26a258},
         {"work-group-queue", 0x76aabad703d614cf}, {"aql-queue", 0x72d171dae361f649},
         {"channel", 0x9e51806e7d05df13},          {"flow-graph", 0x3d31cd278bb7825a},
+        {"channel-yield", 0x38a014ad81ec1e26},    {"cilk", 0xeee8a1ad5cc6cfc4},
         {"comp-net-ring", 0x32058d6990fe1218},    {"comp-net-host-ring", 0x32058d6990fe1218},
         {"shmem-barrier", 0xecaedad818198cea},    {"gravel", 0x7c162c3f659ea042},
         {"pagerank", 0x9260b66e3c93ba5f}};

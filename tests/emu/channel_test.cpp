@@ -54,6 +54,23 @@ struct send_to_another {
   }
 };
 
+struct take_too_many {
+  template<any_wavefront W>
+  void operator()(W& wf, channel<pair_of>& ch, std::uint64_t first) const {
+    auto const lane = convert<std::uint32_t>(wf.local_id().to_lanes());
+    static_cast<void>(ch.deq(wf, lane + static_cast<std::uint32_t>(first)));
+  }
+};
+struct free_again {
+  template<any_wavefront W>
+  void operator()(W& wf, channel<pair_of>& ch, std::uint64_t first) const {
+    auto const position =
+        ch.deq(wf, typename W::template lanes<std::uint32_t>(static_cast<std::uint32_t>(first)));
+    ch.tfree(wf, position);
+    ch.tfree(wf, position);
+  }
+};
+
 /// Counts the elements that it consumes, by number.
 struct receive {
   void operator()(any_wavefront auto& wf, channel<pair_of>& ch, std::uint64_t first,
@@ -189,7 +206,33 @@ TEST_SUITE("emu.channel") {
                                     send_to_another{}, std::ref(narrow), std::ref(other));
     REQUIRE(!strange);
     CHECK(strange.get_fault()->what == fault::kind::misuse);
-    CHECK(strange.get_fault()->report.find("other: enq of elements") != std::string::npos);
+    CHECK(strange.get_fault()->report.find("other: enq of element 0, which") != std::string::npos);
+  }
+
+  TEST_CASE("a deq of what was not dispatched, and a second tfree, are faults of a wavefront") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    channel<pair_of> ch(gpu.core().known(),
+                        {.width = 4, .elements_per_done_count = 1, .name = "short"});
+    basic_core<native_memory> host({});
+    auto const mine = ch.try_talloc(host, 2);
+    REQUIRE(mine);
+    ch.enq_alone(host, *mine);
+    std::uint64_t const first = ch.take(2);
+    outcome const many = gpu.run({.work_items = 3, .work_items_per_group = 64}, take_too_many{},
+                                 std::ref(ch), first);
+    REQUIRE(!many);
+    CHECK(many.get_fault()->what == fault::kind::misuse);
+    CHECK(many.get_fault()->report.find(
+              "short: deq of the element at offset 2, which has not been dispatched") !=
+          std::string::npos);
+    CHECK(many.get_fault()->report.find("wavefront 0 of group 0") != std::string::npos);
+    outcome const twice = gpu.run({.work_items = 1, .work_items_per_group = 64}, free_again{},
+                                  std::ref(ch), first + 1);
+    REQUIRE(!twice);
+    CHECK(twice.get_fault()->what == fault::kind::misuse);
+    CHECK(twice.get_fault()->report.find("short: tfree of element 1: the elements of its done "
+                                         "count have been freed already") != std::string::npos);
   }
 
   TEST_CASE("impossible shapes are refused by name") {

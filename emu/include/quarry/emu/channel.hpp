@@ -37,6 +37,7 @@ namespace quarry::emu {
 template<class T, int IndexBits = 64>
 class basic_channel : public channel_arrays<T, IndexBits> {
   using base = channel_arrays<T, IndexBits>;
+  using base::check_dispatched;
   using base::check_owner;
   using base::control;
   using base::control_;
@@ -101,7 +102,7 @@ public:
   task<> enq(A& self, channel_elements e,
              std::source_location where = std::source_location::current()) {
     if (e.count == 0) {
-      check_owner(e.channel, where);
+      check_owner(e.channel, e.first, where);
       co_return;
     }
     std::uint64_t const from = begin_enq(self, e, where);
@@ -114,7 +115,7 @@ public:
   [[nodiscard]] std::uint64_t
   begin_enq(A& self, channel_elements const& e,
             std::source_location where = std::source_location::current()) {
-    check_owner(e.channel, where);
+    check_owner(e.channel, e.first, where);
     return write_control(self, e, where);
   }
   template<class A>
@@ -129,7 +130,7 @@ public:
   template<class A>
   void enq_alone(A& self, channel_elements const& e,
                  std::source_location where = std::source_location::current()) {
-    check_owner(e.channel, where);
+    check_owner(e.channel, e.first, where);
     publish(self, write_control(self, e, where) + e.count);
   }
 
@@ -221,11 +222,11 @@ public:
   template<any_wavefront W>
   task<> enq(W& wf, wave_elements<W::size> e,
              std::source_location where = std::source_location::current()) {
-    check_owner(e.channel, where);
     auto const those = wf.where(e.got);
     lane_mask const active = wf.active();
     if (active.empty())
       co_return;
+    check_owner(e.channel, e.first[active.first()], where);
     auto const offset = emu::exclusive_prefix_sum(e.count, active);
     std::uint32_t const all = offset[active.last()] + e.count[active.last()];
     if (all == 0)
@@ -301,6 +302,7 @@ public:
   template<class A>
   [[nodiscard]] global<T> deq(A& self, std::uint64_t off,
                               std::source_location where = std::source_location::current()) {
+    check_dispatched(self, off, where);
     std::uint32_t const position = self.load(control(off));
     move(self, position, state::ready, state::dispatched, "dequeues", where);
     return slot(position);
@@ -311,7 +313,7 @@ public:
              std::source_location where = std::source_location::current()) {
     std::uint32_t const position = self.load(control(off));
     move(self, position, state::dispatched, state::done, "frees", where);
-    count_done(self, position, 1);
+    count_done(self, position, 1, where);
   }
 
   // Consumers: the active work-items of a wavefront, each with an offset of its own
@@ -321,6 +323,8 @@ public:
   [[nodiscard]] lanes<std::uint32_t, W::size>
   deq(W& wf, lanes<std::uint32_t, W::size> const& off,
       std::source_location where = std::source_location::current()) {
+    if constexpr (W::memory_type::may_explore)
+      wf.active().for_each([&](int lane) { check_dispatched(wf, off[lane], where); });
     auto const position =
         wf.load(control_.global() + convert<std::int32_t>(off & (2 * width_ - 1)));
     if (wf.is_explored())
@@ -362,7 +366,7 @@ public:
       std::uint32_t const block = position[rest.first()] / share_;
       auto const in_block = position >> std::countr_zero(share_) == block; // a power of two
       lane_mask const same = in_block.bits() & rest;
-      count_done(wf, block * share_, static_cast<std::uint32_t>(same.count()));
+      count_done(wf, position[rest.first()], static_cast<std::uint32_t>(same.count()), where);
       rest = rest.without(same);
     }
   }

@@ -93,11 +93,24 @@ protected:
     return global<std::uint64_t>(&indices_.global().get()[w].value);
   }
 
-  void check_owner(void const* channel, std::source_location where) const {
+  void check_owner(void const* channel, std::uint32_t first, std::source_location where) const {
     if (channel != this) [[unlikely]]
       throw kernel_stop{fault::kind::misuse,
-                        name_ + ": enq of elements that talloc of another channel has given",
+                        name_ + ": enq of element " + std::to_string(first) +
+                            ", which talloc of another channel has given",
                         where};
+  }
+  /// Looked at where one thread runs: what has been dispatched only the aggregator knows.
+  template<class A>
+  void check_dispatched(A&, std::uint64_t off, std::source_location where) const {
+    if constexpr (A::memory_type::may_explore) {
+      std::uint64_t const ago = (taken_ - off) & wrap & 0xffff'ffffU; // lanes count in 32 bits
+      if (ago == 0 || ago > 2 * std::uint64_t{width_}) [[unlikely]]
+        throw kernel_stop{fault::kind::misuse,
+                          name_ + ": deq of the element at offset " + std::to_string(off) +
+                              ", which has not been dispatched",
+                          where};
+    }
   }
   /// The states of Figure 4-2; only watched where somebody explores.
   template<class A>
@@ -223,9 +236,15 @@ protected:
   }
 
   template<class A>
-  void count_done(A& self, std::uint32_t position, std::uint32_t count) {
+  void count_done(A& self, std::uint32_t position, std::uint32_t count,
+                  std::source_location where) {
     counted(self, [](channel_counts& c) { ++c.additions; });
-    self.fetch_add(done_.global() + position / share_, count, orders_.count_done);
+    auto const done = done_.global() + position / share_;
+    if (self.fetch_add(done, count, orders_.count_done) + count > share_) [[unlikely]]
+      throw kernel_stop{fault::kind::misuse,
+                        name_ + ": tfree of element " + std::to_string(position) +
+                            ": the elements of its done count have been freed already",
+                        where};
   }
 
   template<class A, class F>

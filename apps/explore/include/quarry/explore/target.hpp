@@ -25,8 +25,8 @@ struct target {
   std::vector<std::string> indistinguishable{};
 };
 
-/// spsc-queue, mpmc-queue, work-group-queue, comp-net-ring, comp-net-host-ring, comp-net,
-/// comp-net-dgpu, shmem-barrier, gravel, pagerank.
+/// spsc-queue, mpmc-queue, work-group-queue, channel, flow-graph, channel-yield, cilk,
+/// comp-net-ring, comp-net-host-ring, comp-net, comp-net-dgpu, shmem-barrier, gravel, pagerank.
 [[nodiscard]] std::span<target const> targets();
 
 /// Errors   std::invalid_argument – no target has that name; those that there are

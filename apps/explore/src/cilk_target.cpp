@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fibonacci in Cilk: who waits for a sync goes on when its children have returned, inferred from
+// the levels of the recursion alone.
+#include "targets.hpp"
+
+#include <quarry/emu.hpp>
+
+#include <fibonacci/kernel.hpp>
+
+namespace quarry::exploration {
+namespace {
+
+using namespace quarry::emu;
+
+void run_cilk(world& w, weakening const*) {
+  agent gpu(w.scheduler(), {.compute_units = 2,
+                            .wavefront_slots = 1,
+                            .wavefront_size = 32,
+                            .command_processor_cores = 1});
+  cilk<fibonacci::call> program(
+      gpu, {.depth = fibonacci::call::depth(5), .width = 2, .elements_per_done_count = 1});
+  outcome const end = program.run(fibonacci::call{5});
+  w.check(static_cast<bool>(end), end ? "" : end.get_fault()->report);
+  w.check(program.root_result() == 5, "the fifth Fibonacci number is 5");
+  w.check(program.totals().channels.most <= 2, "more elements than a channel is wide");
+}
+
+} // namespace
+
+target cilk_target() {
+  return {"cilk",
+          "Fibonacci in Cilk on channels two elements wide: wavefronts yield, and what waits for a "
+          "sync goes on when deeper levels are empty",
+          {},
+          run_cilk,
+          20'000};
+}
+
+} // namespace quarry::exploration
