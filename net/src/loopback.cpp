@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "greeting.hpp"
 #include "peer_stream.hpp"
+#include "sending.hpp"
 
 #include <quarry/net/error.hpp>
 #include <quarry/net/loopback.hpp>
@@ -132,26 +133,8 @@ std::uint32_t loopback::pe_count() const {
 result<bool> loopback::try_send(pe target, std::span<std::byte const> head,
                                 std::span<std::byte const> body) {
   state& s = *state_;
-  if (target.id >= s.peers.size())
-    return make_error(net_errc::no_such_pe, fmt::format("{} does not exist; there are {}",
-                                                        to_string(target), s.peers.size()));
-  if (head.size() + body.size() > max_message_bytes)
-    return make_error(net_errc::oversized_message,
-                      fmt::format("a message of {} bytes for {}; at most {}",
-                                  head.size() + body.size(), to_string(target), max_message_bytes));
-  if (s.broken)
-    return *s.broken;
-  if (s.is_finishing)
-    return make_error(net_errc::already_finished,
-                      fmt::format("{} sends after it has finished", to_string(s.who.self)));
-  if (target == s.who.self) {
-    constexpr std::size_t most_to_self = 64;
-    if (s.to_self.size() == most_to_self)
-      return false;
-    auto& message = s.to_self.emplace_back(head.begin(), head.end());
-    message.insert(message.end(), body.begin(), body.end());
-    return true;
-  }
+  if (auto const done = sent_without_peer(s, target, head, body))
+    return *done;
   auto const sent = s.peers[target.id].try_send(wire::frame_kind::message, head, body);
   if (!sent)
     s.broken = sent.error();

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../sending.hpp"
 #include "state.hpp"
 
 #include <quarry/net/error.hpp>
@@ -71,27 +72,9 @@ std::uint32_t mpi::pe_count() const {
 result<bool> mpi::try_send(pe target, std::span<std::byte const> head,
                            std::span<std::byte const> body) {
   state& s = *state_;
+  if (auto const done = sent_without_peer(s, target, head, body))
+    return *done;
   std::size_t const bytes = head.size() + body.size();
-  if (target.id >= s.peers.size())
-    return make_error(net_errc::no_such_pe, fmt::format("{} does not exist; there are {}",
-                                                        to_string(target), s.peers.size()));
-  if (bytes > max_message_bytes)
-    return make_error(net_errc::oversized_message,
-                      fmt::format("a message of {} bytes for {}; at most {}", bytes,
-                                  to_string(target), max_message_bytes));
-  if (s.broken)
-    return *s.broken;
-  if (s.is_finishing)
-    return make_error(net_errc::already_finished,
-                      fmt::format("{} sends after it has finished", to_string(s.who.self)));
-  if (target == s.who.self) {
-    constexpr std::size_t most_to_self = 64;
-    if (s.to_self.size() == most_to_self)
-      return false;
-    auto& message = s.to_self.emplace_back(head.begin(), head.end());
-    message.insert(message.end(), body.begin(), body.end());
-    return true;
-  }
   std::size_t const count = 1 + (bytes + 7) / 8;
   s.end_sends(target.id);
   if (!s.broken && !s.has_room(target.id, count))
