@@ -71,7 +71,7 @@ result<void> run_connected(run_options const& options, connected_body const& bod
   std::vector<executor*> reported;
   for (std::uint32_t i = 0; i < (options.job ? 1 : options.node_count); ++i) {
     schedulers.push_back(std::make_unique<native_scheduler>(native_scheduler::options{
-        .threads = threads_per_node(options), .stall_timeout = 2 * options.timeout}));
+        .threads = threads_per_node(options), .stall_timeout = 3 * options.timeout}));
     reported.push_back(schedulers.back().get());
   }
   sigquit_report const on_sigquit(reported);

@@ -108,7 +108,7 @@ ring_orders credit_relaxed() {
 }
 ring_orders status_relaxed() {
   ring_orders orders;
-  orders.fill_marker.how = orders.post_status.how = order::relaxed;
+  orders.post_status.how = order::relaxed;
   return orders;
 }
 

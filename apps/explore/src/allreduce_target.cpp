@@ -8,6 +8,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 namespace quarry::exploration {
 namespace {
@@ -38,14 +39,18 @@ struct check_sums {
   }
 };
 
-void run_allreduce(world& w, weakening const*) {
+void run_allreduce(world& w, weakening const* weak) {
   run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end) {
     agent gpu(w.scheduler(), node_machine);
     comp_net::node::options const o{
         .rings = 1,
         .ring_entries = 2,
         .reduce_bytes = 64,
-        .shmem = {.heap_bytes = 512, .most_teams = 1, .team_bytes = 512}};
+        .ring = weakened_partly<agent_ring_orders>(weak),
+        .shmem = {.heap_bytes = 512,
+                  .most_teams = 1,
+                  .team_bytes = 512,
+                  .orders = weakened_partly<shmem::shmem_orders>(weak)}};
     auto net = comp_net::node::start(gpu.core(), std::move(end), o);
     w.check(net.has_value(), net ? "" : net.error().what);
     if (!net)
@@ -74,14 +79,26 @@ void run_allreduce(world& w, weakening const*) {
   });
 }
 
+/// Of both tables what a ring of allreduce needs: a put with a signal that is set, and a wait.
+std::vector<weakening> used_entries() {
+  auto all = weakenings_of<agent_ring_orders>();
+  auto const more = weakenings_of<shmem::shmem_orders>();
+  all.insert(all.end(), more.begin(), more.end());
+  return of_entries(std::move(all),
+                    {"refresh_read_index", "post_status", "await_status", "poll_status",
+                     "complete_status", "advance_read_index", "apply_word", "wait"});
+}
+
 } // namespace
 
 target allreduce_target() {
   return {.name = "allreduce",
           .what = "two nodes in one process: a ring of ComP-Net's allreduce sums a vector twice",
-          .weakenings = {},
+          .weakenings = used_entries(),
           .run = run_allreduce,
-          .most_decisions = 100'000};
+          .most_decisions = 100'000,
+          // Every command is waited for: its status orders what the read index does otherwise.
+          .indistinguishable = {"refresh_read_index=relaxed", "advance_read_index=relaxed"}};
 }
 
 } // namespace quarry::exploration

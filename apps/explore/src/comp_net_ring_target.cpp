@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ComP-Net's ring between a work-group and its network service, with indices that wrap at once.
 #include "targets.hpp"
+#include "two_nodes.hpp"
 
 #include <quarry/emu.hpp>
 #include <quarry/net.hpp>
@@ -81,10 +82,6 @@ struct service_side {
 
 constexpr machine small{.compute_units = 2, .wavefront_size = 32};
 constexpr launch_config one_wavefront{.work_items = 32, .work_items_per_group = 32};
-
-struct agent_ring_orders : ring_orders {
-  constexpr agent_ring_orders() : ring_orders(at(scope::agent)) {}
-};
 
 void run_on_agent(world& w, weakening const* weak) {
   agent gpu(w.scheduler(), small);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 namespace quarry::exploration {
 namespace {
@@ -15,8 +16,12 @@ namespace {
 using namespace quarry::emu;
 using namespace quarry::net;
 
-/// Each node puts two words to the other, then a flag; counts at the other; meets it; and gets back
-/// what the other has.
+/// In each node's heap: what comes, and what the other fetches.
+constexpr std::uint64_t data = 0, flag_word = 2, counter = 3, answers = 4, more = 10, cells = 12;
+
+/// Each node puts two words to the other, then a flag; node 1 leaves two answers in its own heap,
+/// and marks them; node 0 asks for them, puts more and counts there; they meet; each gets back what
+/// it has put.
 struct exchange {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
                     world& w, comp_net::device& net) const {
@@ -26,24 +31,63 @@ struct exchange {
     std::uint64_t const mine = net.self().id * 10, theirs = other.id * 10;
     wf.store(own, mine + 1);
     wf.store(own + 1, mine + 2);
-    auto put = ctx.put_nbi(wf, words, own, 2, other);
+    auto put = ctx.put_nbi(wf, words + data, own, 2, other);
     co_await std::move(put);
     auto fence = ctx.fence(wf);
     co_await std::move(fence);
-    auto flag = ctx.p(wf, words + 2, 1, other);
+    auto flag = ctx.p(wf, words + flag_word, 1, other);
     co_await std::move(flag);
-    auto seen = ctx.wait_until(wf, words + 2, shmem::comparison::equal, 1);
+    // Nothing that node 1 sends from here on would bring them: only who sees the marks knows.
+    if (other.id == 0)
+      for (std::uint64_t i = 0; i < 2; ++i) {
+        auto const at = words + answers + 3 * i;
+        wf.store(at, 3 + i);
+        wf.store(at + 1, 4 + i);
+        wf.store(at + 2, 1, order::release, scope::system);
+      }
+    auto seen = ctx.wait_until(wf, words + flag_word, shmem::comparison::equal, 1);
     static_cast<void>(co_await std::move(seen));
-    std::uint64_t const first = wf.load(words);
-    std::uint64_t const second = wf.load(words + 1);
+    std::uint64_t const first = wf.load(words + data);
+    std::uint64_t const second = wf.load(words + data + 1);
     w.check(first == theirs + 1 && second == theirs + 2, "a flag came before the data");
-    auto count = ctx.atomic_fetch_add(wf, words + 3, 5, other);
-    std::uint64_t const old = co_await std::move(count);
-    w.check(old == 0, "an atomic operation took place twice");
+    for (std::uint64_t i = 0; other.id == 1 && i < 2; ++i) {
+      auto const at = words + answers + 3 * i;
+      std::uint64_t is_answered = 0;
+      if (i == 0) {
+        auto look = ctx.atomic_fetch(wf, at + 2, other);
+        is_answered = co_await std::move(look);
+      } else {
+        auto ask = ctx.atomic_fetch_add(wf, at + 2, 0, other);
+        is_answered = co_await std::move(ask);
+      }
+      if (is_answered == 1) {
+        auto fetched = ctx.get(wf, own, at, 2, other);
+        co_await std::move(fetched);
+        std::uint64_t const third = wf.load(own);
+        std::uint64_t const fourth = wf.load(own + 1);
+        w.check(third == 3 + i && fourth == 4 + i, "a mark came before its answer");
+      }
+    }
+    if (other.id == 1) {
+      wf.store(own, 6);
+      wf.store(own + 1, 7);
+      auto again = ctx.put_nbi(wf, words + more, own, 2, other);
+      co_await std::move(again);
+      auto before = ctx.fence(wf);
+      co_await std::move(before);
+      auto count = ctx.atomic_fetch_add(wf, words + counter, 5, other);
+      std::uint64_t const old = co_await std::move(count);
+      w.check(old == 0, "an atomic operation took place twice");
+    } else { // until then it sends nothing
+      auto counted = ctx.wait_until(wf, words + counter, shmem::comparison::equal, 5);
+      static_cast<void>(co_await std::move(counted));
+      std::uint64_t const fifth = wf.load(words + more);
+      std::uint64_t const sixth = wf.load(words + more + 1);
+      w.check(fifth == 6 && sixth == 7, "the count came before the data that a fence puts first");
+    }
     auto barrier = ctx.barrier_all(wf);
     co_await std::move(barrier);
-    w.check(wf.load(words + 3) == 5, "a barrier was passed before an operation was done");
-    auto got = ctx.get(wf, own, words, 2, other);
+    auto got = ctx.get(wf, own, words + data, 2, other);
     co_await std::move(got);
     w.check(wf.load(own) == mine + 1, "a get was over before its data were there");
     auto end = ctx.destroy(wf);
@@ -51,7 +95,11 @@ struct exchange {
   }
 };
 
-void run_comp_net(world& w, weakening const*, std::string_view configuration) {
+void run_comp_net(world& w, weakening const* weak, std::string_view configuration) {
+  auto const ring = configuration == comp_net::on_command_processor::name
+                        ? weakened_partly<agent_ring_orders>(weak)
+                        : weakened_partly<comp_net::ring_orders>(weak);
+  auto const orders = weakened_partly<shmem::shmem_orders>(weak);
   run_nodes(w, [&](std::uint32_t, std::unique_ptr<in_process> end) {
     agent gpu(w.scheduler(), node_machine);
     comp_net::node::options const o{
@@ -59,12 +107,13 @@ void run_comp_net(world& w, weakening const*, std::string_view configuration) {
         .rings = 1,
         .ring_entries = 2,
         .reduce_bytes = 64,
-        .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512}};
+        .ring = ring,
+        .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512, .orders = orders}};
     auto net = comp_net::node::start(gpu.core(), std::move(end), o);
     w.check(net.has_value(), net ? "" : net.error().what);
     if (!net)
       return;
-    auto const words = net->shmem().malloc<std::uint64_t>(4);
+    auto const words = net->shmem().malloc<std::uint64_t>(cells);
     w.check(words.has_value(), words ? "" : words.error().what);
     auto own = gpu.allocate<std::uint64_t>(2, "own");
     launch_config const one{
@@ -76,13 +125,22 @@ void run_comp_net(world& w, weakening const*, std::string_view configuration) {
   });
 }
 
+/// Of the rings, and of what the network does to the heaps.
+template<class Rings>
+std::vector<weakening> both_tables() {
+  auto all = weakenings_of<Rings>();
+  auto const more = weakenings_of<shmem::shmem_orders>();
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 } // namespace
 
 target comp_net_target() {
   return {.name = "comp-net",
           .what = "two nodes in one process, their services on the command processors: put, fence, "
-                  "flag, atomic, barrier, get",
-          .weakenings = {},
+                  "flag, atomics, get, barrier",
+          .weakenings = both_tables<agent_ring_orders>(),
           .run = [](world& w, weakening const* weak) { run_comp_net(w, weak, "comp_net"); },
           .most_decisions = 100'000};
 }
@@ -90,7 +148,7 @@ target comp_net_target() {
 target comp_net_dgpu_target() {
   return {.name = "comp-net-dgpu",
           .what = "the same with the services on host threads",
-          .weakenings = {},
+          .weakenings = both_tables<comp_net::ring_orders>(),
           .run = [](world& w, weakening const* weak) { run_comp_net(w, weak, "dgpu"); },
           .most_decisions = 100'000};
 }

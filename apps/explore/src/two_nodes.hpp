@@ -18,6 +18,11 @@ inline constexpr emu::machine node_machine{.compute_units = 1, .wavefront_size =
 inline net::gravel::gravel_node::options const node_options{
     .buffer_bytes = 64, .buffers_per_node = 2, .queue_slots = 1, .package_columns = 32};
 
+/// The rings' orders where work-groups and service meet in the L2.
+struct agent_ring_orders : net::comp_net::ring_orders {
+  constexpr agent_ring_orders() : ring_orders(at(emu::scope::agent)) {}
+};
+
 /// Runs f(id, its end of the network) as a host thread for each node, to their ends.
 template<class F>
 void run_nodes(world& w, F const& f) {

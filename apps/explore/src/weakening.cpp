@@ -40,4 +40,12 @@ std::vector<access> weaker(access a) {
   return all;
 }
 
+std::vector<weakening> of_entries(std::vector<weakening> all,
+                                  std::initializer_list<std::string_view> names) {
+  std::erase_if(all, [&](weakening const& w) {
+    return std::find(names.begin(), names.end(), w.entry) == names.end();
+  });
+  return all;
+}
+
 } // namespace quarry::exploration

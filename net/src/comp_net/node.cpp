@@ -98,8 +98,8 @@ private:
 } // namespace
 
 struct node::parts {
-  parts(emu::agent_core& a, shmem::node n, configuration_choice const& c)
-      : agent(a), network(std::move(n)), choice(c) {}
+  parts(emu::agent_core& a, shmem::node n, configuration_choice const& c, std::uint32_t rings)
+      : agent(a), network(std::move(n)), choice(c), waits(rings) {}
 
   /// Rings, and who serves them.
   result<void> add_device(options const& o);
@@ -110,6 +110,7 @@ struct node::parts {
   std::optional<rings> queues;
   std::optional<emu::buffer<ring_state>> states;
   std::optional<emu::buffer<std::uint32_t>> failed;
+  std::vector<wait_record> waits;
   std::optional<comp_net::device> handle;
   open_contexts contexts;
   std::vector<std::unique_ptr<network_service>> services;
@@ -119,7 +120,8 @@ struct node::parts {
 };
 
 result<void> node::parts::add_device(options const& o) {
-  queues.emplace(agent.known(), o.rings, o.ring_entries, ring_orders::at(choice.ring_scope));
+  queues.emplace(agent.known(), o.rings, o.ring_entries,
+                 o.ring.value_or(ring_orders::at(choice.ring_scope)));
   states.emplace(agent.known(), o.rings, "comp_net contexts");
   failed.emplace(agent.known(), 1, "comp_net failure");
   std::size_t const bytes = meeting_place::bytes(o.rings, network.pe_count(), o.reduce_bytes);
@@ -133,7 +135,8 @@ result<void> node::parts::add_device(options const& o) {
       .meetings = meeting_place(meetings->data(), network.pe_count(), o.reduce_bytes),
       .ring_scope = choice.ring_scope,
       .network = &network,
-      .contexts = &contexts});
+      .contexts = &contexts,
+      .waits = waits});
   contexts.wake = [this] {
     if (!on_processor.empty())
       agent.processor().wake();
@@ -146,7 +149,9 @@ result<void> node::parts::add_device(options const& o) {
                                    .last = o.rings * (i + 1) / o.service_threads,
                                    .failed = failed->global(),
                                    .polling_rounds = o.polling_rounds,
-                                   .contexts = &contexts};
+                                   .contexts = &contexts,
+                                   .waits = waits,
+                                   .known = &agent.known()};
     auto service = network_service::make(
         p, network, fmt::format("network service {} of {}", i, to_string(network.self())));
     if (!service)
@@ -175,7 +180,7 @@ result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port>
   auto network = shmem::node::start(agent, std::move(transport), with_meetings);
   if (!network)
     return network.error();
-  auto made = std::make_unique<parts>(agent, std::move(*network), choice);
+  auto made = std::make_unique<parts>(agent, std::move(*network), choice, o.rings);
   if (choice.has_device_calls())
     if (auto const added = made->add_device(o); !added)
       return added.error();

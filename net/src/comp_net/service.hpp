@@ -2,7 +2,9 @@
 #pragma once
 
 #include "../shmem/heap_access.hpp"
+#include "overdue.hpp"
 
+#include <quarry/emu/allocations.hpp>
 #include <quarry/emu/core.hpp>
 #include <quarry/emu/scope.hpp>
 #include <quarry/net/comp_net/command.hpp>
@@ -12,6 +14,8 @@
 #include <quarry/net/shmem/node.hpp>
 #include <quarry/task.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +23,7 @@
 #include <list>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <system_error>
@@ -44,6 +49,8 @@ public:
     emu::global<std::uint32_t> failed; ///< told to work-groups that wait for memory
     std::uint32_t polling_rounds;
     open_contexts const* contexts;
+    std::span<wait_record> waits;  ///< of all rings
+    emu::allocations const* known; ///< what commands may name
   };
 
   /// Errors   as shmem::node::make_context()
@@ -74,6 +81,7 @@ public:
   template<class Core>
   [[nodiscard]] bool has_work(Core& self) {
     static_cast<void>(network_.progress());
+    look_after_waits();
     if (!has_failed_ && network_.failure())
       return true;
     for (served_ring& r : served_)
@@ -101,16 +109,31 @@ private:
     std::list<arriving> gets{};
     bool is_blocked = false; ///< the work-group waits: nothing more is taken
     bool must_retry = false; ///< there was no room: it has not even begun
+    std::uint64_t taken = 0; ///< commands
   };
 
   network_service(place const& p, shmem::node& network, std::string name)
-      : place_(p), network_(network), name_(std::move(name)) {}
+      : place_(p), network_(network), name_(std::move(name)),
+        waits_(network, p.waits, p.first, p.last - p.first) {}
+
+  void look_after_waits() {
+    if (has_failed_ || !waits_.is_time())
+      return;
+    waits_.look([this](std::uint32_t i) { return served_[i].is_blocked ? served_[i].taken : 0; },
+                [this](std::uint32_t i) {
+                  command const& c = served_[i].now;
+                  std::string const name = to_string(c.what);
+                  bool const is_for_all = c.what == operation::quiet;
+                  return is_for_all ? name : fmt::format("{} to pe {}", name, c.pe);
+                });
+  }
 
   template<class Core>
   bool round(Core& self) {
     if (!has_failed_ && network_.failure())
       tell_failure(self);
     bool any = network_.progress();
+    look_after_waits();
     for (served_ring& r : served_) {
       if (has_arrived(r)) { // at once: a get that does not block may bring its data at any time
         store_arrived(self, r);
@@ -118,6 +141,7 @@ private:
       }
       if (!r.is_blocked && place_.queues.is_posted(self, r.number, r.reader)) { // ①
         r.now = place_.queues.take(self, r.number, r.reader);
+        ++r.taken;
         begin(self, r);
         any = true;
       }
@@ -140,6 +164,11 @@ private:
     r.is_blocked = false;
     if (has_failed_)
       return place_.queues.give_up(self, r.number, r.reader);
+    if (Core::memory_type::may_explore && !names_memory(r.now)) { // half of an entry, say
+      self.report_misuse("takes a command that names no memory of the device",
+                         std::source_location::current());
+      return place_.queues.give_up(self, r.number, r.reader);
+    }
     auto const begun = call(self, r);
     if (!begun) {
       r.is_blocked = r.must_retry = begun.error().code == std::errc::resource_unavailable_try_again;
@@ -151,6 +180,14 @@ private:
     r.is_blocked = must_wait(r.now);
     if (!r.is_blocked)
       place_.queues.complete(self, r.number, r.reader);
+  }
+
+  /// Has whatever it points to been allocated? The device checks that; a ring may tear it.
+  [[nodiscard]] bool names_memory(command const& c) const {
+    bool const points =
+        c.what == operation::put || c.what == operation::put_signal || c.what == operation::get;
+    return !points || c.has(command::is_inline) || c.bytes == 0 ||
+           place_.known->contain(reinterpret_cast<void const*>(c.local), c.bytes);
   }
 
   /// A put's data have been copied or sent when it has begun.
@@ -260,9 +297,8 @@ private:
     });
   }
   template<class Core>
-  static auto memory(Core& self) {
-    static constexpr shmem::shmem_orders orders{};
-    return shmem::heap_access<typename Core::memory_type>(self, orders);
+  auto memory(Core& self) {
+    return shmem::heap_access<typename Core::memory_type>(self, network_.orders());
   }
 
   place place_;
@@ -272,6 +308,7 @@ private:
   std::vector<std::byte> copied_;
   std::uint32_t rounds_ = 0;
   bool has_failed_ = false;
+  overdue_waits waits_;
 };
 
 } // namespace quarry::net::comp_net

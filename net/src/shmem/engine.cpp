@@ -349,9 +349,6 @@ bool engine::take_value(pe from, message const& m, std::span<std::byte const> bo
 }
 
 void engine::take_hello(pe from, message const& m) {
-  auto const teams = [](node::options const& o) {
-    return std::uint64_t{o.most_teams} << 40 | o.team_bytes;
-  };
   std::string wrong;
   if (m.id != protocol_version)
     wrong =
@@ -359,7 +356,7 @@ void engine::take_hello(pe from, message const& m) {
   else if (m.length != region_->user_bytes)
     wrong = fmt::format("{} has a symmetric heap of {} bytes, {} one of {}", to_string(from),
                         m.length, to_string(self_), region_->user_bytes);
-  else if (m.second != teams(options_))
+  else if (m.second != shape_of(options_))
     wrong = fmt::format("{} and {} have other numbers or sizes of teams", to_string(from),
                         to_string(self_));
   if (!wrong.empty())

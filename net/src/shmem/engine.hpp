@@ -25,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -65,6 +66,8 @@ public:
   result<void> finish();
   /// As node::progress().
   bool progress();
+  /// As node::watch().
+  void watch(std::string_view what, std::chrono::nanoseconds waited);
 
   [[nodiscard]] pe self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t pe_count() const noexcept { return count_; }
@@ -175,7 +178,9 @@ protected:
   bool try_post(pe target, message m, std::span<std::byte const> body, context_state& c);
   /// What is waiting goes out, what has come is applied. Native; false if nothing moved.
   bool drive();
-  bool flush();   ///< entered
+  bool flush(); ///< entered
+  /// Nothing leaves any more. The mutex is held.
+  void drop_outboxes();
   bool receive(); ///< entered
   void take(pe from, std::span<std::byte const> bytes);
   void take_answer(pe from, message const& m, std::span<std::byte const> body);
@@ -250,6 +255,7 @@ private:
   void progress_while_idle();
   void ask_everybody();
   error timed_out(operation const& what);
+  [[nodiscard]] std::string silent_pes() const;
   /// The source as it is for the caller: through its caches, if it is in the heap.
   [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
   result<void> put_messages(context_state& c, message m, std::span<std::byte const> source,
@@ -258,6 +264,7 @@ private:
   std::uint64_t expect(context_state& c, pe target, std::span<std::byte> dest, bool is_atomic);
   void touch();
   class driving;
+  std::atomic<std::chrono::steady_clock::duration::rep> asked_at_{0}; ///< all pes, last
 
   // Between who drives and the thread that does so while nobody else does
   std::atomic<std::uint32_t> drivers_{0};

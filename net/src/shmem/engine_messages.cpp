@@ -83,6 +83,15 @@ bool engine::try_post(pe target, message m, std::span<std::byte const> body, con
   return true;
 }
 
+void engine::drop_outboxes() {
+  is_broken_ = true;
+  for (peer& p : peers_) {
+    p.outbox.clear();
+    p.outbox_bytes = 0;
+  }
+  queued_.store(0, std::memory_order_relaxed);
+}
+
 bool engine::flush() {
   if (queued_.load(std::memory_order_seq_cst) == 0)
     return false;
@@ -107,12 +116,8 @@ bool engine::flush() {
         any = true;
       }
     }
-    if (broken) { // nothing leaves any more
-      is_broken_ = true;
-      for (peer& p : peers_)
-        p.outbox.clear();
-      queued_.store(0, std::memory_order_relaxed);
-    }
+    if (broken)
+      drop_outboxes();
   }
   if (broken)
     fail(*broken, told::nobody);
@@ -128,10 +133,7 @@ bool engine::receive() {
     return *got != 0;
   {
     std::lock_guard const lock(mutex_);
-    is_broken_ = true;
-    for (peer& p : peers_)
-      p.outbox.clear();
-    queued_.store(0, std::memory_order_relaxed);
+    drop_outboxes();
   }
   if (has_failed())
     return false;

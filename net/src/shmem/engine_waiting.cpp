@@ -65,7 +65,7 @@ result<void> engine::meet() {
   message m{.kind = message_kind::hello};
   m.length = region_->user_bytes;
   m.value = shares_memory_ ? enroll(region_) : 0;
-  m.second = std::uint64_t{options_.most_teams} << 40 | options_.team_bytes;
+  m.second = shape_of(options_);
   m.id = protocol_version;
   for (std::uint32_t id = 0; id < count_; ++id)
     if (id != self_.id)
@@ -153,11 +153,16 @@ error engine::failed(operation const& what) const {
   return e;
 }
 
-error engine::timed_out(operation const& what) {
+std::string engine::silent_pes() const {
   std::string silent;
   for (std::uint32_t id = 0; id < count_; ++id)
     if (id != self_.id && !peers_[id].is_heard.load(std::memory_order_relaxed))
       silent += fmt::format("{}{}", silent.empty() ? "" : ", ", to_string(pe{id}));
+  return silent;
+}
+
+error engine::timed_out(operation const& what) {
+  std::string const silent = silent_pes();
   std::string const text =
       decides_ ? fmt::format("nothing progresses\n{}", scheduler_.report_now().to_string())
                : fmt::format("not over after {} ms; {}", options_.timeout.count(),
@@ -268,8 +273,27 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
   }
 }
 
+/// Several may ask: answers have half of the timeout, whoever it was that asked.
+void engine::watch(std::string_view what, std::chrono::nanoseconds waited) {
+  auto const half = std::chrono::duration_cast<clock::duration>(options_.timeout) / 2;
+  if (decides_ || is_all_direct_ || waited < half || has_failed())
+    return;
+  auto const asked =
+      clock::now().time_since_epoch() - clock::duration(asked_at_.load(std::memory_order_relaxed));
+  if (asked < half)
+    return;
+  std::string const silent = silent_pes();
+  if (waited < options_.timeout || asked > 2 * half || silent.empty())
+    return ask_everybody();
+  fail(make_error(net_errc::timeout,
+                  fmt::format("{} waits in {}: not over after {} ms; no word from {}",
+                              to_string(self_), what, options_.timeout.count(), silent)),
+       told::everybody);
+}
+
 /// Who does not answer is named when the time is up.
 void engine::ask_everybody() {
+  asked_at_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
   for (std::uint32_t id = 0; id < count_; ++id) {
     if (id == self_.id)
       continue;

@@ -5,6 +5,7 @@
 #include <quarry/emu/global.hpp>
 #include <quarry/net/shmem/orders.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
+#include <quarry/net/shmem/words.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -25,7 +26,7 @@ public:
 
   void put(std::byte* at, std::byte const* from, std::size_t bytes) const {
     if (is_word(at, bytes))
-      by_width(bytes, [&]<class T>(T) {
+      for_width(bytes, [&]<class T>(T) {
         T value;
         std::memcpy(&value, from, sizeof value);
         self_.store(global<T>(at), value, orders_.apply_word);
@@ -35,7 +36,7 @@ public:
   }
   void get(std::byte* to, std::byte const* at, std::size_t bytes) const {
     if (is_word(at, bytes))
-      by_width(bytes, [&]<class T>(T) {
+      for_width(bytes, [&]<class T>(T) {
         T const value = self_.load(global<T>(at), orders_.fetch_word);
         std::memcpy(to, &value, sizeof value);
       });
@@ -50,7 +51,7 @@ public:
     if constexpr (!M::may_explore)
       std::memcpy(at, from, bytes);
     else
-      in_words(at, bytes, [&]<class T>(T, std::size_t i) {
+      for_words(at, bytes, [&]<class T>(T, std::size_t i) {
         T value;
         std::memcpy(&value, from + i, sizeof value);
         self_.store(global<T>(at + i), value);
@@ -62,7 +63,7 @@ public:
     if constexpr (!M::may_explore)
       std::memcpy(to, at, bytes);
     else
-      in_words(at, bytes, [&]<class T>(T, std::size_t i) {
+      for_words(at, bytes, [&]<class T>(T, std::size_t i) {
         T const value = self_.load(global<T>(at + i));
         std::memcpy(to + i, &value, sizeof value);
       });
@@ -91,31 +92,6 @@ private:
     return bytes <= 8 && std::has_single_bit(bytes) &&
            reinterpret_cast<std::uintptr_t>(at) % bytes == 0;
   }
-  template<class F>
-  static void by_width(std::size_t bytes, F const& f) {
-    switch (bytes) {
-    case 1:
-      return f(std::uint8_t{});
-    case 2:
-      return f(std::uint16_t{});
-    case 4:
-      return f(std::uint32_t{});
-    default:
-      return f(std::uint64_t{});
-    }
-  }
-  /// f(a T, offset) for the aligned words that make up the range.
-  template<class F>
-  static void in_words(std::byte const* at, std::size_t bytes, F const& f) {
-    for (std::size_t i = 0; i < bytes;) {
-      std::size_t width = 8;
-      while (width > bytes - i || reinterpret_cast<std::uintptr_t>(at + i) % width != 0)
-        width /= 2;
-      by_width(width, [&](auto word) { f(word, i); });
-      i += width;
-    }
-  }
-
   template<class T>
   std::uint64_t update(std::byte* p, atomic_op op, std::uint64_t operand, std::uint64_t comparand,
                        bool needs_old) const {

@@ -87,6 +87,9 @@ pe node::self() const noexcept {
 std::uint32_t node::pe_count() const noexcept {
   return engine_->pe_count();
 }
+shmem_orders const& node::orders() const noexcept {
+  return engine_->options().orders;
+}
 
 // The heap
 
@@ -207,6 +210,10 @@ result<void> node::sync_all() {
 
 bool node::progress() {
   return engine_->progress();
+}
+
+void node::watch(std::string_view what, std::chrono::nanoseconds waited) {
+  engine_->watch(what, waited);
 }
 
 std::optional<error> node::failure() const {

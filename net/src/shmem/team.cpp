@@ -155,12 +155,8 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   auto const from = engine_->offset_of(source, count * each, "reduce");
   if (!from)
     return from.error();
-  team_work work(*engine_, *state_, "reduce");
-  team_work::vectors const all{*to, *from, count, each, c};
-  work.offer(all);
-  if (auto const met = work.meet(collective::reduce, details_of(count, kind, *to, *from)); !met)
-    return met;
-  return count == 0 ? result<void>{} : work.reduce(all);
+  return team_work(*engine_, *state_, "reduce")
+      .reduce({*to, *from, count, each, c}, details_of(count, kind, *to, *from));
 }
 
 } // namespace quarry::net::shmem

@@ -14,20 +14,25 @@ constexpr std::uint64_t slots = 4;              ///< of the ring: messages on th
 
 } // namespace
 
-result<void> team_work::reduce(vectors const& v) {
-  if (team_.count == 1) {
-    copy(v.dest, v.source, v.bytes());
-    return {};
-  }
-  if (is_at_once(v)) {
+result<void> team_work::reduce(vectors const& v, std::uint64_t details) {
+  bool const at_once = is_at_once(v), is_small = !at_once && is_gathered(v);
+  if (at_once)
+    copy(offered(team_.meetings + 1), v.source, v.bytes());
+  if (is_small)
+    copy(area_.gathered(engine_.options(), team_.meetings + 1), v.source, v.bytes());
+  if (auto const met = meet_with(collective::reduce, details, is_small ? v.bytes() : 0); !met)
+    return met;
+  if (at_once)
     reduce_at_once(v);
-    return {};
-  }
-  if (is_shared())
+  else if (is_small)
+    combine_gathered(v);
+  else if (v.count == 0 || team_.count == 1)
+    copy(v.dest, v.source, v.bytes());
+  else if (is_shared())
     return reduce_by_parts(v);
-  if (v.bytes() <= engine_.options().team_bytes / team_.count)
-    return reduce_by_gathering(v);
-  return reduce_by_ring(v);
+  else
+    return fits_exchange(v) ? reduce_by_exchange(v) : reduce_by_ring(v);
+  return {};
 }
 
 void team_work::combine(vectors const& v, std::uint64_t into, std::uint64_t from,
@@ -41,18 +46,59 @@ void team_work::combine(vectors const& v, std::uint64_t into, std::uint64_t from
   engine_.store_here(here(into), a.data(), bytes);
 }
 
-result<void> team_work::reduce_by_gathering(vectors const& v) {
-  auto const slot = [&](std::uint32_t i) { return area_.messages() + i * v.bytes(); };
-  for (std::uint32_t i = 1; i < team_.count; ++i)
-    if (auto const sent = send(after(i), slot(team_.index), v.source, v.bytes()); !sent)
+bool team_work::is_gathered(vectors const& v) const {
+  return team_.count > 1 && v.count != 0 && v.bytes() <= team_area::gathered_bytes / team_.count &&
+         !is_shared();
+}
+
+/// In the order of the members, so that all find the same bits. Member m's are as many places on as
+/// it is before this one.
+void team_work::combine_gathered(vectors const& v) {
+  std::uint64_t const first = area_.gathered(engine_.options(), team_.meetings);
+  auto const place = [&](std::uint32_t m) { return first + after(team_.count - m) * v.bytes(); };
+  copy(v.dest, place(0), v.bytes());
+  for (std::uint32_t m = 1; m < team_.count; ++m)
+    combine(v, v.dest, place(m), v.bytes());
+}
+
+bool team_work::fits_exchange(vectors const& v) const {
+  std::size_t const part = (v.count + team_.count - 1) / team_.count * v.each;
+  return part <= engine_.options().team_bytes / team_.count;
+}
+
+/// Two rounds, however many members there are: where they share cores, every round is a wait for
+/// somebody who does not run.
+result<void> team_work::reduce_by_exchange(vectors const& v) {
+  auto const n = team_.count;
+  auto const begin_of = [&](std::uint64_t part) { return v.count * part / n * v.each; };
+  auto const bytes_of = [&](std::uint64_t part) { return begin_of(part + 1) - begin_of(part); };
+  std::size_t const mine = bytes_of(team_.index);
+  auto const slot = [&](std::uint32_t m, std::size_t bytes) {
+    return area_.messages() + m * bytes;
+  };
+  for (std::uint32_t i = 1; i < n; ++i) {
+    std::uint32_t const m = after(i);
+    if (auto const sent =
+            send(m, slot(team_.index, bytes_of(m)), v.source + begin_of(m), bytes_of(m));
+        !sent)
       return sent;
-  copy(slot(team_.index), v.source, v.bytes());
-  if (auto const came = receive(team_.count - 1); !came)
+  }
+  copy(slot(team_.index, mine), v.source + begin_of(team_.index), mine);
+  if (auto const came = receive(n - 1); !came)
     return came;
-  copy(v.dest, slot(0), v.bytes());
-  for (std::uint32_t i = 1; i < team_.count; ++i)
-    combine(v, v.dest, slot(i), v.bytes());
-  return {};
+  std::uint64_t const part = v.dest + begin_of(team_.index);
+  copy(part, slot(0, mine), mine);
+  for (std::uint32_t m = 1; m < n && mine != 0; ++m)
+    combine(v, part, slot(m, mine), mine);
+  // Another counter: somebody's sum may come before somebody else's elements.
+  for (std::uint32_t i = 1; i < n; ++i)
+    if (auto const sent =
+            engine_.put_signal(*engine_.internal_context, part, {here(part), mine}, area_.credits(),
+                               1, signal_op::add, team_.at(after(i)), name_);
+        !sent)
+      return sent.error();
+  team_.credits += n - 1;
+  return wait_at_least(area_.credits(), team_.credits);
 }
 
 /// Part k is combined on its way from member k + 1 round to member k - 1, in pieces as large as a
@@ -127,11 +173,6 @@ bool team_work::is_at_once(vectors const& v) const {
 /// read it.
 std::uint64_t team_work::offered(std::uint64_t meeting) const {
   return area_.messages() + meeting % 2 * (engine_.options().team_bytes / 2 / 64 * 64);
-}
-
-void team_work::offer(vectors const& v) {
-  if (is_at_once(v))
-    copy(offered(team_.meetings + 1), v.source, v.bytes());
 }
 
 void team_work::reduce_at_once(vectors const& v) {

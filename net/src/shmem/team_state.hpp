@@ -24,14 +24,19 @@ struct team_state {
 };
 
 /// Where a team's memory is in the region, behind what malloc() gives: words for each round of a
-/// meeting, twice, since a member may be at the next one; two counters; room for messages.
+/// meeting, twice, since a member may be at the next one; two counters; room for messages; and, for
+/// the same reason twice, room for what members gather while they meet.
 struct team_area {
   static constexpr std::uint64_t rounds = 16;
   static constexpr std::uint64_t header_bytes = 2 * rounds * 8 + 2 * 64;
+  static constexpr std::uint64_t gathered_bytes = 2048;
   std::uint64_t begin;
 
+  [[nodiscard]] static std::uint64_t message_bytes(node::options const& o) noexcept {
+    return (o.team_bytes + 63) / 64 * 64;
+  }
   [[nodiscard]] static std::uint64_t bytes(node::options const& o) noexcept {
-    return header_bytes + (o.team_bytes + 63) / 64 * 64;
+    return header_bytes + message_bytes(o) + 2 * gathered_bytes;
   }
   [[nodiscard]] std::uint64_t meeting(std::uint64_t number, std::uint64_t round) const noexcept {
     return begin + (number % 2 * rounds + round) * 8;
@@ -39,10 +44,19 @@ struct team_area {
   [[nodiscard]] std::uint64_t arrivals() const noexcept { return begin + 2 * rounds * 8; }
   [[nodiscard]] std::uint64_t credits() const noexcept { return arrivals() + 64; }
   [[nodiscard]] std::uint64_t messages() const noexcept { return begin + header_bytes; }
+  [[nodiscard]] std::uint64_t gathered(node::options const& o,
+                                       std::uint64_t meeting) const noexcept {
+    return messages() + message_bytes(o) + meeting % 2 * gathered_bytes;
+  }
 };
 
 [[nodiscard]] inline std::size_t internal_bytes(node::options const& o) noexcept {
   return o.most_teams * team_area::bytes(o);
+}
+
+/// The options on which pes must agree, but for the heap's size; it goes with the greeting.
+[[nodiscard]] inline std::uint64_t shape_of(node::options const& o) noexcept {
+  return std::uint64_t{o.most_teams} << 40 | o.team_bytes;
 }
 
 /// What members do together: compared when they meet.

@@ -9,19 +9,27 @@
 
 namespace quarry::net::shmem {
 
-result<void> team_work::meet(collective what, std::uint64_t details) {
+result<void> team_work::meet_with(collective what, std::uint64_t details, std::size_t bytes) {
   if (engine_.has_failed())
     return engine_.failed({name_});
   std::uint64_t const number = ++team_.meetings & 0xffffffff;
   std::uint64_t const word =
       number << 32 | static_cast<std::uint64_t>(what) << 24 | (details & 0xffffff);
+  std::uint64_t const gathered = area_.gathered(engine_.options(), team_.meetings);
   auto const has_come = [](std::uint64_t seen, void const* n) {
     return seen >> 32 == *static_cast<std::uint64_t const*>(n);
   };
   for (std::uint32_t round = 0, far = 1; far < team_.count; ++round, far *= 2) {
     auto const slot = area_.meeting(number, round);
-    auto const told = engine_.put(*engine_.internal_context, slot,
-                                  std::as_bytes(std::span(&word, 1)), team_.at(after(far)), name_);
+    // Place i is that of the member i places before: what is here moves on by `far`.
+    std::size_t const blocks = std::min(far, team_.count - far);
+    pe const to = team_.at(after(far));
+    auto const told = bytes == 0
+                          ? engine_.put(*engine_.internal_context, slot,
+                                        std::as_bytes(std::span(&word, 1)), to, name_)
+                          : engine_.put_signal(*engine_.internal_context, gathered + far * bytes,
+                                               {here(gathered), blocks * bytes}, slot, word,
+                                               signal_op::set, to, name_);
     if (!told)
       return told.error();
     pe const from = team_.at(after(team_.count - far));

@@ -21,15 +21,6 @@ public:
       : engine_(e), team_(t), area_{e.memory().user_bytes + t.id * team_area::bytes(e.options())},
         name_(name) {}
 
-  /// Returns when all members have come, to the same collective with the same details.
-  /// Dissemination: in round k each member tells the one 2^k places further on.
-  result<void> meet(collective what, std::uint64_t details);
-
-  result<void> broadcast(std::uint64_t dest, std::uint64_t source, std::size_t bytes,
-                         std::uint32_t root);
-  result<void> fcollect(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
-  result<void> alltoall(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
-
   struct vectors {
     std::uint64_t dest;
     std::uint64_t source;
@@ -38,9 +29,18 @@ public:
     combiner* combine;
     [[nodiscard]] std::size_t bytes() const noexcept { return count * each; }
   };
-  /// Before the members meet for reduce(): what the others may want to read, then.
-  void offer(vectors const& v);
-  result<void> reduce(vectors const& v);
+
+  /// Returns when all members have come, to the same collective with the same details.
+  /// Dissemination: in round k each member tells the one 2^k places further on.
+  result<void> meet(collective what, std::uint64_t details) { return meet_with(what, details, 0); }
+
+  result<void> broadcast(std::uint64_t dest, std::uint64_t source, std::size_t bytes,
+                         std::uint32_t root);
+  result<void> fcollect(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
+  result<void> alltoall(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
+
+  /// Meets the others, and combines everybody's elements.
+  result<void> reduce(vectors const& v, std::uint64_t details);
 
   /// The and of everybody's words.
   result<std::uint64_t> all_and(std::uint64_t mine);
@@ -62,9 +62,18 @@ private:
 
   /// into = into combined with from, elements of this member's heap.
   void combine(vectors const& v, std::uint64_t into, std::uint64_t from, std::size_t bytes);
-  /// Small: everybody sends everything to everybody.
-  result<void> reduce_by_gathering(vectors const& v);
-  /// Large: round the ring, first to combine, then to spread.
+  /// meet(), and on the way everybody's first `bytes` of the place for it are gathered.
+  result<void> meet_with(collective what, std::uint64_t details, std::size_t bytes);
+
+  // Ways to combine, before whose begin the members have met
+
+  /// Few: gathered while they met.
+  [[nodiscard]] bool is_gathered(vectors const& v) const;
+  void combine_gathered(vectors const& v);
+  /// More: each combines a part of all members' elements, and gives it to all.
+  [[nodiscard]] bool fits_exchange(vectors const& v) const;
+  result<void> reduce_by_exchange(vectors const& v);
+  /// Many: round the ring, first to combine, then to spread.
   result<void> reduce_by_ring(vectors const& v);
   /// In one address space: each combines a part of all members' elements where they are.
   result<void> reduce_by_parts(vectors const& v);

@@ -7,6 +7,7 @@
 // One-sided operations
 #include <quarry/net/shmem/context.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
+#include <quarry/net/shmem/words.hpp>
 
 // What all do together
 #include <quarry/net/shmem/team.hpp>

@@ -3,8 +3,12 @@
 
 #include <quarry/emu/queue_orders.hpp>
 
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quarry::exploration {
@@ -35,23 +39,32 @@ template<class Table>
   return all;
 }
 
-/// The table with one entry changed, or several; as it is if `w` is null.
+/// Those of entries that `names` lists.
+[[nodiscard]] std::vector<weakening> of_entries(std::vector<weakening> all,
+                                                std::initializer_list<std::string_view> names);
+
+/// The table with one entry changed, or several, those that it has; as it is if `w` is null. For
+/// worlds with several tables.
+template<class Table>
+[[nodiscard]] Table weakened_partly(weakening const* w) {
+  Table table{};
+  for (; w != nullptr; w = w->also)
+    for (auto const& e : Table::entries)
+      if (w->entry == e.name)
+        table.*e.entry = w->to;
+  return table;
+}
+
+/// The same, where all of them must be there.
 ///
 /// Errors   std::invalid_argument – the table has no such entry
 template<class Table>
 [[nodiscard]] Table weakened(weakening const* w) {
-  Table table{};
-  for (; w != nullptr; w = w->also) {
-    bool is_there = false;
-    for (auto const& e : Table::entries)
-      if (w->entry == e.name) {
-        table.*e.entry = w->to;
-        is_there = true;
-      }
-    if (!is_there)
-      throw std::invalid_argument("no entry " + w->entry);
-  }
-  return table;
+  for (auto const* one = w; one != nullptr; one = one->also)
+    if (std::none_of(std::begin(Table::entries), std::end(Table::entries),
+                     [&](auto const& e) { return one->entry == e.name; }))
+      throw std::invalid_argument("no entry " + one->entry);
+  return weakened_partly<Table>(w);
 }
 
 } // namespace quarry::exploration

@@ -61,7 +61,7 @@ struct destroy_call {
 
   template<class W>
   task<value_type> lead(W& wf, leader<W>& me, device& net, std::source_location where) const {
-    task<> over = me.quiet();
+    task<> over = me.quiet(what);
     co_await std::move(over);
     context_words& words = me.words();
     auto const saved = net.state(words.ring);
@@ -95,7 +95,7 @@ struct command_call {
       c.flags |= command::is_inline;
     }
     if (c.has(command::is_blocking)) {
-      task<std::uint64_t> over = me.perform(c);
+      task<std::uint64_t> over = me.perform(c, to_string(c.what));
       co_return co_await std::move(over);
     }
     task<std::uint32_t> posted = me.post(c);
@@ -113,7 +113,7 @@ struct fetch_call {
 
   template<class W>
   task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
-    task<std::uint64_t> over = me.perform(request);
+    task<std::uint64_t> over = me.perform(request, to_string(request.what));
     std::uint64_t const bits = co_await std::move(over);
     T value;
     std::memcpy(&value, &bits, sizeof value);
@@ -143,7 +143,7 @@ struct quiet_call {
 
   template<class W>
   task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
-    task<> over = me.quiet();
+    task<> over = me.quiet(what);
     co_await std::move(over);
     co_return value_type{};
   }
@@ -157,7 +157,7 @@ struct barrier_call {
 
   template<class W>
   task<value_type> lead(W&, leader<W>& me, device& net, std::source_location where) const {
-    task<> over = me.quiet();
+    task<> over = me.quiet(what);
     co_await std::move(over);
     context_words& words = me.words();
     std::uint64_t const number = ++words.barriers;
@@ -226,7 +226,7 @@ private:
       task<std::uint32_t> posted = me.post(put);
       static_cast<void>(co_await std::move(posted));
     }
-    task<> read = me.read_out(); // `source` may be `dest`
+    task<> read = me.read_out(what); // `source` may be `dest`
     co_await std::move(read);
   }
 
@@ -259,31 +259,10 @@ private:
                                : reinterpret_cast<T const*>(
                                      net.meetings().chunk(words.ring, words.reductions % 2, p));
         T const value = wf.load(emu::global<T const>(from + i), where);
-        total = p == 0 ? value : combined(total, value);
+        total = p == 0 ? value : shmem::combined(how, total, value);
       }
       wf.store(emu::global<T>(dest + done + i), total, where);
     }
-  }
-
-  [[nodiscard]] T combined(T a, T b) const {
-    switch (how) {
-    case shmem::reduction::sum:
-      return static_cast<T>(a + b);
-    case shmem::reduction::product:
-      return static_cast<T>(a * b);
-    case shmem::reduction::minimum:
-      return std::min(a, b);
-    case shmem::reduction::maximum:
-      return std::max(a, b);
-    default:
-      break;
-    }
-    if constexpr (std::integral<T>) {
-      if (how == shmem::reduction::bit_and)
-        return static_cast<T>(a & b);
-      return static_cast<T>(how == shmem::reduction::bit_or ? a | b : a ^ b);
-    }
-    return a;
   }
 };
 

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <source_location>
+#include <span>
 #include <string>
 
 namespace quarry::net::comp_net {
@@ -66,6 +67,26 @@ private:
   std::size_t chunk_bytes_ = 0;
 };
 
+/// What a ring's work-group waits for in its own heap, for who looks after it natively: the wait
+/// itself cannot see that a peer has stopped.
+struct wait_record {
+  std::atomic<std::uint64_t> number{0}; ///< odd: it waits
+  std::atomic<char const*> what{nullptr};
+  std::atomic<char const*> file{nullptr};
+  std::atomic<std::uint32_t> line{0};
+
+  void begin(char const* name, std::source_location where) noexcept {
+    what.store(name, std::memory_order_relaxed);
+    file.store(where.file_name(), std::memory_order_relaxed);
+    line.store(where.line(), std::memory_order_relaxed);
+    // Release: pairs with who reads the number and then the rest. One work-group writes.
+    number.store((number.load(std::memory_order_relaxed) + 1) | 1, std::memory_order_release);
+  }
+  void end() noexcept {
+    number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
+};
+
 /// Who serves a node's rings need not look at them while no work-group has a context.
 struct open_contexts {
   std::atomic<std::uint32_t> count{0};
@@ -90,6 +111,7 @@ public:
     emu::scope ring_scope;
     shmem::node const* network;
     open_contexts* contexts;
+    std::span<wait_record> waits; ///< one a ring
   };
   explicit device(parts const& p)
       : parts_(p), self_(p.network->self()), count_(p.network->pe_count()) {}
@@ -105,6 +127,10 @@ public:
   [[nodiscard]] meeting_place const& meetings() const noexcept { return parts_.meetings; }
   [[nodiscard]] emu::scope ring_scope() const noexcept { return parts_.ring_scope; }
   [[nodiscard]] open_contexts& contexts() const noexcept { return *parts_.contexts; }
+  [[nodiscard]] wait_record& wait_of(std::uint32_t ring) const noexcept {
+    return parts_.waits[ring];
+  }
+  [[nodiscard]] shmem::node const& network() const noexcept { return *parts_.network; }
   [[nodiscard]] emu::global<std::uint32_t> failed() const noexcept { return parts_.failed; }
 
   /// The place of a symmetric object on every pe. Throws kernel_stop out_of_bounds outside of the

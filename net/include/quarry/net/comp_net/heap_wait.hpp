@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/queue_orders.hpp>
 #include <quarry/emu/scope.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
 #include <quarry/task.hpp>
@@ -15,7 +16,7 @@ namespace quarry::net::comp_net {
 /// Waits for a word of the symmetric heap that others put to, or for the job to fail: then nobody
 /// would ever put there. `co_await` gives the word, or no_word().
 ///
-/// At system scope: what arrives is written by the network.
+/// `order` is shmem_orders::wait: what arrives is written by the network.
 template<class A, shmem::atomic_word T>
 class [[nodiscard]] heap_wait {
 public:
@@ -24,9 +25,10 @@ public:
     bool is_met; ///< false: the job has failed
   };
 
-  heap_wait(A& self, emu::global<T const> at, shmem::comparison how, T than,
+  heap_wait(A& self, emu::global<T const> at, shmem::comparison how, T than, emu::access order,
             emu::global<std::uint32_t> failed, std::source_location where)
-      : self_(self), at_(at), failed_(failed), how_(how), than_(than), where_(where) {}
+      : self_(self), at_(at), failed_(failed), how_(how), than_(than), order_(order),
+        where_(where) {}
   // Awaited where it was made: the actor keeps its address while it polls.
   heap_wait(heap_wait const&) = delete;
 
@@ -40,8 +42,7 @@ public:
 private:
   static bool ask(void* w) {
     auto* const self = static_cast<heap_wait*>(w);
-    self->got_.value =
-        self->self_.load(self->at_, emu::order::acquire, emu::scope::system, self->where_);
+    self->got_.value = self->self_.load(self->at_, self->order_, self->where_);
     self->got_.is_met = shmem::holds(self->got_.value, self->how_, self->than_);
     if (self->got_.is_met)
       return true;
@@ -55,6 +56,7 @@ private:
   emu::global<std::uint32_t> failed_;
   shmem::comparison how_;
   T than_;
+  emu::access order_;
   std::source_location where_;
   outcome got_{};
 };

@@ -6,6 +6,7 @@
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/comp_net/heap_wait.hpp>
 #include <quarry/net/comp_net/ring.hpp>
+#include <quarry/net/shmem/words.hpp>
 #include <quarry/task.hpp>
 
 #include <cstddef>
@@ -47,35 +48,41 @@ public:
     }
     co_return net_.queues().post(wf_, words_.ring, words_.indices, c, where_);
   }
-  /// The same, and waits until the service has completed it. Gives what it brought back.
-  task<std::uint64_t> perform(command c) {
+  /// The same, and waits until the service has completed it. Gives what it brought back. `what` is
+  /// the operation's name in a fault.
+  task<std::uint64_t> perform(command c, char const* what) {
     c.flags |= command::is_blocking;
     task<std::uint32_t> posted = post(c);
     std::uint32_t const index = co_await std::move(posted);
     std::uint8_t const status = co_await net_.queues().completed(wf_, words_.ring, index, where_);
     if (rings::is_failed(status))
-      net_.stop(to_string(c.what), where_);
+      net_.stop(what, where_);
     co_return net_.queues().reply(wf_, words_.ring, index, where_);
   }
   /// Waits until all that the context has asked for is done at its targets.
-  task<> quiet() {
+  task<> quiet(char const* what) {
     command const c{.what = operation::quiet};
-    task<std::uint64_t> over = perform(c);
+    task<std::uint64_t> over = perform(c, what);
     static_cast<void>(co_await std::move(over));
-    task<> all = read_out();
+    task<> all = read_out(what);
     co_await std::move(all);
   }
   /// Waits until the service has read every entry, and what the entries point to.
-  task<> read_out() {
+  task<> read_out(char const* what) {
     task<bool> all = net_.queues().all_completed(wf_, words_.ring, words_.indices, where_);
     if (!co_await std::move(all))
-      net_.stop("an operation that did not block", where_);
+      net_.stop(what, where_);
   }
   /// Waits until the word of the symmetric heap compares so. Gives it.
   template<shmem::atomic_word T>
   task<T> await_word(emu::global<T const> at, shmem::comparison how, T than, char const* what) {
-    heap_wait<W, T> wait(wf_, at, how, than, net_.failed(), where_);
+    heap_wait<W, T> wait(wf_, at, how, than, net_.network().orders().wait, net_.failed(), where_);
+    bool const is_native = !wf_.is_explored(); // otherwise a deadlock is reported, with who waits
+    if (is_native)
+      net_.wait_of(words_.ring).begin(what, where_);
     auto const got = co_await wait;
+    if (is_native)
+      net_.wait_of(words_.ring).end();
     if (!got.is_met)
       net_.stop(what, where_);
     co_return got.value;
@@ -84,35 +91,14 @@ public:
   /// Up to 8 bytes of device memory, as they go into an entry.
   [[nodiscard]] std::uint64_t inline_payload(std::byte const* from, std::size_t bytes) const {
     std::uint64_t payload = 0;
-    for (std::size_t i = 0; i < bytes;) {
-      std::size_t width = 8;
-      while (width > bytes - i || reinterpret_cast<std::uintptr_t>(from + i) % width != 0)
-        width /= 2;
-      std::uint64_t const word = load_word(from + i, width);
-      std::memcpy(reinterpret_cast<std::byte*>(&payload) + i, &word, width);
-      i += width;
-    }
+    shmem::for_words(from, bytes, [&]<class T>(T, std::size_t i) {
+      T const word = wf_.load(emu::global<T const>(reinterpret_cast<T const*>(from + i)), where_);
+      std::memcpy(reinterpret_cast<std::byte*>(&payload) + i, &word, sizeof word);
+    });
     return payload;
   }
 
 private:
-  template<class T>
-  [[nodiscard]] std::uint64_t load_as(std::byte const* from) const {
-    return wf_.load(emu::global<T const>(reinterpret_cast<T const*>(from)), where_);
-  }
-  [[nodiscard]] std::uint64_t load_word(std::byte const* from, std::size_t width) const {
-    switch (width) {
-    case 1:
-      return load_as<std::uint8_t>(from);
-    case 2:
-      return load_as<std::uint16_t>(from);
-    case 4:
-      return load_as<std::uint32_t>(from);
-    default:
-      return load_as<std::uint64_t>(from);
-    }
-  }
-
   W& wf_;
   device& net_;
   emu::global<context_words> at_;

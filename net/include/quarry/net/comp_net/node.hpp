@@ -5,6 +5,7 @@
 #include <quarry/net/comp_net/configuration.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/comp_net/ring.hpp>
+#include <quarry/net/comp_net/ring_orders.hpp>
 #include <quarry/net/pe.hpp>
 #include <quarry/net/shmem/node.hpp>
 #include <quarry/net/transport_port.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 namespace quarry::net::comp_net {
@@ -30,6 +32,7 @@ public:
     std::uint32_t service_threads = 1; ///< they share the rings
     std::uint32_t polling_rounds = 4;  ///< until blocking operations are looked at
     std::size_t reduce_bytes = 256;    ///< of each pe, that a reduction moves at once
+    std::optional<ring_orders> ring{}; ///< none: ring_orders at the configuration's scope
     shmem::node::options shmem{};      ///< what the rings' barriers need is added to its heap
   };
 

@@ -89,7 +89,6 @@ public:
     if (!has_room(mine)) [[unlikely]]
       overflow(ring, where);
     self.store(field(ring, mine.write, &entry::what), c, where);
-    self.fence(orders_.fill_marker, where);
     self.store(field(ring, mine.write, &entry::status), posted, orders_.post_status, where);
     return std::exchange(mine.write, (mine.write + 1) & wrap);
   }

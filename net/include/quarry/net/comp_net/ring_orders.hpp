@@ -17,15 +17,15 @@ struct ring_orders {
   /// ①, when the ring seems full. Acquire: the service has read the entry, and stored its status,
   /// before the entry is filled anew.
   access refresh_read_index{order::acquire, scope::system};
-  /// ②, a fence. Release: the entry and the data that it points to are written before its status.
-  access fill_marker{order::release, scope::system};
-  /// ③. Release: the status itself reaches the service.
+  /// ② and ③. Release: the entry and the data that it points to are written before its status, and
+  /// the status reaches the service. Figure 6 has a marker of its own at ②; a release at ③ orders
+  /// the same (HRF), and nobody notices if it is not there.
   access post_status{order::release, scope::system};
   /// ⑤. Acquire: pairs with complete_status; what a get or an atomic brought is there.
   access await_status{order::acquire, scope::system};
 
   // The service's.
-  /// ①. Acquire: pairs with fill_marker and post_status.
+  /// ①. Acquire: pairs with post_status.
   access poll_status{order::acquire, scope::system};
   /// ③. Release: the reply and a get's data are written before the status.
   access complete_status{order::release, scope::system};
@@ -34,7 +34,6 @@ struct ring_orders {
 
   static constexpr emu::named_access<ring_orders> entries[] = {
       {"refresh_read_index", &ring_orders::refresh_read_index},
-      {"fill_marker", &ring_orders::fill_marker},
       {"post_status", &ring_orders::post_status},
       {"await_status", &ring_orders::await_status},
       {"poll_status", &ring_orders::poll_status},

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace quarry::net::shmem {
@@ -61,6 +62,8 @@ public:
 
   [[nodiscard]] pe self() const noexcept;
   [[nodiscard]] std::uint32_t pe_count() const noexcept;
+  /// For who accesses the heap by itself: kernels that wait for a word, say.
+  [[nodiscard]] shmem_orders const& orders() const noexcept;
 
   // The symmetric heap. All pes call malloc() and free() in the same order with the same sizes.
 
@@ -163,6 +166,11 @@ public:
   /// Moves what goes out and comes in, unless somebody else does so just now; true if anything
   /// moved. For who polls for something of its own, natively; elsewhere does nothing.
   bool progress();
+  /// Of a wait that the node does not see, a kernel's say, which has lasted so long: from half of
+  /// the timeout on asks the other pes whether they are there, and when one has not answered past
+  /// the timeout, the job fails and names it, and `what`. Natively, where pes are processes or talk
+  /// by messages; elsewhere does nothing.
+  void watch(std::string_view what, std::chrono::nanoseconds waited);
   /// Why the job has failed, if it has. From any thread.
   [[nodiscard]] std::optional<error> failure() const;
   /// Leaves the job in order, together with all pes. Contexts and teams have no operations any

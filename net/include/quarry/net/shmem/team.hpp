@@ -83,12 +83,12 @@ private:
 
   /// into[i] = combined(into[i], from[i])
   using combiner = void(void* into, void const* from, std::size_t count);
-  template<class T, class F>
+  template<class T, reduction How>
   static void combine(void* into, void const* from, std::size_t count) {
     auto* const a = static_cast<T*>(into);
     auto const* const b = static_cast<T const*>(from);
     for (std::size_t i = 0; i < count; ++i)
-      a[i] = F{}(a[i], b[i]);
+      a[i] = combined(How, a[i], b[i]);
   }
   template<class T>
   static combiner* combiner_of(reduction how) noexcept;
@@ -115,50 +115,23 @@ private:
 
 template<class T>
 team::combiner* team::combiner_of(reduction how) noexcept {
-  struct sum {
-    T operator()(T a, T b) const noexcept { return static_cast<T>(a + b); }
-  };
-  struct product {
-    T operator()(T a, T b) const noexcept { return static_cast<T>(a * b); }
-  };
-  struct minimum {
-    T operator()(T a, T b) const noexcept { return std::min(a, b); }
-  };
-  struct maximum {
-    T operator()(T a, T b) const noexcept { return std::max(a, b); }
-  };
+  if (!combines<T>(how))
+    return nullptr;
   switch (how) {
   case reduction::sum:
-    return &combine<T, sum>;
+    return &combine<T, reduction::sum>;
   case reduction::product:
-    return &combine<T, product>;
+    return &combine<T, reduction::product>;
   case reduction::minimum:
-    return &combine<T, minimum>;
+    return &combine<T, reduction::minimum>;
   case reduction::maximum:
-    return &combine<T, maximum>;
-  default:
-    break;
-  }
-  if constexpr (std::integral<T>) {
-    struct bits_and {
-      T operator()(T a, T b) const noexcept { return static_cast<T>(a & b); }
-    };
-    struct bits_or {
-      T operator()(T a, T b) const noexcept { return static_cast<T>(a | b); }
-    };
-    struct bits_xor {
-      T operator()(T a, T b) const noexcept { return static_cast<T>(a ^ b); }
-    };
-    switch (how) {
-    case reduction::bit_and:
-      return &combine<T, bits_and>;
-    case reduction::bit_or:
-      return &combine<T, bits_or>;
-    case reduction::bit_xor:
-      return &combine<T, bits_xor>;
-    default:
-      break;
-    }
+    return &combine<T, reduction::maximum>;
+  case reduction::bit_and:
+    return &combine<T, reduction::bit_and>;
+  case reduction::bit_or:
+    return &combine<T, reduction::bit_or>;
+  case reduction::bit_xor:
+    return &combine<T, reduction::bit_xor>;
   }
   return nullptr;
 }

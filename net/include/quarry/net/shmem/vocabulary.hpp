@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <string_view>
@@ -65,6 +66,34 @@ template<class T>
     return value <= than;
   }
   return false;
+}
+
+/// May elements of T be combined so?
+template<reducible T>
+[[nodiscard]] constexpr bool combines(reduction how) noexcept {
+  return std::integral<T> || how < reduction::bit_and;
+}
+/// Two elements, combined. Shape    combines<T>(how)
+template<reducible T>
+[[nodiscard]] constexpr T combined(reduction how, T a, T b) noexcept {
+  switch (how) {
+  case reduction::sum:
+    return static_cast<T>(a + b);
+  case reduction::product:
+    return static_cast<T>(a * b);
+  case reduction::minimum:
+    return std::min(a, b);
+  case reduction::maximum:
+    return std::max(a, b);
+  default:
+    break;
+  }
+  if constexpr (std::integral<T>) {
+    if (how == reduction::bit_and)
+      return static_cast<T>(a & b);
+    return static_cast<T>(how == reduction::bit_or ? a | b : a ^ b);
+  }
+  return a;
 }
 
 /// A non-blocking operation of a context, which context::is_done() knows. Trivially copyable.
