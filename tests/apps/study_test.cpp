@@ -5,6 +5,7 @@
 #include <quarry/emu/agent.hpp>
 #include <quarry/emu/channel_graph.hpp>
 #include <quarry/sequential_scheduler.hpp>
+#include <quarry/study/aggregation_study.hpp>
 #include <quarry/study/channel_studies.hpp>
 
 #include <nlohmann/json.hpp>
@@ -139,6 +140,23 @@ TEST_SUITE("apps.study") {
     }
   }
 
+  TEST_CASE("aggregation: SIMT-direct synchronises for each destination, indirect for each group") {
+    aggregation_request r{.updates = 4096, .log2_entries = 10, .most_nodes = 8, .repetitions = 1};
+    std::uint32_t steps = 0;
+    r.step_done = [&] { ++steps; };
+    auto const found = study_aggregation(r);
+    CHECK(steps == r.steps());
+    REQUIRE(found.figures.rows.size() == 6);
+    std::uint64_t nodes = 2;
+    for (std::size_t i = 0; i < 6; i += 2, nodes *= 2) {
+      CHECK(std::get<std::uint64_t>(found.figures.rows[i][0]) == nodes);
+      double const direct = std::get<double>(found.figures.rows[i][2]);
+      CHECK(direct <= static_cast<double>(nodes) / 64);
+      CHECK(direct > 0.9 * static_cast<double>(nodes) / 64); // few wavefronts miss a node
+      CHECK(std::get<double>(found.figures.rows[i + 1][2]) == 1.0 / 256);
+    }
+  }
+
   TEST_CASE("tables: what is no figure is null, -, or nothing; fields with commas are quoted") {
     table t{"some", "a title", "a paper"};
     t.columns = {
@@ -199,6 +217,9 @@ TEST_SUITE("apps.study") {
     auto const large = study_channels({"--size", "31"});
     CHECK(large.status == 2);
     CHECK(large.err.find("read 31, allowed for fibonacci is 3 to 30") != std::string::npos);
+    auto const three = run_command("QUARRY_COMMAND", {"study", "aggregation", "--nodes", "3"});
+    CHECK(three.status == 2);
+    CHECK(three.err.find("needs a power of two; got 3") != std::string::npos);
     auto const file = folder.write("file", "x");
     auto const nowhere = study_channels({"--study", "lines_of_code", "-o", (file / "x").string()});
     CHECK(nowhere.status == 3);
