@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <charconv>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -30,7 +31,8 @@ constexpr char const* channel_examples =
     "Examples:\n"
     "  quarry study channels\n"
     "  quarry study channels --output channels --compute-units 4\n"
-    "  quarry study channels --study reservations,divergence --program fibonacci --size 16\n"
+    "  quarry study channels --study reservations,divergence --program queens --size queens=10\n"
+    "  quarry study channels --study wavefronts --thesis-sizes\n"
     "Each study prints a table and, with --output, writes NAME.json, NAME.csv and NAME.svg.\n"
     "Counts are taken under a single-threaded deterministic scheduler and are the same at every\n"
     "run; times are wall clock under the native one, and say nothing of a busy machine.\n";
@@ -46,7 +48,8 @@ constexpr char const* aggregation_examples =
 struct request {
   std::vector<std::string> studies;
   std::vector<std::string> programs;
-  std::uint32_t size = 0; ///< 0: each program's own
+  std::vector<std::string> sizes; ///< NAME=N
+  bool thesis_sizes = false;
   std::string folder;
   study::channel_study_request what;
 };
@@ -67,19 +70,35 @@ bool is_asked_for(std::vector<std::string> const& asked, std::string_view name) 
   return asked.empty() || std::ranges::find(asked, name) != asked.end();
 }
 
+/// What --size says of a program, or the default.
+std::uint32_t size_of(channel_program const& p, request const& r) {
+  std::uint32_t size = r.thesis_sizes && p.thesis_size != 0 ? p.thesis_size : p.size;
+  for (auto const& one : r.sizes) {
+    auto const equals = one.find('=');
+    if (one.substr(0, equals) != p.name)
+      continue;
+    auto const* const last = one.data() + one.size();
+    auto const* const first = equals == one.npos ? last : one.data() + equals + 1;
+    auto const [end, code] = std::from_chars(first, last, size);
+    if (code != std::errc{} || end != last || size < p.least || size > p.most)
+      throw CLI::ValidationError("--size",
+                                 fmt::format("read '{}', allowed is {}=N with N from {} to {}", one,
+                                             p.name, p.least, p.most));
+  }
+  return size;
+}
+
 void check(request& r) {
   check_names("--study", r.studies, study::channel_studies());
   check_names("--program", r.programs, study::channel_programs());
+  std::vector<std::string> sized;
+  for (auto const& one : r.sizes)
+    sized.push_back(one.substr(0, one.find('=')));
+  check_names("--size", sized, study::channel_programs());
   r.what.programs.clear();
-  for (channel_program const& p : study::channel_programs()) {
-    if (!is_asked_for(r.programs, p.name))
-      continue;
-    std::uint32_t const size = r.size == 0 ? p.size : r.size;
-    if (size < p.least || size > p.most)
-      throw CLI::ValidationError("--size", fmt::format("read {}, allowed for {} is {} to {}", size,
-                                                       p.name, p.least, p.most));
-    r.what.programs.push_back({&p, size});
-  }
+  for (channel_program const& p : study::channel_programs())
+    if (is_asked_for(r.programs, p.name))
+      r.what.programs.push_back({&p, size_of(p, r)});
 }
 
 result<void> write(study::finding const& found, std::string const& folder) {
@@ -193,12 +212,16 @@ void add_channels(CLI::App& group, int& exit_status) {
   std::string programs;
   for (channel_program const& one : study::channel_programs())
     programs +=
-        fmt::format("\n  {}: size is {}, {} unless given", one.name, one.size_name, one.size);
+        fmt::format("\n  {}: size is {}, {} unless given{}", one.name, one.size_name, one.size,
+                    one.thesis_size == 0 ? "" : fmt::format("; in the thesis {}", one.thesis_size));
   command->add_option("--program", r->programs, "which, by commas; all unless given:" + programs)
       ->type_name("NAMES")
       ->delimiter(',');
-  add_number(*command, "--size", r->size, 1, 1U << 30, "of each program's input")
-      ->default_str("the thesis's");
+  command->add_option("--size", r->sizes, "of programs' inputs, by commas: queens=10")
+      ->type_name("NAME=N")
+      ->delimiter(',');
+  command->add_flag("--thesis-sizes", r->thesis_sizes,
+                    "the thesis's inputs: the counts of some take many minutes");
   add_number(*command, "--compute-units", r->what.compute_units, 1, 64,
              "of the emulated GPU, but in the study of them");
   add_number(*command, "--repetitions", r->what.repetitions, 1, 1000,

@@ -94,23 +94,23 @@ TEST_SUITE("apps.study") {
     auto const first = fibonacci().counted(s, masks);
     auto const second = fibonacci().counted(s, again);
     CHECK(first.failure.empty());
-    CHECK(first.channels.allocated == 2 * 377 - 2);
-    CHECK(first.dispatched.elements == 2 * 377 - 1);
-    CHECK(first.channels.exchanges == second.channels.exchanges);
-    CHECK(first.channels.additions == second.channels.additions);
-    CHECK(first.dispatched.wavefronts == second.dispatched.wavefronts);
+    CHECK(first.flow.channels.allocated == 2 * 377 - 2);
+    CHECK(first.flow.elements == 2 * 377 - 1);
+    CHECK(first.flow.channels.exchanges == second.flow.channels.exchanges);
+    CHECK(first.flow.channels.additions == second.flow.channels.additions);
+    CHECK(first.flow.wavefronts == second.flow.wavefronts);
     CHECK(masks.between(1, 64) == again.between(1, 64));
     CHECK(masks.between(1, 63) > 0);
     s.channel.reservation = emu::channel_reservation::per_work_item;
     // A reservation for each number that is taken apart.
-    CHECK(count(s).channels.reservations == 377 - 1);
+    CHECK(count(s).flow.channels.reservations == 377 - 1);
   }
 
   TEST_CASE("a done count for each element is an addition for each") {
     channel_setting s{.size = 12, .channel = {.width = 1024, .elements_per_done_count = 1}};
-    auto const each = count(s).channels;
+    auto const each = count(s).flow.channels;
     s.channel.elements_per_done_count = 64;
-    auto const few = count(s).channels;
+    auto const few = count(s).flow.channels;
     CHECK(each.allocated == 2 * 144 - 2);
     CHECK(each.additions > each.allocated);
     CHECK(few.additions < each.additions / 2);
@@ -124,12 +124,15 @@ TEST_SUITE("apps.study") {
   }
 
   TEST_CASE("every study of every program has a whole table and a whole picture") {
-    channel_study_request const r{.programs = {{&fibonacci(), 10}}, .repetitions = 1};
+    channel_study_request r{.programs = {}, .repetitions = 1};
+    for (channel_program const& p : channel_programs())
+      r.programs.push_back({&p, p.name == "sort" ? 500U : p.name == "strassen" ? 32U : 6U});
     for (channel_study const& one : channel_studies()) {
       CAPTURE(one.name);
       auto const found = one.run(r);
       CHECK(found.figures.name == one.name);
       CHECK(!found.figures.rows.empty());
+      CHECK(found.figures.rows.size() % r.programs.size() == 0);
       for (auto const& row : found.figures.rows)
         CHECK(row.size() == found.figures.columns.size());
       for (series const& s : found.picture.data)
@@ -204,7 +207,8 @@ TEST_SUITE("apps.study") {
     temporary_folder const folder;
     auto const out = folder.path() / "deep" / "down";
     auto const done =
-        study_channels({"--size", "12", "--repetitions", "1", "--output", out.string()});
+        study_channels({"--size", "fibonacci_flow=12,fibonacci=10,queens=6", "--repetitions", "1",
+                        "--program", "fibonacci_flow,fibonacci,queens", "--output", out.string()});
     CHECK_MESSAGE(done.status == 0, done.err);
     CHECK(done.out.find("# reservations: ") == 0);
     for (channel_study const& one : channel_studies())
@@ -214,9 +218,10 @@ TEST_SUITE("apps.study") {
     CHECK(unknown.status == 2);
     CHECK(unknown.err.find("read 'nonsense', allowed is one of: reservations, done_counts") !=
           std::string::npos);
-    auto const large = study_channels({"--size", "31"});
+    auto const large = study_channels({"--size", "fibonacci=31"});
     CHECK(large.status == 2);
-    CHECK(large.err.find("read 31, allowed for fibonacci is 3 to 30") != std::string::npos);
+    CHECK(large.err.find("read 'fibonacci=31', allowed is fibonacci=N with N from 3 to 30") !=
+          std::string::npos);
     auto const three = run_command("QUARRY_COMMAND", {"study", "aggregation", "--nodes", "3"});
     CHECK(three.status == 2);
     CHECK(three.err.find("needs a power of two; got 3") != std::string::npos);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/agent.hpp>
 #include <quarry/emu/channel_graph.hpp>
+#include <quarry/emu/cilk.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/sequential_scheduler.hpp>
 #include <quarry/study/channel_program.hpp>
@@ -9,8 +10,11 @@
 #include <chrono>
 #include <exception>
 #include <fibonacci/flow_graph.hpp>
+#include <fibonacci/kernel.hpp>
 #include <fibonacci/reference.hpp>
 #include <limits>
+#include <queens/kernel.hpp>
+#include <queens/reference.hpp>
 
 namespace quarry::study {
 namespace {
@@ -36,8 +40,8 @@ channel_run run_on(executor& scheduler, channel_setting const& s) try {
     r.failure = first_line(fault->report);
   else if (!program.is_right())
     r.failure = "a wrong answer";
-  r.channels = program.counts();
-  r.dispatched = program.dispatched();
+  r.flow = program.flow();
+  r.lanes = program.lanes();
   return r;
 } catch (std::exception const& e) {
   return {.failure = first_line(e.what())};
@@ -61,23 +65,92 @@ public:
   fibonacci_flow(gpu& agent, channel_setting const& s) : size_(s.size), graph_(agent, s.channel) {}
   emu::outcome run() { return graph_.run(size_); }
   [[nodiscard]] bool is_right() { return graph_.result() == fibonacci::number(size_); }
-  [[nodiscard]] emu::channel_counts counts() const { return graph_.channel().counts(); }
-  [[nodiscard]] emu::channel_aggregator::counts dispatched() const {
-    return graph_.graph().totals();
-  }
+  [[nodiscard]] emu::flow_counts flow() const { return graph_.graph().totals(); }
+  [[nodiscard]] static std::optional<emu::cilk_counts> lanes() { return {}; }
 
 private:
   std::uint32_t size_;
   fibonacci::naive_graph<studied_targets> graph_;
 };
 
+/// A function in Cilk. `Input` has what it works on: root(), and is_right(what it returned).
+template<class Input>
+class in_cilk {
+  using call = typename Input::call;
+
+public:
+  in_cilk(gpu& agent, channel_setting const& s)
+      : input_(agent, s.size),
+        program_(agent, {.depth = call::depth(s.size),
+                         .width = s.channel.width,
+                         .elements_per_done_count = s.channel.elements_per_done_count,
+                         .reservation = s.channel.reservation,
+                         .is_padded = s.channel.is_padded}) {}
+  emu::outcome run() { return program_.run(input_.root()); }
+  [[nodiscard]] bool is_right() { return input_.is_right(program_.root_result()); }
+  [[nodiscard]] emu::flow_counts flow() const { return program_.totals(); }
+  [[nodiscard]] std::optional<emu::cilk_counts> lanes() const { return program_.counts(); }
+
+private:
+  Input input_;
+  emu::cilk<call, studied_targets> program_;
+};
+
+struct fibonacci_input {
+  using call = fibonacci::call;
+  std::uint32_t n;
+  fibonacci_input(gpu&, std::uint32_t size) : n(size) {}
+  [[nodiscard]] call root() const { return {n}; }
+  [[nodiscard]] bool is_right(std::uint64_t found) const { return found == fibonacci::number(n); }
+};
+
+struct queens_input {
+  using call = queens::call;
+  std::uint32_t rows;
+  queens_input(gpu&, std::uint32_t size) : rows(size) {}
+  [[nodiscard]] call root() const { return {{}, rows, queens::full_row(rows)}; }
+  [[nodiscard]] bool is_right(std::uint64_t found) const {
+    return found == queens::reference(rows);
+  }
+};
+
+template<class Program>
+constexpr channel_program with_runs(channel_program p) {
+  p.timed = &timed<Program>;
+  p.counted = &counted<Program>;
+  return p;
+}
+
 } // namespace
 
 std::span<channel_program const> channel_programs() {
   static constexpr std::array all{
-      channel_program{"fibonacci", "the number", 24, 3, 30, 32'768, 2'192,
-                      "fibonacci/flow_graph.hpp", "", timed<fibonacci_flow>,
-                      counted<fibonacci_flow>},
+      with_runs<fibonacci_flow>({.name = "fibonacci_flow",
+                                 .size_name = "which number; Figure 4-5",
+                                 .size = 24,
+                                 .least = 3,
+                                 .most = 30,
+                                 .width = 32'768,
+                                 .source = "fibonacci/flow_graph.hpp"}),
+      with_runs<in_cilk<fibonacci_input>>({.name = "fibonacci",
+                                           .size_name = "which number",
+                                           .size = 18,
+                                           .thesis_size = 24,
+                                           .least = 3,
+                                           .most = 30,
+                                           .width = 32'768,
+                                           .wavefronts = 2'192,
+                                           .source = "fibonacci/kernel.hpp"}),
+      with_runs<in_cilk<queens_input>>({.name = "queens",
+                                        .size_name = "rows of the board",
+                                        .size = 9,
+                                        .thesis_size = 13,
+                                        .least = 1,
+                                        .most = 15,
+                                        .width = 16'384,
+                                        .wavefronts = 1'114,
+                                        .source = "queens/kernel.hpp",
+                                        .rival = "queens/flattened.hpp"}),
   };
   return all;
 }

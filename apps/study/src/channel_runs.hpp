@@ -21,11 +21,11 @@ struct measured {
   /// A count for each element that went through a channel.
   [[nodiscard]] double each(std::uint64_t count) const {
     return static_cast<double>(count) /
-           static_cast<double>(std::max<std::uint64_t>(1, counted.channels.allocated));
+           static_cast<double>(std::max<std::uint64_t>(1, counted.flow.channels.allocated));
   }
   /// How full the wavefronts are that consume them.
   [[nodiscard]] double elements_per_wavefront() const {
-    auto const& d = counted.dispatched;
+    auto const& d = counted.flow;
     return static_cast<double>(d.elements) /
            static_cast<double>(std::max<std::uint64_t>(1, d.wavefronts));
   }

@@ -29,17 +29,17 @@ finding study_wavefronts(channel_study_request const& r) {
           .scale = axis_scale::linear,
           .places = {},
           .data = {{"here", {}}, {"in the thesis", {}}},
-          .remark = "single-threaded scheduler, exact; the thesis's inputs are the default sizes"};
+          .remark = "single-threaded scheduler, exact; the thesis's with its inputs"};
   for (sized_program const& p : r.programs) {
     channel_setting const s = usual_setting(r, p);
     measured const m = measure(r, p, s, with_time::no);
-    auto const& d = m.counted.dispatched;
+    auto const& d = m.counted.flow;
     std::vector<cell> row{std::string(p.program->name), std::uint64_t{p.size},
                           std::uint64_t{s.channel.width}};
     if (m.is_right())
       row.insert(row.end(), {d.elements, d.dispatches, d.wavefronts, m.elements_per_wavefront()});
     row.resize(t.columns.size() - 1);
-    if (p.size == p.program->size)
+    if (p.size == p.program->thesis_size)
       row.emplace_back(std::uint64_t{p.program->wavefronts});
     row.resize(t.columns.size());
     add_failure(t, p, "usual setting", m);
@@ -58,6 +58,13 @@ struct lane_range {
 constexpr std::array<lane_range, 5> lane_ranges{
     {{"1-16", 1, 16}, {"17-32", 17, 32}, {"33-48", 33, 48}, {"49-63", 49, 63}, {"64", 64, 64}}};
 
+/// Wavefronts that had lanes which spawn and lanes in the base case.
+cell share_of_both_kinds(std::optional<emu::cilk_counts> const& lanes) {
+  if (!lanes || lanes->waves == 0)
+    return {};
+  return 100 * static_cast<double>(lanes->diverged) / static_cast<double>(lanes->waves);
+}
+
 /// Figure 4-17.
 finding study_divergence(channel_study_request const& r) {
   table t{"divergence", "memory operations by how many lanes are active", "thesis Figure 4-17"};
@@ -74,6 +81,7 @@ finding study_divergence(channel_study_request const& r) {
     t.columns.push_back({fmt::format("{} lanes", l.name), "%", figure_kind::exact});
     c.data.push_back({fmt::format("{} lanes", l.name), {}});
   }
+  t.columns.push_back({"both kinds", "%", figure_kind::exact});
   for (sized_program const& p : r.programs) {
     // One wavefront at a time, as in Table 4-3: nobody tries again because of somebody else.
     channel_setting s = usual_setting(r, p);
@@ -89,9 +97,14 @@ finding study_divergence(channel_study_request const& r) {
       row.emplace_back(share);
       c.data[i].values.emplace_back(share);
     }
+    row.push_back(share_of_both_kinds(m.counted.lanes));
     add_failure(t, p, "usual setting", m);
     t.rows.push_back(std::move(row));
   }
+  t.remarks = {
+      "both kinds: wavefronts of a Cilk function with lanes that spawn and lanes that do not",
+      "a Cilk function's lanes take turns: their operations count with all lanes of the "
+      "wavefront"};
   return {std::move(t), std::move(c)};
 }
 
@@ -144,7 +157,7 @@ std::span<channel_study const> channel_studies() {
       channel_study{"reservations", "CAS and other atomics an element, three kinds of channel", 3,
                     study_reservations},
       channel_study{"done_counts", "how many elements share a done count", 6, study_done_counts},
-      channel_study{"widths", "channel widths from 512 to 65536", 8, study_widths},
+      channel_study{"widths", "channel widths from 128 to 65536, with yields", 10, study_widths},
       channel_study{"compute_units", "1 to 8 compute units", 8, study_compute_units},
       channel_study{"wavefronts", "elements, dispatches and wavefronts", 1, study_wavefronts},
       channel_study{"divergence", "active lanes of memory operations", 1, study_divergence},

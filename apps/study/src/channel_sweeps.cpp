@@ -101,15 +101,16 @@ finding study_reservations(channel_study_request const& r) {
       s.channel.reservation = v.reservation;
       s.channel.is_padded = v.is_padded;
       measured const m = measure(r, p, s, with_time::yes);
-      auto const& n = m.counted.channels;
+      auto const& n = m.counted.flow.channels;
       double const each = m.each(n.exchanges);
       if (i == 0)
         baseline = m.counted;
       std::vector<cell> row{std::string(p.program->name), v.name};
       if (m.is_right())
-        row.insert(row.end(), {n.allocated, n.reservations, n.exchanges, each, m.each(n.additions),
-                               times(baseline.channels.reservations, n.reservations),
-                               times(baseline.channels.exchanges, n.exchanges), m.milliseconds});
+        row.insert(row.end(),
+                   {n.allocated, n.reservations, n.exchanges, each, m.each(n.additions),
+                    times(baseline.flow.channels.reservations, n.reservations),
+                    times(baseline.flow.channels.exchanges, n.exchanges), m.milliseconds});
       row.resize(t.columns.size());
       add_failure(t, p, v.name, m);
       c.data[i].values.push_back(drawn(row[5]));
@@ -129,7 +130,7 @@ finding study_done_counts(channel_study_request const& r) {
               },
               .columns = {count("atomics/element"), count("most elements"), count("refusals")},
               .figures = [](measured const& m) -> std::vector<cell> {
-                auto const& n = m.counted.channels;
+                auto const& n = m.counted.flow.channels;
                 return {m.each(n.additions), n.most, n.refusals};
               },
               .drawn_column = 2},
@@ -147,16 +148,20 @@ finding study_done_counts(channel_study_request const& r) {
 finding study_widths(channel_study_request const& r) {
   return run(r,
              {.quantity = "channel width",
-              .values = {512, 1024, 2048, 4096, 8192, 16384, 32768, 65536},
+              .values = {128, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536},
               .place = [](channel_setting& s) -> std::uint32_t& { return s.channel.width; },
-              .columns = {count("wavefronts"), count("elements/wavefront"), count("most elements"),
-                          count("refusals")},
+              .columns = {count("wavefronts"),
+                          count("elements/wavefront"),
+                          count("most elements"),
+                          count("refusals"),
+                          count("yields"),
+                          {"yielded", "B", figure_kind::exact}},
               .figures = [](measured const& m) -> std::vector<cell> {
-                auto const& n = m.counted.channels;
-                return {m.counted.dispatched.wavefronts, m.elements_per_wavefront(), n.most,
-                        n.refusals};
+                auto const& n = m.counted.flow.channels;
+                return {m.counted.flow.wavefronts, m.elements_per_wavefront(),  n.most, n.refusals,
+                        m.counted.flow.yields,     m.counted.flow.yielded_bytes};
               },
-              .drawn_column = 6},
+              .drawn_column = 8},
              {"widths", "how wide the channels are", "thesis Figure 4-16"},
              {.title = "Channel width and time",
               .x_label = {},
@@ -175,7 +180,7 @@ finding study_compute_units(channel_study_request const& r) {
               .place = [](channel_setting& s) -> std::uint32_t& { return s.machine.compute_units; },
               .columns = {count("wavefronts"), count("CAS/element")},
               .figures = [](measured const& m) -> std::vector<cell> {
-                return {m.counted.dispatched.wavefronts, m.each(m.counted.channels.exchanges)};
+                return {m.counted.flow.wavefronts, m.each(m.counted.flow.channels.exchanges)};
               },
               .drawn_column = 4},
              {"compute_units", "how many compute units share the channels", "thesis Figure 4-13"},

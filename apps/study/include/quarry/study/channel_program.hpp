@@ -3,10 +3,12 @@
 
 #include <quarry/emu/channel_aggregator.hpp>
 #include <quarry/emu/channel_options.hpp>
+#include <quarry/emu/cilk_kernel.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/study/exec_masks.hpp>
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,9 +26,10 @@ struct channel_setting {
 struct channel_run {
   /// What went wrong: the first line of a fault's report, or a wrong answer. Empty: nothing did.
   std::string failure{};
-  double seconds = 0;             ///< wall clock
-  emu::channel_counts channels{}; ///< all channels together; `most` is the fullest one's
-  emu::channel_aggregator::counts dispatched{};
+  double seconds = 0; ///< wall clock
+  emu::flow_counts flow{};
+  /// Of a Cilk function's lanes; none of another graph.
+  std::optional<emu::cilk_counts> lanes{};
 
   [[nodiscard]] bool is_right() const { return failure.empty(); }
 };
@@ -34,20 +37,21 @@ struct channel_run {
 /// A program on channels, as the studies run it.
 struct channel_program {
   std::string_view name;
-  std::string_view size_name; ///< what `size` counts
-  std::uint32_t size;         ///< unless another one is asked for: the thesis's input
-  std::uint32_t least, most;  ///< sizes that can be asked for
-  std::uint32_t width;        ///< of its channels, in the thesis (Table 4-3)
-  std::uint32_t wavefronts;   ///< that the thesis counts for it (Table 4-3)
-  std::string_view source;    ///< the file that is its device code, for lines of code
-  std::string_view rival;     ///< the same without channels; empty: there is none
+  std::string_view size_name;        ///< what `size` counts
+  std::uint32_t size = 0;            ///< unless another one is asked for: a matter of seconds
+  std::uint32_t thesis_size = 0;     ///< the thesis's input; 0: it has none
+  std::uint32_t least = 1, most = 0; ///< sizes that can be asked for
+  std::uint32_t width = 0;           ///< of its channels, in the thesis (Table 4-3)
+  std::uint32_t wavefronts = 0;      ///< that the thesis counts for its input
+  std::string_view source;           ///< the file that is its device code, for lines of code
+  std::string_view rival{};          ///< the same without channels; empty: there is none
   /// The native scheduler runs it on all cores: its time counts.
-  channel_run (*timed)(channel_setting const&);
+  channel_run (*timed)(channel_setting const&) = nullptr;
   /// A single-threaded deterministic one runs it, in turn: its counts are the same every time.
-  channel_run (*counted)(channel_setting const&, exec_masks& masks);
+  channel_run (*counted)(channel_setting const&, exec_masks& masks) = nullptr;
 };
 
-/// All of them, in the order of Table 4-3.
+/// All of them: Figure 4-5, then those of Table 4-3.
 [[nodiscard]] std::span<channel_program const> channel_programs();
 
 } // namespace quarry::study
