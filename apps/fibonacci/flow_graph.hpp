@@ -56,6 +56,7 @@ public:
     return graph_.wait_for_done();
   }
   [[nodiscard]] std::uint32_t result() { return result_.host()[0]; }
+  [[nodiscard]] emu::channel_graph<Targets>& graph() { return graph_; }
   [[nodiscard]] emu::channel_graph<Targets> const& graph() const { return graph_; }
   [[nodiscard]] emu::channel<term> const& channel() const { return numbers_; }
 

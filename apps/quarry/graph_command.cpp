@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_command.hpp"
 
+#include "flow_graph_command.hpp"
+
 #include <quarry/graph/debian.hpp>
 #include <quarry/graph/generate.hpp>
 #include <quarry/graph/matrix_market.hpp>
@@ -241,12 +243,14 @@ void add_info(CLI::App& group, int& exit_status) {
 } // namespace
 
 void add_graph_command(CLI::App& quarry, int& exit_status) {
-  auto* group = quarry.add_subcommand("graph", "make graphs and look at them (Matrix Market)");
+  auto* group = quarry.add_subcommand(
+      "graph", "make graphs and look at them (Matrix Market), and at channel-flow graphs");
   group->require_subcommand(1);
   add_debian(*group, exit_status);
   add_rmat(*group, exit_status);
   add_hexagonal_mesh(*group, exit_status);
   add_info(*group, exit_status);
+  add_flow_graph(*group, exit_status);
 }
 
 } // namespace quarry::command

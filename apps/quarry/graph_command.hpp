@@ -7,7 +7,7 @@ class App;
 
 namespace quarry::command {
 
-/// Adds `quarry graph debian|rmat|hexagonal-mesh|info` to the command line.
+/// Adds `quarry graph debian|rmat|hexagonal-mesh|info|fibonacci` to the command line.
 ///
 /// The chosen one runs while the command line is parsed. Graphs go to standard output or to the
 /// file of -o, everything that is said about them to standard error. `exit_status` is borrowed

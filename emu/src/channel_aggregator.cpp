@@ -130,6 +130,8 @@ void channel_aggregator::start(channel_choice next) {
   counts_.wavefronts += l->group_count * l->waves_per_group;
   ++at_[node].running;
   running_.start(std::move(l), node);
+  if (watch_)
+    watch_(counts_);
 }
 
 // Wavefronts that have yielded

@@ -179,4 +179,39 @@ TEST_SUITE("emu.channel_graph") {
       CHECK(end.get_fault()->report.find("no more") != std::string::npos);
     });
   }
+
+  TEST_CASE("a graph can be drawn, and tells how far it is") {
+    sequential_scheduler s;
+    agent gpu(s, shape);
+    auto sums = gpu.allocate<std::uint64_t>(2);
+    channel_graph g(gpu);
+    auto& in = g.add_channel<number>({.width = 128, .name = "in"});
+    auto& even = g.add_channel<number>({.width = 64, .name = "the \"even\""});
+    auto& odd = g.add_channel<number>({.width = 64, .name = "odd"});
+    g.connect(in, sort_out{}, std::ref(even), std::ref(odd));
+    g.connect(even, add_up{}, sums.global());
+    g.connect(odd, add_up{}, sums.global() + 1);
+    CHECK(g.drawing().to_dot() == R"(digraph {
+  rankdir = LR;
+  channel0 [shape = box, label = "in, 128"];
+  channel1 [shape = box, label = "the \"even\", 64"];
+  channel2 [shape = box, label = "odd, 64"];
+  kernel0 [shape = ellipse, label = "sort_out"];
+  channel0 -> kernel0;
+  kernel0 -> channel1;
+  kernel0 -> channel2;
+  kernel1 [shape = ellipse, label = "add_up"];
+  channel1 -> kernel1;
+  kernel2 [shape = ellipse, label = "add_up"];
+  channel2 -> kernel2;
+}
+)");
+    std::uint64_t told = 0;
+    g.watch([&](flow_counts const& c) { told = c.elements; });
+    for (std::uint64_t i = 0; i < 100; ++i)
+      g.put(in, {i});
+    g.execute();
+    REQUIRE(g.wait_for_done());
+    CHECK(told == 200);
+  }
 }

@@ -59,6 +59,7 @@
 #include <quarry/emu/channel.hpp>
 #include <quarry/emu/channel_aggregator.hpp>
 #include <quarry/emu/channel_arrays.hpp>
+#include <quarry/emu/channel_drawing.hpp>
 #include <quarry/emu/channel_graph.hpp>
 #include <quarry/emu/channel_options.hpp>
 #include <quarry/emu/channel_orders.hpp>

@@ -140,6 +140,8 @@ public:
   ///
   /// Errors   a kernel's first fault; deadlock or stall – nobody can go on
   [[nodiscard]] outcome wait();
+  /// Told after each dispatch, by the aggregator. Before it is served.
+  void watch(std::function<void(flow_counts const&)> told) { watch_ = std::move(told); }
   /// When it is done.
   [[nodiscard]] flow_counts totals() const;
 
@@ -179,6 +181,7 @@ private:
   std::vector<channel_state> states_;     ///< as pick() has found them
   std::uint64_t blocked_ = 0;             ///< in all nodes
   flow_counts counts_;
+  std::function<void(flow_counts const&)> watch_;
   std::optional<fault> first_fault_;
   std::atomic<bool> is_done_{true};
   handover begins_; ///< what is_done_ orders, for `explore`

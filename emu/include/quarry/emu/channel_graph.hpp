@@ -4,9 +4,11 @@
 #include <quarry/emu/agent.hpp>
 #include <quarry/emu/channel.hpp>
 #include <quarry/emu/channel_aggregator.hpp>
+#include <quarry/emu/channel_drawing.hpp>
 #include <quarry/emu/kernel.hpp>
 #include <quarry/task.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -93,6 +95,8 @@ public:
       result.yield_through(aggregator_.restarts(o.orders),
                            static_cast<std::uint32_t>(aggregator_.nodes().size()));
     aggregator_.add(std::move(made));
+    drawing_.channels.push_back({o.name, o.width});
+    drawn_.push_back(&result);
     return result;
   }
   /// `kernel(wf, elements, args...)` consumes the channel; arguments as in agent::launch.
@@ -104,6 +108,8 @@ public:
     node<T>& n = find(from);
     if (n.make)
       throw std::invalid_argument("channel_graph: " + from.name() + " has a consumer already");
+    auto& drawn = drawing_.kernels.emplace_back(kernel_name<Kernel>(), index_of(&from));
+    (draw_edges(drawn, args), ...);
     using call = consumer<T, Kernel>;
     n.make = [this, &from, kernel, args...](std::uint64_t first, std::uint32_t count) {
       auto l = std::make_unique<launch_state>();
@@ -153,6 +159,12 @@ public:
 
   /// When it is done.
   [[nodiscard]] flow_counts totals() const { return aggregator_.totals(); }
+  /// `told` hears after each dispatch how much has been dispatched: for who shows progress. From
+  /// the aggregator's thread; before execute().
+  void watch(std::function<void(flow_counts const&)> told) { aggregator_.watch(std::move(told)); }
+  /// The nodes and edges that there are now. A kernel has an edge to each channel that it was given
+  /// as an argument, or that an argument names by each_channel(f).
+  [[nodiscard]] channel_drawing const& drawing() const noexcept { return drawing_; }
 
 private:
   /// A kernel of a graph, as a kernel.
@@ -200,6 +212,22 @@ private:
     }
   };
 
+  [[nodiscard]] std::size_t index_of(void const* channel) const {
+    return static_cast<std::size_t>(std::find(drawn_.begin(), drawn_.end(), channel) -
+                                    drawn_.begin());
+  }
+  template<class Arg>
+  void draw_edges(channel_drawing::kernel& k, Arg const& argument) const {
+    auto const add = [&](void const* channel) {
+      if (auto const i = index_of(channel); i != drawn_.size())
+        k.into.push_back(i);
+    };
+    if constexpr (requires { argument.get().each_channel(add); })
+      argument.get().each_channel(add);
+    else if constexpr (requires { &argument.get(); })
+      add(&argument.get());
+  }
+
   void check_open() const {
     if (serving_)
       throw std::invalid_argument("channel_graph: it runs; add nodes before execute()");
@@ -215,6 +243,8 @@ private:
 
   agent_core& core_;
   channel_aggregator aggregator_;
+  channel_drawing drawing_;
+  std::vector<void const*> drawn_;                    ///< its channels
   std::optional<command_processor::serving> serving_; ///< last, so first to go
 };
 

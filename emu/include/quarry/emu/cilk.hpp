@@ -98,6 +98,9 @@ public:
   [[nodiscard]] result const& root_result() const { return result_.host()[0]; }
 
   [[nodiscard]] flow_counts totals() const { return graph_.totals(); }
+  /// As channel_graph's.
+  void watch(std::function<void(flow_counts const&)> told) { graph_.watch(std::move(told)); }
+  [[nodiscard]] channel_drawing const& drawing() const noexcept { return graph_.drawing(); }
   [[nodiscard]] cilk_counts const& counts() const noexcept { return counts_; }
 
 private:

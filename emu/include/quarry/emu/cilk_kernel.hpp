@@ -37,6 +37,15 @@ struct cilk_level {
   std::uint32_t number = 0;
   bool is_one_at_a_time = false; ///< each lane reserves for itself
   cilk_counts* counts = nullptr;
+
+  /// Those that its kernels produce for: what draws a graph asks.
+  void each_channel(auto const& f) const {
+    if (deeper != nullptr)
+      f(deeper);
+    for (auto const* c : synced)
+      if (c != nullptr)
+        f(c);
+  }
 };
 
 /// Runs one part of a function for the elements of a wavefront, a lane each: part 0 up to the first

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "flow_graph_command.hpp"
+
+#include "checked_option.hpp"
+#include "progress_line.hpp"
+#include "text_file.hpp"
+
+#include <quarry/emu/agent.hpp>
+#include <quarry/emu/channel_graph.hpp>
+#include <quarry/emu/cilk.hpp>
+#include <quarry/native_scheduler.hpp>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <fibonacci/flow_graph.hpp>
+#include <fibonacci/kernel.hpp>
+#include <fibonacci/reference.hpp>
+#include <memory>
+#include <string>
+
+namespace quarry::command {
+namespace {
+
+constexpr char const* examples =
+    "Examples:\n"
+    "  quarry graph fibonacci --dot | dot -Tsvg > fibonacci.svg\n"
+    "  quarry graph fibonacci --cilk --number 5 --dot\n"
+    "  quarry graph fibonacci --number 30 --width 1048576\n"
+    "Without --dot the graph runs, with a progress line on a terminal.\n";
+
+struct request {
+  std::uint32_t number = 24;
+  std::uint32_t width = 32'768;
+  bool is_cilk = false;
+  bool is_drawn = false;
+  std::string file;
+};
+
+using gpu = emu::basic_agent<emu::native_targets>;
+
+/// Draws a graph, or runs it; `run` gives what it computes.
+template<class Graph, class Run>
+result<void> draw_or_run(request const& r, Graph& graph, Run const& run) {
+  if (r.is_drawn) {
+    auto const dot = graph.drawing().to_dot();
+    if (!r.file.empty())
+      return write_text(r.file, dot);
+    std::fputs(dot.c_str(), stdout);
+    return {};
+  }
+  std::uint64_t number = 0;
+  {
+    progress_line line(progress_line::place::terminal, "fibonacci", fibonacci::calls(r.number),
+                       "elements");
+    graph.watch([&](emu::flow_counts const& c) { line.update(c.elements); });
+    number = run();
+  }
+  auto const total = graph.totals();
+  fmt::print("fibonacci({}) = {}: {} elements in {} wavefronts of {} dispatches, {} yields\n",
+             r.number, number, total.elements, total.wavefronts, total.dispatches, total.yields);
+  if (number == fibonacci::number(r.number))
+    return {};
+  return error{std::make_error_code(std::errc::result_out_of_range), "that is a wrong answer"};
+}
+
+result<void> in_cilk(request const& r, gpu& agent) {
+  using function = fibonacci::call;
+  emu::cilk<function, emu::native_targets> program(
+      agent, {.depth = function::depth(r.number), .width = r.width});
+  return draw_or_run(r, program, [&] {
+    program.run(function{r.number}).or_throw();
+    return program.root_result();
+  });
+}
+
+result<void> naively(request const& r, gpu& agent) {
+  fibonacci::naive_graph<emu::native_targets> naive(agent, {.width = r.width, .name = "numbers"});
+  return draw_or_run(r, naive.graph(), [&] {
+    naive.run(r.number).or_throw();
+    return std::uint64_t{naive.result()};
+  });
+}
+
+result<void> go(request const& r) {
+  native_scheduler scheduler;
+  gpu agent(scheduler);
+  return r.is_cilk ? in_cilk(r, agent) : naively(r, agent);
+}
+
+} // namespace
+
+void add_flow_graph(CLI::App& group, int& exit_status) {
+  auto* command = group.add_subcommand("fibonacci", "a channel-flow graph: draw it, or see it run");
+  command->footer(examples);
+  auto r = std::make_shared<request>();
+  add_number(*command, "--number", r->number, 1, 46, "which Fibonacci number");
+  add_number(*command, "--width", r->width, 128, 1U << 24,
+             "elements of each channel, a power of two");
+  command->add_flag("--cilk", r->is_cilk, "stacks of channels (Figure 4-10), not Figure 4-4");
+  command->add_flag("--dot", r->is_drawn, "only print the graph in Graphviz's language");
+  command->add_option("-o,--output", r->file, "file for it; standard output without it")
+      ->type_name("FILE");
+  command->callback([r, &exit_status] {
+    try {
+      auto const done = go(*r);
+      if (done)
+        return;
+      fmt::print(stderr, "quarry graph fibonacci: {}\n", done.error().what);
+    } catch (std::exception const& e) {
+      fmt::print(stderr, "quarry graph fibonacci: {}\n", e.what());
+    }
+    exit_status = 1;
+  });
+}
+
+} // namespace quarry::command
