@@ -6,7 +6,11 @@
 #include <quarry/sequential_scheduler.hpp>
 #include <quarry/study/channel_program.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <exception>
 #include <fibonacci/flow_graph.hpp>
@@ -15,6 +19,11 @@
 #include <limits>
 #include <queens/kernel.hpp>
 #include <queens/reference.hpp>
+#include <sort/kernel.hpp>
+#include <sort/reference.hpp>
+#include <stdexcept>
+#include <strassen/kernel.hpp>
+#include <strassen/reference.hpp>
 
 namespace quarry::study {
 namespace {
@@ -114,6 +123,43 @@ struct queens_input {
   }
 };
 
+struct sort_input {
+  using call = sort::call;
+  emu::buffer<std::uint32_t> values, spare;
+  sort_input(gpu& agent, std::uint32_t size)
+      : values(agent.allocate<std::uint32_t>(size, "values")),
+        spare(agent.allocate<std::uint32_t>(size, "spare")) {
+    std::ranges::copy(sort::values(size, 1), values.host().begin());
+  }
+  [[nodiscard]] call root() {
+    return call::sorting(values.global(), spare.global(),
+                         static_cast<std::uint32_t>(values.size()));
+  }
+  [[nodiscard]] bool is_right(emu::no_result) {
+    return std::ranges::equal(values.host(), sort::reference(sort::values(values.size(), 1)));
+  }
+};
+
+struct strassen_input {
+  using call = strassen::call;
+  std::uint32_t n;
+  emu::buffer<float> a, b, c;
+  strassen_input(gpu& agent, std::uint32_t size)
+      : n(size), a(agent.allocate<float>(std::size_t{n} * n, "a")),
+        b(agent.allocate<float>(std::size_t{n} * n, "b")),
+        c(agent.allocate<float>(std::size_t{n} * n, "c")) {
+    if (!std::has_single_bit(n) || n < strassen::base_size)
+      throw std::invalid_argument(
+          fmt::format("strassen: {} rows; allowed are powers of two from 16", n));
+    std::ranges::copy(strassen::matrix(n, 1), a.host().begin());
+    std::ranges::copy(strassen::matrix(n, 2), b.host().begin());
+  }
+  [[nodiscard]] call root() { return {{a.global(), n}, {b.global(), n}, {c.global(), n}, n}; }
+  [[nodiscard]] bool is_right(emu::no_result) {
+    return std::ranges::equal(c.host(), strassen::reference(a.host(), b.host(), n));
+  }
+};
+
 template<class Program>
 constexpr channel_program with_runs(channel_program p) {
   p.timed = &timed<Program>;
@@ -134,7 +180,7 @@ std::span<channel_program const> channel_programs() {
                                  .source = "fibonacci/flow_graph.hpp"}),
       with_runs<in_cilk<fibonacci_input>>({.name = "fibonacci",
                                            .size_name = "which number",
-                                           .size = 18,
+                                           .size = 20,
                                            .thesis_size = 24,
                                            .least = 3,
                                            .most = 30,
@@ -151,6 +197,26 @@ std::span<channel_program const> channel_programs() {
                                         .wavefronts = 1'114,
                                         .source = "queens/kernel.hpp",
                                         .rival = "queens/flattened.hpp"}),
+      with_runs<in_cilk<sort_input>>({.name = "sort",
+                                      .size_name = "values",
+                                      .size = 20'000,
+                                      .thesis_size = 1'000'000,
+                                      .least = 1,
+                                      .most = 1'000'000,
+                                      .width = 32'768,
+                                      .wavefronts = 4'238,
+                                      .source = "sort/kernel.hpp",
+                                      .rival = "sort/bitonic.hpp"}),
+      with_runs<in_cilk<strassen_input>>({.name = "strassen",
+                                          .size_name = "rows, a power of two",
+                                          .size = 128,
+                                          .thesis_size = 512,
+                                          .least = 16,
+                                          .most = 1024,
+                                          .width = 8'192,
+                                          .wavefronts = 587,
+                                          .source = "strassen/kernel.hpp",
+                                          .rival = "strassen/tiled.hpp"}),
   };
   return all;
 }
