@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The thesis's divide-and-conquer programs (§4.5.1), serially, on tbb::task_group, and as kernels
-// without channels: `queens/who/<rows>`, `sort/who/<values>`, `strassen/who/<rows>`. An item is a
-// board of the recursion, a value, and a multiplication or addition of the n^3 algorithm.
+// The thesis's divide-and-conquer programs (§4.5.1), serially, on tbb::task_group, in Cilk on
+// channels, and as kernels without channels: `fibonacci/who/<n>`, `queens/who/<rows>`,
+// `sort/who/<values>`, `strassen/who/<rows>`. An item is a call, a board of the recursion, a value,
+// and a multiplication or addition of the n^3 algorithm.
 #include "bench.hpp"
 #include "peer_divide.hpp"
 
@@ -10,11 +11,17 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <fibonacci/kernel.hpp>
+#include <fibonacci/reference.hpp>
 #include <queens/flattened.hpp>
+#include <queens/kernel.hpp>
 #include <queens/reference.hpp>
 #include <sort/bitonic.hpp>
+#include <sort/kernel.hpp>
 #include <sort/reference.hpp>
+#include <strassen/kernel.hpp>
 #include <strassen/reference.hpp>
 #include <strassen/tiled.hpp>
 #include <string>
@@ -24,6 +31,35 @@ namespace quarry::bench {
 namespace {
 
 using gpu = emu::basic_agent<emu::native_targets>;
+
+/// A GPU and a function on its channels.
+template<class F>
+class on_channels {
+public:
+  on_channels(std::uint32_t depth, std::uint32_t width, emu::traversal order)
+      : agent_(scheduler_), program_(agent_, {.depth = depth, .width = width, .order = order}) {}
+  auto operator()(F const& root) {
+    program_.run(root).or_throw();
+    return program_.root_result();
+  }
+  [[nodiscard]] gpu& agent() noexcept { return agent_; }
+
+private:
+  native_scheduler scheduler_;
+  gpu agent_;
+  emu::cilk<F, emu::native_targets> program_;
+};
+using emu::traversal;
+
+void fibonacci_channels(benchmark::State& state, std::uint32_t n, traversal order) {
+  on_channels<fibonacci::call> call(fibonacci::call::depth(n), 32768, order);
+  std::uint64_t found = 0;
+  for (auto _ : state)
+    found = call({n});
+  check(state, found == fibonacci::number(n), "that is not the Fibonacci number");
+  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) *
+                          static_cast<std::int64_t>(fibonacci::calls(n)));
+}
 
 template<class Count>
 void queens_rows(benchmark::State& state, std::uint32_t size, Count const& count) {
@@ -40,6 +76,11 @@ void queens_flattened(benchmark::State& state, std::uint32_t size) {
   native_scheduler scheduler;
   gpu agent(scheduler);
   queens_rows(state, size, [&](std::uint32_t n) { return queens::count_flattened(agent, n); });
+}
+
+void queens_channels(benchmark::State& state, std::uint32_t size, traversal order) {
+  on_channels<queens::call> call(queens::call::depth(size), 16384, order);
+  queens_rows(state, size, [&](std::uint32_t n) { return call({{}, n, queens::full_row(n)}); });
 }
 
 template<class Sort>
@@ -77,6 +118,16 @@ void sort_bitonic(benchmark::State& state, std::size_t count) {
                           static_cast<std::int64_t>(count));
 }
 
+void sort_channels(benchmark::State& state, std::size_t count) {
+  on_channels<sort::call> call(sort::call::depth(count), 32768, traversal::help_first);
+  sort_rows(state, count, [&](auto& values, auto& spare) {
+    auto const known = call.agent().expose(values.data(), count, "values");
+    auto const spare_known = call.agent().expose(spare.data(), count, "spare");
+    call(sort::call::sorting(emu::global(values.data()), emu::global(spare.data()),
+                             static_cast<std::uint32_t>(count)));
+  });
+}
+
 template<class Multiply>
 void strassen_rows(benchmark::State& state, std::uint32_t n, Multiply const& multiply) {
   auto a = strassen::matrix(n, 1);
@@ -110,12 +161,28 @@ void strassen_tiled(benchmark::State& state, std::uint32_t size) {
   });
 }
 
+void strassen_channels(benchmark::State& state, std::uint32_t size) {
+  on_channels<strassen::call> call(strassen::call::depth(size), 8192, traversal::help_first);
+  strassen_rows(state, size, [&](matrix& a, matrix& b, matrix& c, std::uint32_t n) {
+    auto const a_known = call.agent().expose(a.data(), a.size(), "a");
+    auto const b_known = call.agent().expose(b.data(), b.size(), "b");
+    auto const c_known = call.agent().expose(c.data(), c.size(), "c");
+    call({{emu::global(a.data()), n}, {emu::global(b.data()), n}, {emu::global(c.data()), n}, n});
+  });
+}
+
 template<class F>
 void add(std::string const& kernel, char const* who, std::uint64_t size, F const& f) {
   benchmark::RegisterBenchmark((kernel + '/' + who + '/' + std::to_string(size)).c_str(), f)
       ->UseRealTime();
 }
 
+/// Who walks the tree of calls in both ways.
+template<class F>
+void add_traversals(std::string const& kernel, std::uint32_t size, F const& f) {
+  add(kernel, "channels", size, [=](benchmark::State& s) { f(s, size, traversal::help_first); });
+  add(kernel, "hybrid", size, [=](benchmark::State& s) { f(s, size, traversal::hybrid); });
+}
 void add_queens(std::uint32_t size) {
   add("queens", "serial", size,
       [=](benchmark::State& s) { queens_rows(s, size, queens::reference); });
@@ -123,6 +190,7 @@ void add_queens(std::uint32_t size) {
     queens_rows(s, size,
                 [](std::uint32_t n) { return queens_by_tasks({}, n, queens::full_row(n)); });
   });
+  add_traversals("queens", size, queens_channels);
   add("queens", "flattened", size, [=](benchmark::State& s) { queens_flattened(s, size); });
 }
 void add_sort(std::size_t count) {
@@ -132,11 +200,13 @@ void add_sort(std::size_t count) {
   add("sort", "tbb", count, [=](benchmark::State& s) {
     sort_rows(s, count, [](auto& values, auto& spare) { sort_by_tasks(values, spare); });
   });
+  add("sort", "channels", count, [=](benchmark::State& s) { sort_channels(s, count); });
   add("sort", "bitonic", count, [=](benchmark::State& s) { sort_bitonic(s, count); });
 }
 void add_strassen(std::uint32_t n) {
   add("strassen", "serial", n, [=](benchmark::State& s) { strassen_rows(s, n, strassen_serial); });
   add("strassen", "tbb", n, [=](benchmark::State& s) { strassen_rows(s, n, strassen_tbb); });
+  add("strassen", "channels", n, [=](benchmark::State& s) { strassen_channels(s, n); });
   add("strassen", "tiled", n, [=](benchmark::State& s) { strassen_tiled(s, n); });
 }
 
@@ -145,6 +215,8 @@ void add_strassen(std::uint32_t n) {
 
 int main(int argc, char** argv) {
   using namespace quarry::bench;
+  for (std::uint32_t const n : {24U, 30U})
+    add_traversals("fibonacci", n, fibonacci_channels);
   for (std::uint32_t const size : {12U, 13U})
     add_queens(size);
   for (std::size_t const count : {1'000'000U, 10'000'000U})
