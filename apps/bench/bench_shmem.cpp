@@ -5,6 +5,7 @@
 //   allreduce/who/<ranks>/<bytes>     floats, in place
 //   shmem_idle/who/<pes>              what waiting costs: `cores` kept busy
 #include "bench.hpp"
+#include "mpi_allreduce.hpp"
 
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net.hpp>
@@ -150,6 +151,18 @@ void allreduce(benchmark::State& state, maker make) {
       });
 }
 
+/// The same by Open MPI over TCP: a process a rank, which take their own time.
+void mpi_allreduce(benchmark::State& state) {
+  std::int64_t const bytes = state.range(1);
+  std::int64_t const times = bytes <= 1024 ? 2000 : bytes <= 1'048'576 ? 200 : 5;
+  for (auto _ : state) {
+    auto const seconds = mpi_allreduce_seconds(state.range(0), bytes, times);
+    check(state, seconds.has_value(), "the job of MPI failed");
+    state.SetIterationTime(seconds.value_or(1));
+  }
+  state.SetBytesProcessed(bytes * state.iterations());
+}
+
 /// A second in which nobody puts what all wait for: the counter `cores` says how many it kept busy.
 void idle(benchmark::State& state, maker make) {
   constexpr std::chrono::milliseconds how_long{1000};
@@ -276,10 +289,14 @@ void register_rows() {
       RegisterBenchmark("allreduce/quarry_in_process", allreduce, in_process)
           ->Args({ranks, bytes})
           ->UseRealTime();
-      if (bytes <= 8'388'608)
-        RegisterBenchmark("allreduce/quarry_loopback", allreduce, loopback)
+      RegisterBenchmark("allreduce/quarry_loopback", allreduce, loopback)
+          ->Args({ranks, bytes})
+          ->UseRealTime();
+      if (has_mpi())
+        RegisterBenchmark("allreduce/mpi_tcp", mpi_allreduce)
             ->Args({ranks, bytes})
-            ->UseRealTime();
+            ->Iterations(1)
+            ->UseManualTime();
     }
 }
 
