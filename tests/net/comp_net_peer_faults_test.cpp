@@ -171,10 +171,10 @@ void check_all(connection fault, std::chrono::milliseconds timeout, std::string_
 
 TEST_SUITE("net.comp_net_peer_faults") {
   TEST_CASE("a peer that stops is named, by every operation that waits for it") {
-    check_all(connection::stopped, 2s, "no word from pe 1");
+    check_all(connection::stopped, 4s, "no word from pe 1");
   }
   TEST_CASE("so is one that takes nothing more, when the buffers to it are full") {
-    check_all(connection::deaf, 2s, "no word from pe 1");
+    check_all(connection::deaf, 4s, "no word from pe 1");
   }
   TEST_CASE("a connection that is cut ends every operation at once, and says whose it was") {
     check_all(connection::cut, 30s, "pe 1: the connection was cut");
