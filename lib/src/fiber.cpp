@@ -162,8 +162,10 @@ void execution_fiber::start(void (*job)(void*), void* argument) noexcept {
   state_->argument = argument;
 }
 
-void execution_fiber::resume() {
-  state_->go(state_->outside, state_->inside);
+bool execution_fiber::resume() {
+  state& s = *state_;
+  s.go(s.outside, s.inside);
+  return s.job == nullptr;
 }
 
 void execution_fiber::suspend() {

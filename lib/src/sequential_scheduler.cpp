@@ -18,11 +18,13 @@ static_assert(scheduler<sequential_scheduler>);
 class sequential_scheduler::host_actor final : public actor {
 public:
   host_actor(std::function<void()> body, std::size_t number)
-      : debug{.self = this}, body_(std::move(body)),
-        name_(number == 0 ? std::string("host") : fmt::format("host {}", number)) {
+      : debug{.self = this, .name = "host"}, body_(std::move(body)) {
+    if (number == 0)
+      return; // most executions have one
+    name_ = fmt::format("host {}", number);
     debug.name = name_.c_str();
   }
-  std::string name() const override { return name_; }
+  std::string name() const override { return debug.name; }
   void on_done() noexcept override {}
   void run() override {
     try {
@@ -59,7 +61,7 @@ private:
 /// While it lives, the calling thread runs actors, and no report from another thread reads them.
 class sequential_scheduler::driving {
 public:
-  explicit driving(sequential_scheduler& s) : scheduler_(s) { hold(); }
+  explicit driving(sequential_scheduler& s) noexcept : scheduler_(s) { hold(); }
   driving(driving const&) = delete;
   driving& operator=(driving const&) = delete;
   ~driving() { let_go(); }
@@ -101,7 +103,9 @@ void sequential_scheduler::begin(chooser& choices) {
   QUARRY_ASSERT(current_ == nullptr && waiting_in_run_until_.empty());
   ++debug_entry().executions;
   options_.choices = &choices;
+  tells_effects_ = choices.wants_effects();
   ready_.clear();
+  numbers_.resize(1);
   polling_.clear();
   nobody_can_go_on_ = is_at_decision_ = false;
   next_ = nullptr;
@@ -113,17 +117,43 @@ void sequential_scheduler::begin(chooser& choices) {
 void sequential_scheduler::make_ready(actor& a) {
   if (a.is_abandoned)
     return;
-  std::optional<driving> thread; // against reports, when the host wakes or spawns between two runs
-  if (driver_.load(std::memory_order_relaxed) != std::this_thread::get_id())
-    thread.emplace(*this);
+  if (current_ == nullptr &&
+      driver_.load(std::memory_order_relaxed) != std::this_thread::get_id()) {
+    driving const thread(*this); // against reports, when the host wakes or spawns between two runs
+    take_up(a);
+  } else {
+    take_up(a);
+  }
+}
+
+void sequential_scheduler::take_up(actor& a) {
   actor* const runs = a.on_ready();
+  if (tells_effects_ && current_ != nullptr) [[unlikely]]
+    options_.choices->on_effect(current_->number, {.is_any = true});
   if (runs == nullptr)
     return;
   runs->state = actor_state::ready;
   if (runs->number == 0)
     runs->number = ++actor_count_;
   if (runs != current_) // run_slice() does so for the one that runs, whose slice is not over
-    ready_.push_back(runs);
+    offer(*runs);
+}
+
+void sequential_scheduler::offer(actor& a) {
+  ready_.push_back(&a);
+  numbers_.push_back(a.number);
+}
+
+void sequential_scheduler::withdraw(std::size_t index) {
+  auto const at = static_cast<std::ptrdiff_t>(index);
+  ready_.erase(ready_.begin() + at);
+  numbers_.erase(numbers_.begin() + at + 1);
+}
+
+void sequential_scheduler::withdraw(actor const& a) {
+  for (std::size_t i = ready_.size(); i-- != 0;)
+    if (ready_[i] == &a)
+      withdraw(i);
 }
 
 bool sequential_scheduler::pause_for_report() {
@@ -163,22 +193,19 @@ actor& sequential_scheduler::choose_next() {
   if (options_.choices == nullptr || ready_.size() == 1) {
     chosen = options_.choices == nullptr ? choose(ready_.size()) : 0;
   } else {
-    numbers_.clear();
-    for (actor const* a : ready_)
-      numbers_.push_back(a->number);
     if (debugger_asks()) [[unlikely]]
       debug_decision(debug_entry(), nullptr, decisions_ + 1);
     ++decisions_;
-    chosen = options_.choices->pick_actor(numbers_);
+    chosen = options_.choices->pick_actor(std::span(numbers_).subspan(1));
   }
   actor& a = *ready_[chosen];
-  ready_.erase(ready_.begin() + static_cast<std::ptrdiff_t>(chosen));
+  if (tells_effects_ && ready_.size() == 1) [[unlikely]]
+    options_.choices->on_only(a.number);
+  withdraw(chosen);
   return a;
 }
 
-bool sequential_scheduler::ask_the_polling() {
-  if (polling_.empty())
-    return false;
+bool sequential_scheduler::ask_each_polling() {
   std::size_t const count = polling_.size();
   std::erase_if(polling_, [this](actor* a) {
     if (!a->poll(a->poll_argument))
@@ -195,25 +222,25 @@ void sequential_scheduler::run_actor(void* a) {
 
 /// Runs one actor to its next decision point, wait or end.
 void sequential_scheduler::run_slice(actor& a) {
-  if (a.fiber == nullptr)
+  if (a.fiber == nullptr) {
     a.fiber = &fibers_.take();
-  if (a.fiber->is_idle())
     a.fiber->start(&run_actor, &a);
+  }
   actor* const before = std::exchange(current_, &a);
   a.state = actor_state::running;
-  a.fiber->resume();
+  bool const is_idle = a.fiber->resume();
   current_ = before;
   if (debugger_asks()) [[unlikely]]
     debug_slice_end(debug_entry(), a, decisions_ + 1);
   bool const has_yielded = !std::exchange(is_at_decision_, false);
   if (a.state == actor_state::ready) { // it has come to a decision point, or yielded
-    ready_.push_back(&a);
+    offer(a);
     if (has_yielded && options_.choices != nullptr)
       options_.choices->on_yield(a.number);
   }
   if (a.state == actor_state::polling)
     polling_.push_back(&a);
-  if (a.fiber->is_idle()) // suspended at a co_await, or done
+  if (is_idle) // suspended at a co_await, or done
     fibers_.give_back(*std::exchange(a.fiber, nullptr));
   if (a.state == actor_state::done)
     a.on_done();
@@ -223,7 +250,7 @@ sequential_scheduler::step_result sequential_scheduler::step() {
   if (is_out_of_decisions())
     return step_result::nobody;
   if (actor* const a = std::exchange(next_, nullptr)) {
-    std::erase(ready_, a);
+    withdraw(*a);
     run_slice(*a);
     return step_result::ran;
   }
@@ -279,9 +306,7 @@ void sequential_scheduler::decision_point(actor& self) {
     ask_the_polling();
     if (ready_.empty())
       return;
-    numbers_.assign(1, self.number);
-    for (actor const* a : ready_)
-      numbers_.push_back(a->number);
+    numbers_.front() = self.number;
     unsigned const chosen = options_.choices->pick_actor(numbers_);
     if (chosen == 0)
       return;
@@ -315,7 +340,13 @@ void sequential_scheduler::run_hosts(std::span<host_actor* const> hosts) {
     make_ready(*h);
   }
   auto const is_done = [](host_actor const* h) { return h->state == actor_state::done; };
-  if (!run_until([&] { return std::all_of(hosts.begin(), hosts.end(), is_done); })) {
+  auto const are_all_done = [hosts, is_done] {
+    for (host_actor const* const h : hosts) // a loop: for one it is quicker than an algorithm
+      if (!is_done(h))
+        return false;
+    return true;
+  };
+  if (!run_until(are_all_done)) {
     report table = report_now();
     std::string const why = decisions_ >= options_.most_decisions
                                 ? fmt::format("{} decisions taken", decisions_)
@@ -334,7 +365,7 @@ void sequential_scheduler::run_hosts(std::span<host_actor* const> hosts) {
 }
 
 void sequential_scheduler::abandon(actor& a) {
-  std::erase(ready_, &a);
+  withdraw(a);
   std::erase(polling_, &a);
   if (next_ == &a)
     next_ = nullptr;

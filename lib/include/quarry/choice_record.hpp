@@ -89,6 +89,10 @@ public:
     return keep(choice_kind::actor, static_cast<unsigned>(ready.size()), by_->pick_actor(ready));
   }
   void on_yield(std::uint32_t actor) override { by_->on_yield(actor); }
+  [[nodiscard]] bool wants_effects() const noexcept override { return by_->wants_effects(); }
+  void on_effect(std::uint32_t actor, effect const& e) override { by_->on_effect(actor, e); }
+  void on_only(std::uint32_t actor) override { by_->on_only(actor); }
+  [[nodiscard]] bool is_redundant() const noexcept override { return by_->is_redundant(); }
 
 private:
   unsigned keep(choice_kind kind, unsigned n, unsigned value) {

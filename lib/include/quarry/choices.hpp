@@ -23,6 +23,15 @@ inline constexpr int choice_kind_count = 3;
   return names[static_cast<std::size_t>(kind)];
 }
 
+/// What an actor has done, as far as its order with what others do can matter.
+struct effect {
+  /// What it has accessed, by a name that is the same in every execution; 0: nothing.
+  std::uint64_t word = 0;
+  bool publishes = false; ///< a cache that others share, or memory, has changed
+  bool acquires = false;  ///< its own caches have forgotten what they held
+  bool is_any = false;    ///< something that may concern everybody
+};
+
 /// Where an execution's choices come from: one stream drives everything (design §8).
 class chooser {
 public:
@@ -46,6 +55,18 @@ public:
   /// `actor` can do nothing but wait for others: it yields, or has read the same value again. To be
   /// called before it is offered again, last.
   virtual void on_yield(std::uint32_t actor) { static_cast<void>(actor); }
+
+  /// Whether on_effect() and on_only() are to be called.
+  [[nodiscard]] virtual bool wants_effects() const noexcept { return false; }
+  /// The actor that runs has done so.
+  virtual void on_effect(std::uint32_t actor, effect const& e) {
+    static_cast<void>(actor);
+    static_cast<void>(e);
+  }
+  /// `actor` goes on, since nobody else can.
+  virtual void on_only(std::uint32_t actor) { static_cast<void>(actor); }
+  /// Whatever may follow is known already: the execution may be given up.
+  [[nodiscard]] virtual bool is_redundant() const noexcept { return false; }
 };
 
 } // namespace quarry

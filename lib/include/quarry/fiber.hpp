@@ -29,8 +29,9 @@ public:
   /// Gives the idle fiber something to run at the next resume(). `job` must not throw.
   void start(void (*job)(void*), void* argument) noexcept;
 
-  /// Runs the job to its end or to its next suspend(). Called from outside the fiber.
-  void resume();
+  /// Runs the job to its end or to its next suspend(). Called from outside the fiber. True if it
+  /// is idle now.
+  bool resume();
 
   /// Leaves for whoever called resume(). Called from inside the fiber, or from a fiber on top of
   /// it.

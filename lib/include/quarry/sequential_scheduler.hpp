@@ -69,6 +69,8 @@ public:
 
   /// Whose slice runs; null outside.
   [[nodiscard]] actor* current() const noexcept { return current_; }
+  /// As if that were the last decision of the execution.
+  void give_up() noexcept { decisions_ = options_.most_decisions; }
   [[nodiscard]] bool is_out_of_decisions() const noexcept {
     return decisions_ >= options_.most_decisions;
   }
@@ -88,7 +90,12 @@ private:
   step_result step();
   std::size_t choose(std::size_t count);
   actor& choose_next();
-  bool ask_the_polling();
+  bool ask_the_polling() { return !polling_.empty() && ask_each_polling(); }
+  bool ask_each_polling();
+  void take_up(actor& a);
+  void offer(actor& a);
+  void withdraw(std::size_t index);
+  void withdraw(actor const& a);
   void run_slice(actor& a);
   bool wake_a_waiter();
   static void run_actor(void* a);
@@ -99,8 +106,10 @@ private:
   std::vector<actor*> polling_;
   std::vector<actor*> waiting_in_run_until_;
   bool nobody_can_go_on_ = false;
-  std::vector<std::uint32_t> numbers_; ///< of those among whom the chooser chooses
+  /// Of whoever runs, at a decision point; then of those that are ready.
+  std::vector<std::uint32_t> numbers_{0};
   std::uint32_t actor_count_ = 0;
+  bool tells_effects_ = false;  ///< to the chooser
   bool is_at_decision_ = false; ///< why the slice that runs ends
   actor* next_ = nullptr;       ///< who was chosen at a decision point of the one that runs
   actor* current_ = nullptr;    ///< whose slice runs: the innermost, if one abandons another

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/exhaustive.hpp>
+#include <quarry/random_bits.hpp>
+#include <quarry/sleep_set_search.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+using quarry::choice_kind;
+using quarry::exhaustive_search;
+using quarry::sleep_set_search;
+
+namespace {
+
+/// Adds what the actor has read last to a word, or reads one.
+struct step {
+  std::uint64_t word; ///< from 1 on
+  bool writes;
+  unsigned alternatives = 1; ///< it adds one of so many numbers
+};
+using program = std::vector<std::vector<step>>; ///< by actor
+
+/// The words and what the actors read, at the end of an execution; empty if it was given up.
+template<class Search>
+std::vector<std::uint64_t> run(program const& p, Search& search) {
+  std::vector<std::uint64_t> words(8), read(p.size());
+  std::vector<std::size_t> next(p.size());
+  std::uint32_t last = 0;
+  for (;;) {
+    std::vector<std::uint32_t> ready;
+    if (next[last] < p[last].size())
+      ready.push_back(last);
+    for (std::uint32_t a = 0; a < p.size(); ++a)
+      if (a != last && next[a] < p[a].size())
+        ready.push_back(a);
+    if (ready.empty())
+      break;
+    if (ready.size() == 1)
+      search.on_only(ready.front());
+    last = ready.size() == 1 ? ready.front() : ready[search.pick_actor(ready)];
+    if (search.is_redundant())
+      return {};
+    step const s = p[last][next[last]++];
+    std::uint64_t const added =
+        s.alternatives == 1 ? 1 : 1 + search.pick(s.alternatives, choice_kind::value);
+    if (s.writes)
+      words[s.word] = 3 * words[s.word] + read[last] + added;
+    else
+      read[last] = words[s.word];
+    search.on_effect(last, {.word = s.word});
+  }
+  words.insert(words.end(), read.begin(), read.end());
+  return words;
+}
+
+struct outcome {
+  std::set<std::vector<std::uint64_t>> ends;
+  std::uint64_t executions = 0;
+};
+
+template<class Search>
+outcome all(program const& p) {
+  outcome o;
+  Search search;
+  do {
+    search.begin();
+    auto const end = run(p, search);
+    if (!end.empty())
+      o.ends.insert(end);
+  } while (search.next());
+  o.executions = search.execution_count();
+  return o;
+}
+
+} // namespace
+
+TEST_SUITE("lib.sleep_set_search") {
+  TEST_CASE("of actors that share nothing there is one execution that is not given up") {
+    program const p{{{1, true}, {1, false}, {1, true}}, {{2, true}, {2, true}}, {{3, true}}};
+    sleep_set_search search;
+    std::uint64_t ended = 0;
+    do {
+      search.begin();
+      ended += run(p, search).empty() ? 0 : 1;
+    } while (search.next());
+    CHECK(ended == 1);
+    CHECK(search.execution_count() == 1 + search.redundant_count());
+    CHECK(search.execution_count() < all<exhaustive_search>(p).executions / 4);
+  }
+
+  TEST_CASE("of actors that share everything there are all") {
+    program const p{{{1, true}, {1, false}}, {{1, true}, {1, true}}};
+    auto const full = all<exhaustive_search>(p);
+    auto const reduced = all<sleep_set_search>(p);
+    CHECK(full.executions == 6);
+    CHECK(reduced.executions == 6);
+    CHECK(reduced.ends == full.ends);
+  }
+
+  TEST_CASE("whatever the program, it comes to the same ends as all executions do") {
+    quarry::random_bits bits(7);
+    std::uint64_t full_count = 0, reduced_count = 0;
+    for (int i = 0; i < 300; ++i) {
+      program p(2 + bits.below(2));
+      for (auto& actor : p)
+        for (std::uint32_t n = 1 + bits.below(3); n != 0; --n)
+          actor.push_back({1 + bits.below(3), bits.below(2) == 0, 1 + bits.below(4) / 3});
+      auto const full = all<exhaustive_search>(p);
+      auto const reduced = all<sleep_set_search>(p);
+      CAPTURE(i);
+      CHECK(reduced.ends == full.ends);
+      CHECK(reduced.executions <= full.executions);
+      full_count += full.executions;
+      reduced_count += reduced.executions;
+    }
+    CHECK(2 * reduced_count < full_count);
+  }
+
+  TEST_CASE(
+      "a step that may concern everybody, or acquires what another publishes, is not left out") {
+    auto const executions = [](quarry::effect const& one, quarry::effect const& other) {
+      sleep_set_search search;
+      do {
+        search.begin();
+        std::vector<std::uint32_t> const both{0, 1};
+        unsigned const first = search.pick_actor(both);
+        search.on_effect(first, first == 0 ? one : other);
+        search.on_only(1 - first);
+        search.on_effect(1 - first, first == 0 ? other : one);
+      } while (search.next());
+      return search.execution_count() - search.redundant_count();
+    };
+    CHECK(executions({.word = 1}, {.word = 2}) == 1);
+    CHECK(executions({.word = 1}, {.word = 1}) == 2);
+    CHECK(executions({.word = 1}, {.is_any = true}) == 2);
+    CHECK(executions({.acquires = true}, {.publishes = true}) == 2);
+    CHECK(executions({.acquires = true}, {.acquires = true}) == 1);
+    CHECK(executions({.publishes = true}, {.publishes = true}) == 1);
+  }
+
+  TEST_CASE("a program that depends on more than its choices is found out") {
+    sleep_set_search search;
+    search.begin();
+    static_cast<void>(search.pick(2, choice_kind::value));
+    REQUIRE(search.next());
+    search.begin();
+    CHECK_THROWS_AS(static_cast<void>(search.pick(3, choice_kind::value)), std::logic_error);
+  }
+}
