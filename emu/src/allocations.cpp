@@ -26,10 +26,10 @@ std::uintptr_t number(void const* at) {
 
 } // namespace
 
-std::vector<allocations::extent>::const_iterator
+std::vector<allocations::range>::const_iterator
 allocations::after(std::uintptr_t at) const noexcept {
   return std::upper_bound(by_begin_.begin(), by_begin_.end(), at,
-                          [](std::uintptr_t x, extent const& e) { return x < e.begin; });
+                          [](std::uintptr_t x, range const& e) { return x < e.begin; });
 }
 
 void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
@@ -41,9 +41,9 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
   if (next != by_begin_.end() && next->begin - first < bytes)
     overlaps(name, bytes, next->name, next->end - next->begin);
   if (next != by_begin_.begin())
-    if (extent const& e = *std::prev(next); e.end > first || e.begin == first)
+    if (range const& e = *std::prev(next); e.end > first || e.begin == first)
       overlaps(name, bytes, e.name, e.end - e.begin);
-  by_begin_.insert(next, extent{first, first + bytes, std::move(name)});
+  by_begin_.insert(next, range{first, first + bytes, std::move(name)});
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
   if (grain == coherence::coarse_grained && listener_ != nullptr)
@@ -79,12 +79,17 @@ bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
   return outer_ != nullptr && outer_->contain(at, bytes);
 }
 
+allocations::range const* allocations::find(std::uintptr_t at) const noexcept {
+  auto const next = after(at);
+  return next != by_begin_.begin() && at < std::prev(next)->end ? &*std::prev(next) : nullptr;
+}
+
 std::string allocations::describe(void const* at) const {
   std::shared_lock const lock(mutex_);
   auto const next = after(number(at));
   if (next == by_begin_.begin())
     return "before every allocation";
-  extent const& e = *std::prev(next);
+  range const& e = *std::prev(next);
   if (number(at) < e.end)
     return fmt::format("{} bytes before the end of '{}' ({} bytes)", e.end - number(at), e.name,
                        e.end - e.begin);

@@ -118,6 +118,44 @@ TEST_SUITE("emu.explore") {
     CHECK_MESSAGE(right, right.to_string());
   }
 
+  TEST_CASE("an access of a host thread beyond an allocation is a failure, and changes nothing") {
+    for (int const how : {0, 1, 2}) {
+      verdict const v = explore({.executions = 10}, [how](world& w) {
+        auto words = w.allocate<std::uint32_t>(4, "words");
+        w.start("stray", [&](world_core& self) {
+          auto const beyond = words.global() + 4;
+          if (how == 0)
+            static_cast<void>(self.load(beyond));
+          else if (how == 1)
+            self.store(beyond, 1, order::release, scope::system);
+          else
+            self.fetch_add(beyond, 1, order::relaxed, scope::system);
+        });
+        w.join();
+      });
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == to_string(fault::kind::out_of_bounds));
+      CHECK(v.failure->where.find("explore_findings_test.cpp") != std::string::npos);
+      CHECK(v.failure->report.find(
+                "stray accesses 4 bytes 0 bytes after the end of 'words' (16 bytes)") !=
+            std::string::npos);
+    }
+  }
+
+  TEST_CASE("reports name words by their allocation") {
+    verdict const v = explore({.executions = 100}, [](world& w) {
+      auto words = w.allocate<std::uint32_t>(4, "ranks");
+      for (std::uint32_t const i : {1U, 2U})
+        w.start(i == 1 ? "one" : "two",
+                [=, at = words.global() + 3](world_core& self) { self.store(at, i); });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "race");
+    CHECK(v.failure->report.find("4 bytes at ranks[3]") != std::string::npos);
+    CHECK(v.failure->history.find("ranks[3] = 0x") != std::string::npos);
+  }
+
   TEST_CASE("a word of uninitialised memory must be written before it is read") {
     auto const read = [](bool is_written, bool by_host) {
       return explore({.executions = 20}, [=](world& w) {

@@ -30,6 +30,7 @@ struct fences {
   fence_scope second_acquire = fence_scope::agent;
   fence_scope second_release = fence_scope::system;
   bool barrier = true;
+  coherence grain = coherence::fine_grained;
 };
 
 void two_kernels(world& w, fences f) {
@@ -37,7 +38,7 @@ void two_kernels(world& w, fences f) {
                             .wavefront_slots = 1,
                             .wavefront_size = 32,
                             .command_processor_cores = 1});
-  auto words = gpu.allocate<std::uint32_t>(32, "words");
+  auto words = gpu.allocate<std::uint32_t>(32, "words", contents::zeroed, f.grain);
   auto const from = words.global(), to = words.global() + 16;
   user_queue queue(gpu.core().known(), 2);
   packet_processor processor(gpu.core(), queue);
@@ -70,6 +71,23 @@ TEST_SUITE("emu.packet_fences") {
       verdict const v = explored(f, true);
       CHECK_MESSAGE(v, v.to_string());
       CHECK(v.inconclusive == 0);
+    }
+  }
+
+  TEST_CASE("coarse-grained memory needs no more: agent scope passes it from kernel to kernel") {
+    constexpr auto coarse = coherence::coarse_grained;
+    verdict const v = explored({.grain = coarse}, true);
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK(v.inconclusive == 0);
+    for (fences const& f : {fences{.first_release = fence_scope::none, .grain = coarse},
+                            fences{.second_acquire = fence_scope::none, .grain = coarse},
+                            fences{.second_release = fence_scope::agent, .grain = coarse}}) {
+      verdict const race = explored(f, true);
+      REQUIRE(race.failure);
+      CHECK(race.failure->kind == "race");
+      verdict const stale = explored(f, false);
+      REQUIRE(stale.failure);
+      CHECK(stale.failure->kind == "check");
     }
   }
 

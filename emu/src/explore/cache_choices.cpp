@@ -216,12 +216,12 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
 /// The actor has seen the version at the path's `level`, and with it what that one comes after.
 void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) {
   place& leaf = touch(a.path[0], c);
-  for (unsigned l = level; l < a.levels; ++l) {
-    node const& n = nodes_[a.path[l]];
+  for (unsigned l = level;; ++l) {
+    auto const height = nodes_[a.path[l]].level;
+    leaf.seen[height] = std::max(leaf.seen[height], which);
+    leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << height);
     place const& p = touch(a.path[l], c);
-    leaf.seen[n.level] = std::max(leaf.seen[n.level], which);
-    leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << n.level);
-    if (which >= p.count || which + kept < p.count)
+    if (l + 1U == a.levels || which >= p.count || which + kept < p.count)
       return;
     which = p.ring[which % kept].above;
   }
@@ -254,7 +254,8 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
     if (nodes_[self.path[l]].places[c].is_dirty)
       clear_dirty(self.path[l], c);
   version const v = nodes_[at].places[c].ring[which % kept];
-  see(self, c, level, which);
+  if (level != lowest) // or it is seen below
+    see(self, c, level, which);
   if (!chosen.is_private)
     for (unsigned l = level; l-- > std::max(lowest, 1U);) { // the caches on the way keep a copy
       append(self.path[l], c, {v.value, v.by, v.written, now_, always, which});
@@ -310,6 +311,8 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
                          newest(parent, c).written > from.dirty_since &&
                          choices_->pick(2, choice_kind::write_back) == 1;
   clear_dirty(n, c);
+  if (published_ != nullptr) [[unlikely]]
+    published_->push_back(cells_[c].at);
   if (!is_behind) {
     index const above = to.count == 0 ? to.least : newest(parent, c).above;
     time const after = to.count == 0 ? 0 : newest(parent, c).written;

@@ -62,6 +62,15 @@ cache_machine::actor_id cache_machine::add_core(node_id agent) {
 }
 
 cache_machine::actor_id cache_machine::add_host() {
+  // Mostly it is what it was in the last execution.
+  if (node_count_ < nodes_.size() && actor_count_ < actors_.size()) [[likely]] {
+    node const& n = nodes_[node_count_];
+    actor const& a = actors_[actor_count_];
+    if (n.is_leaf && n.parent == memory && a.levels == 2 && a.path[0] == node_count_) {
+      ++node_count_;
+      return static_cast<actor_id>(actor_count_++);
+    }
+  }
   return add_actor(add_node(memory, 0, true), {0, 0, 0, 1, 1});
 }
 
@@ -71,20 +80,23 @@ void cache_machine::set_first_value(first_value f, void* argument) noexcept {
 }
 
 void cache_machine::reset() {
-  for (node& n : nodes_) {
-    if (execution_ + 1 == 0)
-      n.places.clear();
+  for (std::size_t i = 0; i < node_count_; ++i) { // beyond them all is as it will be
+    node& n = nodes_[i];
     n.touched.clear();
     n.dirty.clear();
     n.held.clear();
     n.since = n.coarse_since = {};
   }
-  for (actor& a : actors_) {
-    a.delayed.clear();
-    a.asked = {};
+  for (std::size_t i = 0; i < actor_count_; ++i) {
+    actors_[i].delayed.clear();
+    actors_[i].asked.is_met = nullptr;
   }
   cells_.clear();
   if (++execution_ == 0) {
+    for (node& n : nodes_) {
+      n.places.clear();
+      n.place_count = 0;
+    }
     lines_.clear();
     execution_ = 1;
   }
@@ -141,7 +153,7 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
                                               std::optional<order> o, scope s, predicate is_met,
                                               void* argument) {
   unsigned step = 0;
-  actors_[a].asked = {};
+  actors_[a].asked.is_met = nullptr;
   cell_id const first = find(at, bytes, step);
   if (step == bytes) {
     if ((!o || !acquires(*o)) && sees_only_own(actors_[a], first)) {
@@ -368,8 +380,7 @@ void cache_machine::invalidate(actor const& a, unsigned level, words which) {
   ++now_;
 }
 
-/// Performs the oldest `count` of the actor's delayed stores.
-void cache_machine::drain(actor& a, std::size_t count) {
+void cache_machine::perform_delayed(actor& a, std::size_t count) {
   for (; count != 0; --count) {
     delayed_store const d = a.delayed.front();
     a.delayed.erase(a.delayed.begin());

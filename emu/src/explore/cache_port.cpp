@@ -51,6 +51,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   if (is_lds(at)) {
     memory_->check_lds(id_, address, size, where);
     r = {host_word(address, size), memory_->lds_writes_[address]};
+  } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
+    return 0;
   } else {
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
     if (r.is_first && !memory_->uninitialised_.is_empty())
@@ -60,6 +62,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     if (!o && lane == -1)
       memory_->watch_polling(id_, address, r.value, where);
   }
+  memory_->tell(address, o);
   memory_->count(id_, where, !o && lane == -1);
   memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
   if (memory_->options_.detects_races)
@@ -75,19 +78,23 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   if (memory_->watches_) [[unlikely]]
     memory_->watch(operation_kind::store, o, s, where);
   memory_->limit(s, address);
+  bool const is_in_lds = is_lds(at);
+  if (!is_in_lds && !memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+    return;
   race_detector::write_id by = 0;
   memory_->count(id_, where);
   ++memory_->activity_;
   memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane)));
-  if (is_lds(at)) {
+  if (is_in_lds) {
     std::memcpy(const_cast<void*>(at), &word, bytes);
     memory_->wrote_lds(address, size, by);
   } else if (o)
     memory_->machine_.store(id_, address, size, word, *o, s, by);
   else
     memory_->machine_.store(id_, address, size, word, by);
+  memory_->tell(address, o);
 }
 
 std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o, scope s,
@@ -100,6 +107,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   auto const size = static_cast<unsigned>(bytes);
   memory_->count(id_, where);
   if (is_lds(at)) {
+    memory_->tell_any();
     memory_->check_lds(id_, address, size, where);
     std::uint64_t const old = host_word(address, size);
     auto const desired = f(old, argument);
@@ -115,6 +123,8 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
     }
     return old;
   }
+  if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+    return 0;
   race_detector::write_id by = 0;
   auto const old = memory_->machine_.update(
       id_, address, size, o, s, [&](std::uint64_t value, cache_machine::write_tag read_from) {
@@ -128,6 +138,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
       });
   if (old.is_first && !memory_->uninitialised_.is_empty())
     memory_->check_initialised(id_, address, size, old.value, where);
+  memory_->tell(address, o);
   return old.value;
 }
 
@@ -141,6 +152,7 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   memory_->count(id_, where);
   memory_->remember(id_, "fence", o, s, 0, 0, where);
   memory_->machine_.fence(id_, o, s);
+  memory_->tell(0, o);
   if (memory_->options_.detects_races)
     memory_->races_.fence(id_, o, s, site(where, -1));
 }
@@ -168,9 +180,14 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
   auto const size = static_cast<unsigned>(bytes);
   if (is_lds(at))
     return is_met(host_word(address, size), argument);
+  if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+    return false;
   bool const could = memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
   if (!could)
     memory_->miss(id_, address, where);
+  // A poll on behalf of an actor that waits changes nothing but the first time.
+  if (memory_->tells_effects_ && (!memory_->published_.empty() || memory_->may_run(*this)))
+    memory_->tell_effects(address, std::nullopt);
   return could;
 }
 

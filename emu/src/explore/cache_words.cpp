@@ -9,15 +9,18 @@ namespace quarry::emu {
 
 cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   node& at = nodes_[n];
-  if (at.places.size() <= c)
+  if (at.place_count <= c) {
     at.places.resize(std::max<std::size_t>(cells_.size(), c + 1));
+    at.place_count = static_cast<cell_id>(at.places.size());
+  }
   place& p = at.places[c];
   p.execution = execution_;
   p.count = p.least = p.given = p.dirty_since = p.latest = 0;
   p.is_dirty = false;
   p.due = p.has_seen = 0;
   p.seen = {};
-  at.touched.push_back(c);
+  if (!at.is_leaf)
+    at.touched.push_back(c);
   if (n == memory) {
     std::uint64_t const value =
         first_value_ == nullptr
@@ -98,7 +101,7 @@ void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
     unsigned const shift = 8 * (offset % old_bytes);
     cell_id const to = new_cell(word * 8 + offset, bytes);
     for (node_id n = 0; n < node_count_; ++n) {
-      if (nodes_[n].places.size() <= from || nodes_[n].places[from].execution != execution_)
+      if (!has(n, from))
         continue;
       touch(n, to);
       place& copy = nodes_[n].places[to];

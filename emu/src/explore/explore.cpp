@@ -7,6 +7,7 @@
 #include <quarry/exhaustive.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
+#include <quarry/sleep_set_search.hpp>
 #include <quarry/strategy.hpp>
 
 #include <fmt/core.h>
@@ -157,6 +158,8 @@ public:
     auto const begun = std::chrono::steady_clock::now();
     if (options_.replays)
       repeat(*options_.replays);
+    else if (options_.strategy == "exhaustive" && options_.reduces && !options_.most_deviations)
+      search_reduced();
     else if (options_.strategy == "exhaustive")
       search();
     else
@@ -232,12 +235,26 @@ private:
       verdict_.is_complete_up_to = options_.most_deviations;
   }
 
+  void search_reduced() {
+    sleep_set_search all;
+    bool is_left = true;
+    while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
+      all.begin();
+      one(all, 0);
+      is_left = all.next();
+    }
+    verdict_.redundant = all.redundant_count();
+    verdict_.is_complete = !is_left && verdict_.inconclusive == 0;
+  }
+
   void one(chooser& choices, std::uint64_t seed) {
     folder_.begin(++verdict_.executions);
     auto const r = worlds_.run(choices);
     recorder const& chosen = worlds_.chosen();
     verdict_.trace_hash = (verdict_.trace_hash ^ chosen.trace_hash()) * 0x9e3779b97f4a7c15;
     if (r.is_cut) {
+      if (choices.is_redundant())
+        return;
       ++verdict_.inconclusive;
       verdict_.busiest = r.busiest;
     } else if (r.finding)

@@ -20,17 +20,33 @@ void explored_memory::write_down(actor_id who, char const* what, std::optional<o
     return;
   std::string const how =
       o ? fmt::format("{} {}", to_string(*o), to_string(s)) : std::string("plain");
-  std::string const word =
-      at == 0
-          ? ""
-          : fmt::format("word {} = {:#x}",
-                        word_numbers_.try_emplace(at, word_numbers_.size()).first->second, value);
+  if (at != 0)
+    word_numbers_.try_emplace(at, word_numbers_.size());
+  std::string const word = at == 0 ? "" : fmt::format("{} = {:#x}", word_of(at), value);
   history_.push_back(fmt::format("  {:>5}  {:<26} {:<6} {:<18} {:<24} {}{}\n", ++operations_,
                                  name_of(who), what, how, word, quarry::to_string(where), more));
   if (history_.size() > history_lines)
     history_.pop_front();
 }
 // NOLINTEND(readability-function-size)
+
+std::string explored_memory::word_of(std::uintptr_t at) const {
+  if (allocations::range const* const r = range_of(at)) {
+    std::uintptr_t const offset = at - r->begin;
+    unsigned const width = std::max(machine_.width(at), 1U);
+    return offset % width == 0 ? fmt::format("{}[{}]", r->name, offset / width)
+                               : fmt::format("{}, byte {}", r->name, offset);
+  }
+  auto const known = word_numbers_.find(at);
+  return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
+}
+
+allocations::range const* explored_memory::range_of(std::uintptr_t at) const noexcept {
+  for (allocations const* const a : sources_)
+    if (allocations::range const* const r = a->find(at))
+      return r;
+  return nullptr;
+}
 
 std::string explored_memory::history() const {
   std::string all;
@@ -40,15 +56,15 @@ std::string explored_memory::history() const {
 }
 
 void explored_memory::count_operations() noexcept {
-  for (known_actor& a : actors_)
-    a.operations = 0;
+  for (actor_id a = 0; a < port_count_; ++a)
+    actors_[a].operations = 0;
 }
 
 std::string explored_memory::busiest() const {
   std::vector<known_actor const*> those;
-  for (known_actor const& a : actors_)
-    if (a.operations != 0)
-      those.push_back(&a);
+  for (actor_id a = 0; a < port_count_; ++a)
+    if (actors_[a].operations != 0)
+      those.push_back(&actors_[a]);
   std::sort(those.begin(), those.end(), [](auto const* a, auto const* b) {
     return a->operations != b->operations ? a->operations > b->operations : a < b;
   });
@@ -86,20 +102,80 @@ void explored_memory::found(fault const& f) {
 
 void explored_memory::report_race(race_detector::race const& race) {
   auto const name = [this](race_detector::actor_id id) { return name_of(id); };
-  auto const word_of = [this](std::uintptr_t at) {
-    auto const known = word_numbers_.find(at);
-    return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
-  };
+  auto const word = [this](std::uintptr_t at) { return word_of(at); };
   found({"race",
          fmt::format("{} and {}", quarry::to_string(race.first.at.where),
                      quarry::to_string(race.second.at.where)),
-         to_string(race, name, word_of)});
+         to_string(race, name, word)});
 }
 
 void explored_memory::blame(char const* kind, actor_id who, std::source_location where,
                             std::string_view what) {
   std::string const place = quarry::to_string(where);
   found({kind, place, fmt::format("{}: {}{}\n", place, name_of(who), what)});
+}
+
+// Effects
+
+std::uint64_t explored_memory::stable_name(std::uintptr_t at) const {
+  allocations::range const* const r = range_of(at);
+  if (r == nullptr)
+    return 0;
+  std::uint64_t h = 0xcbf29ce484222325;
+  for (char const c : r->name)
+    h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  h = (h ^ (at - r->begin) / 8) * 0x9e3779b97f4a7c15;
+  return h | 1;
+}
+
+void explored_memory::tell_effects(std::uintptr_t at, std::optional<order> o) {
+  actor const* const self = scheduler_.current();
+  std::uint32_t const who = self == nullptr ? 0 : self->number;
+  effect e{.publishes = !published_.empty(),
+           .acquires = o && *o != order::relaxed && *o != order::release};
+  if (at != 0) {
+    e.word = stable_name(at);
+    e.is_any = e.word == 0;
+  }
+  choices_->on_effect(who, e);
+  for (std::uintptr_t const word : std::exchange(published_, {})) {
+    std::uint64_t const name = stable_name(word);
+    choices_->on_effect(who, {.word = name, .is_any = name == 0});
+  }
+}
+
+void explored_memory::tell_any() {
+  if (!tells_effects_) [[likely]]
+    return;
+  actor const* const self = scheduler_.current();
+  choices_->on_effect(self == nullptr ? 0 : self->number, {.is_any = true});
+}
+
+bool explored_memory::may_run(cache_port const& port) const noexcept {
+  actor const* const self = scheduler_.current();
+  if (self == nullptr)
+    return false;
+  cache_port const* const known =
+      self->number < by_number_.size() ? by_number_[self->number] : nullptr;
+  return known == nullptr || known == &port; // null: a wavefront's
+}
+
+// Accesses of what is not there
+
+bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned bytes,
+                                      std::source_location where) {
+  if (shared_ == nullptr)
+    return true;
+  if (allocations::range const* const r = range_of(at); r != nullptr && at + bytes <= r->end) {
+    known_begin_ = r->begin;
+    known_end_ = r->end;
+    return true;
+  }
+  std::string const place = quarry::to_string(where);
+  found({std::string(to_string(fault::kind::out_of_bounds)), place,
+         fmt::format("{}: {} accesses {} bytes {}\n", place, name_of(who), bytes,
+                     shared_->describe(reinterpret_cast<void const*>(at)))}); // NOLINT
+  return false;
 }
 
 // Values that nobody gave, or that came by chance

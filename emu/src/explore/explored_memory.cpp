@@ -56,9 +56,14 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   keeps_history_ = keeps_history;
   machine_.clear();
   machine_.choose_by(choices);
+  choices_ = &choices;
+  tells_effects_ = choices.wants_effects();
+  published_.clear();
+  machine_.log_published(tells_effects_ ? &published_ : nullptr);
+  sources_.clear();
+  known_begin_ = known_end_ = 0;
   races_.reset();
   port_count_ = 0;
-  actors_.clear();
   by_number_.clear();
   agents_.clear();
   units_.clear();
@@ -89,38 +94,41 @@ explored_memory* explored_memory::of(executor const& scheduler) noexcept {
 
 // Actors
 
-cache_port& explored_memory::add(actor_id id, race_detector::place where, actor_name name) {
+cache_port& explored_memory::add(actor_id id, race_detector::place where) {
+  QUARRY_ASSERT(id == port_count_);
   races_.add_actor(id, where);
-  actors_.push_back({.name = std::move(name)});
-  if (port_count_ == ports_.size())
+  if (port_count_ == actors_.size()) {
+    actors_.emplace_back();
     ports_.emplace_back(*this, id);
+  }
+  known_actor& a = actors_[id];
+  a.operations = 0;
+  a.last = {};
+  a.polled = 0;
   cache_port& port = ports_[port_count_++];
-  port = cache_port(*this, id);
+  port.set_lds(nullptr, 0);
   return port;
 }
 
-cache_port& explored_memory::join(actor& self) {
+cache_port& explored_memory::join_host(actor& self, cache_port*& port) {
   QUARRY_ASSERT(self.number != 0);
-  if (by_number_.size() <= self.number)
-    by_number_.resize(self.number + 1);
-  cache_port*& port = by_number_[self.number];
-  if (port == nullptr) {
-    // Host threads share the host; each is a work-group and a wavefront by itself.
-    std::uint32_t const number = host_count_++;
-    port = &add(machine_.add_host(), {0, 0, ~number, ~number}, {.host = self.name()});
-  }
+  // Host threads share the host; each is a work-group and a wavefront by itself.
+  std::uint32_t const number = host_count_++;
+  port = &add(machine_.add_host(), {0, 0, ~number, ~number});
+  actors_[port->id()].name.is_wave = false;
+  actors_[port->id()].name.host = self.name();
   return *port;
 }
 
 void explored_memory::join_core(actor& self, agent_core const& agent) {
   QUARRY_ASSERT(self.number != 0);
-  if (by_number_.size() <= self.number)
-    by_number_.resize(self.number + 1);
-  QUARRY_ASSERT(by_number_[self.number] == nullptr);
+  cache_port*& port = port_of(self);
+  QUARRY_ASSERT(port == nullptr);
   known_unit const above = agent_of(agent);
   std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
-  by_number_[self.number] =
-      &add(machine_.add_core(above.node), {0, above.number, number, number}, {.host = self.name()});
+  port = &add(machine_.add_core(above.node), {0, above.number, number, number});
+  actors_[port->id()].name.is_wave = false;
+  actors_[port->id()].name.host = self.name();
 }
 
 explored_memory::known_unit const& explored_memory::agent_of(agent_core const& agent) {
@@ -159,6 +167,7 @@ void explored_memory::watch(operation_kind what, std::optional<order>& o, scope&
 
 void explored_memory::launching(launch_state& l) {
   ++activity_;
+  tell_any();
   actor* const self = scheduler_.current();
   if (self == nullptr)
     return;
@@ -179,14 +188,18 @@ void explored_memory::launching(launch_state& l) {
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
+  tell_any();
   auto const cu = node_of(unit, agent);
   std::uint32_t const agent_number = agent_of(agent).number;
   std::uint32_t const number = ++wave_count_;
   launch_state const& launch = *w.group->launch;
   known_launch const& known = launches_[&launch];
   auto const group = static_cast<std::uint32_t>(w.group->linear_id) * 4096 + known.number;
-  w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number},
-                {.is_wave = true, .wave = w.index, .group = w.group->linear_id});
+  w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number});
+  actor_name& name = actors_[w.port->id()].name;
+  name.is_wave = true;
+  name.wave = w.index;
+  name.group = w.group->linear_id;
   w.port->set_lds(w.group->lds, w.group->lds_capacity);
   if (launch.acquire != fence_scope::none && !known.edges.empty())
     races_.receive(w.port->id(), known.edges.front());
@@ -199,6 +212,7 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
 
 void explored_memory::end_wave(wave_slot& w) {
   ++activity_;
+  tell_any();
   launch_state const& launch = *w.group->launch;
   if (launch.release == fence_scope::none)
     return;
@@ -211,6 +225,7 @@ void explored_memory::end_wave(wave_slot& w) {
 
 void explored_memory::completed(launch_state& l, bool by_core) {
   ++activity_;
+  tell_any();
   actor* const self = scheduler_.current();
   if (self != nullptr) {
     cache_port& port = join(*self);
@@ -226,6 +241,7 @@ void explored_memory::completed(launch_state& l, bool by_core) {
 
 void explored_memory::meet(work_group& g, std::uint32_t who) {
   ++activity_;
+  tell_any();
   std::array<actor_id, work_group::most_waves> those;
   std::size_t count = 0;
   for (; who != 0; who &= who - 1) {
@@ -242,6 +258,7 @@ explored_memory::edge explored_memory::signal(actor& self) {
   ++activity_;
   actor_id const id = join(self).id();
   machine_.fence(id, order::release, scope::system);
+  tell(0, order::release);
   return races_.signal(id);
 }
 
@@ -250,21 +267,43 @@ void explored_memory::receive(actor& self, edge from) {
   actor_id const id = join(self).id();
   end_polling(id);
   machine_.fence(id, order::acquire, scope::system);
+  tell(0, order::acquire);
   races_.receive(id, from);
 }
 
 void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
+  tell_any();
+  known_begin_ = known_end_ = 0;
   machine_.forget(reinterpret_cast<std::uintptr_t>(begin), bytes,
                   [](std::uintptr_t at, unsigned size, std::uint64_t value) {
                     std::memcpy(reinterpret_cast<void*>(at), &value, size); // NOLINT
                   });
   races_.forget(reinterpret_cast<std::uintptr_t>(begin), bytes);
   auto const first = reinterpret_cast<std::uintptr_t>(begin), end = first + bytes;
-  std::erase_if(lds_writes_, [&](auto const& w) { return w.first >= first && w.first < end; });
-  std::erase_if(lds_written_,
-                [&](auto const& w) { return w.first >= first / 8 && w.first * 8 < end; });
+  if (!lds_writes_.empty()) {
+    std::erase_if(lds_writes_, [&](auto const& w) { return w.first >= first && w.first < end; });
+    std::erase_if(lds_written_,
+                  [&](auto const& w) { return w.first >= first / 8 && w.first * 8 < end; });
+  }
   uninitialised_.remove(first);
   coarse_.remove(first);
+}
+
+void explored_memory::listens_to(allocations const& those) {
+  if (std::find(sources_.begin(), sources_.end(), &those) == sources_.end())
+    sources_.push_back(&those);
+}
+
+void explored_memory::left(allocations const& those) noexcept {
+  std::erase(sources_, &those);
+  known_begin_ = known_end_ = 0;
+}
+
+bool explored_memory::settle() {
+  bool const any = machine_.settle();
+  if (any)
+    tell_any();
+  return any;
 }
 
 void explored_memory::added_uninitialised(void const* begin, std::size_t bytes) {

@@ -39,6 +39,7 @@ void world::check(bool holds, std::string_view what, std::source_location where)
 
 void fair_end::begin(chooser& choices) noexcept {
   choices_ = &choices;
+  tells_effects_ = choices.wants_effects();
   has_begun_ = false;
   last_ = 0;
 }
@@ -52,9 +53,16 @@ unsigned fair_end::pick(unsigned n, choice_kind kind) {
   return has_begun_ ? 0 : chosen;
 }
 
+void fair_end::on_only(std::uint32_t actor) {
+  choices_->on_only(actor);
+  give_up_if_redundant();
+}
+
 unsigned fair_end::pick_actor(std::span<std::uint32_t const> ready) {
   unsigned const chosen = choices_->pick_actor(ready);
-  if (scheduler_.decision_count() < begins_at_)
+  if (tells_effects_) [[unlikely]]
+    give_up_if_redundant();
+  if (scheduler_.decision_count() < begins_at_ || scheduler_.is_out_of_decisions())
     return chosen;
   if (!std::exchange(has_begun_, true)) {
     while (memory_.settle()) {

@@ -22,7 +22,7 @@ namespace quarry {
 /// Where nothing happens even then, nothing ever will.
 class fair_end final : public chooser {
 public:
-  fair_end(sequential_scheduler const& s, emu::explored_memory& m, std::uint64_t begins_at) noexcept
+  fair_end(sequential_scheduler& s, emu::explored_memory& m, std::uint64_t begins_at) noexcept
       : scheduler_(s), memory_(m), begins_at_(begins_at) {}
 
   void begin(chooser& choices) noexcept;
@@ -32,12 +32,22 @@ public:
   unsigned pick(unsigned n, choice_kind kind) override;
   unsigned pick_actor(std::span<std::uint32_t const> ready) override;
   void on_yield(std::uint32_t actor) override { choices_->on_yield(actor); }
+  [[nodiscard]] bool wants_effects() const noexcept override { return choices_->wants_effects(); }
+  void on_effect(std::uint32_t actor, effect const& e) override { choices_->on_effect(actor, e); }
+  void on_only(std::uint32_t actor) override;
+  [[nodiscard]] bool is_redundant() const noexcept override { return choices_->is_redundant(); }
 
 private:
-  sequential_scheduler const& scheduler_;
+  void give_up_if_redundant() noexcept {
+    if (choices_->is_redundant()) [[unlikely]]
+      scheduler_.give_up();
+  }
+
+  sequential_scheduler& scheduler_;
   emu::explored_memory& memory_;
   std::uint64_t begins_at_; ///< decisions
   chooser* choices_ = nullptr;
+  bool tells_effects_ = false;
   bool has_begun_ = false;
   std::uint32_t last_ = 0; ///< who went on
   std::uint64_t activity_ = 0;

@@ -4,9 +4,33 @@
 #include <quarry/emu/race_detector.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace quarry::emu {
+namespace {
+
+// A clock has as many entries as there are actors, and then zeros: whole blocks.
+constexpr std::size_t block = 8;
+
+constexpr std::size_t in_blocks(std::size_t actors) noexcept {
+  return (actors + block - 1) / block * block;
+}
+
+void copy_blocks(std::uint32_t* to, std::uint32_t const* from, std::size_t length) noexcept {
+  for (; length != 0; length -= block, to += block, from += block)
+    std::memcpy(to, from, block * sizeof(*to));
+}
+
+// Not inlined: its vectors would have their callers align their stacks.
+[[gnu::noinline]] void join_blocks(std::uint32_t* to, std::uint32_t const* from,
+                                   std::size_t length) noexcept {
+  for (; length != 0; length -= block, to += block, from += block)
+    for (std::size_t i = 0; i < block; ++i)
+      to[i] = std::max(to[i], from[i]);
+}
+
+} // namespace
 
 // Actors
 
@@ -19,12 +43,12 @@ void race_detector::lint_direct(bool on) {
 
 void race_detector::reset() {
   for (actor_id const a : active_) {
-    std::fill_n(clock(a, 0), row_count() * stride_, 0);
+    std::fill_n(clock(a, 0), actor_stride_, 0);
     actors_[a] = {.where = actors_[a].where};
   }
   active_.clear();
   coarse_.clear();
-  copies_.clear();
+  copied_ = 0;
   heads_.clear();
   writes_.resize(1);
   edges_.clear();
@@ -56,13 +80,14 @@ void race_detector::add_actor(actor_id a, place where) {
 void race_detector::resize_rows(std::size_t actors) {
   if (actors <= stride_)
     return;
-  std::size_t const stride = std::max({std::size_t{8}, actors, 2 * stride_});
+  std::size_t const stride = std::max(in_blocks(actors), 2 * stride_);
   std::vector<time> rows(stride * row_count() * stride);
   if (stride_ != 0)
     for (std::size_t r = 0; r < stride_ * row_count(); ++r)
       std::copy_n(rows_.data() + r * stride_, stride_, rows.data() + r * stride);
   rows_ = std::move(rows);
   stride_ = stride;
+  actor_stride_ = row_count() * stride;
 }
 
 /// The narrowest scope that includes both.
@@ -88,25 +113,24 @@ std::uint32_t race_detector::copy_clock(actor_id a) {
   actor& self = actors_[a];
   if (self.clock != none)
     return self.clock;
-  std::size_t const length = actors_.size();
-  self.clock = static_cast<std::uint32_t>(copies_.size());
-  copies_.resize(self.clock + 1 + length);
-  copies_[self.clock] = static_cast<time>(length);
-  time const* const known = clock(a, row::known);
-  for (std::size_t i = 0; i < length; ++i)
-    copies_[self.clock + 1 + i] = known[i];
-  if (is_direct_)
-    for (std::size_t s = 0; s < scope_count; ++s)
-      copies_.insert(copies_.end(), clock(a, row::direct + s), clock(a, row::direct + s) + length);
+  std::size_t const length = in_blocks(actors_.size());
+  std::size_t const end = copied_ + 1 + length * (is_direct_ ? 1 + scope_count : 1);
+  if (end > copies_.size()) [[unlikely]]
+    copies_.resize(2 * end);
+  self.clock = static_cast<std::uint32_t>(copied_);
+  time* to = copies_.data() + copied_;
+  *to++ = static_cast<time>(length);
+  copied_ = end;
+  copy_blocks(to, clock(a, row::known), length);
+  for (std::size_t s = 0; is_direct_ && s < scope_count; ++s)
+    copy_blocks(to += length, clock(a, row::direct + s), length);
   return self.clock;
 }
 
 /// Joins the `which`-th part of a copied clock.
 void race_detector::join(time* to, std::uint32_t copy, std::size_t which) const noexcept {
   std::size_t const length = copies_[copy];
-  time const* const from = copies_.data() + copy + 1 + which * length;
-  for (std::size_t i = 0; i < length; ++i)
-    to[i] = std::max(to[i], from[i]);
+  join_blocks(to, copies_.data() + copy + 1 + which * length, length);
 }
 
 /// What happened before a release happened before the actor's next step.
@@ -260,10 +284,7 @@ void race_detector::add_heads(write& w, bool is_release) {
 void race_detector::acquire_fence(actor_id a, scope s) {
   actor& self = actors_[a];
   auto const join_row = [&](std::size_t to, std::size_t from) {
-    time* const into = clock(a, to);
-    time const* const what = clock(a, from);
-    for (std::size_t i = 0; i < actors_.size(); ++i)
-      into[i] = std::max(into[i], what[i]);
+    join_blocks(clock(a, to), clock(a, from), in_blocks(actors_.size()));
     self.clock = none;
   };
   for (std::size_t i = 0; i < scope_count && s >= scope::work_group && i <= index(s); ++i) {
@@ -366,7 +387,7 @@ void race_detector::receive(actor_id a, edge from) {
   ++now_;
   head const& h = edges_[from];
   learn(a, h);
-  if (is_direct_ && h.actor != a) {
+  if (is_direct_ && h.actor != a) [[unlikely]] {
     time* const direct = clock(a, row::direct + index(scope::system));
     join(direct, h.clock, 1 + index(scope::system));
     direct[h.actor] = std::max(direct[h.actor], h.at);

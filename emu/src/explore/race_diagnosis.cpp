@@ -256,7 +256,7 @@ std::vector<race_detector::change> race_detector::diagnosis::through_several() {
       if (changes.empty() && is_before(first_, w))
         changes = along(links_.back());
       reach(w.actor, w.at);
-      for (actor_id a = 0; a < d_.copies_[w.clock]; ++a)
+      for (actor_id a = 0; a < std::min<std::size_t>(d_.copies_[w.clock], d_.actors_.size()); ++a)
         reach(a, d_.copies_[w.clock + 1 + a]);
     });
     return changes.empty();

@@ -249,13 +249,14 @@ void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
 void race_detector::forget(line& l, std::uintptr_t first, std::uintptr_t end) {
   if (l.generation != generation_)
     return;
-  for (std::size_t i = 0; i < line_words; ++i) {
-    std::uintptr_t const number = l.number * line_words + i;
-    while (number >= first && number < end && l.first[i] != none) {
+  std::uintptr_t const begin = l.number * line_words;
+  std::size_t const from = first > begin ? first - begin : 0;
+  std::size_t const to = std::min<std::size_t>(end - begin, line_words);
+  for (std::size_t i = from; i < to; ++i)
+    while (l.first[i] != none) {
       std::uint32_t const freed = std::exchange(l.first[i], marks_[l.first[i]].next);
       marks_[freed].next = std::exchange(free_mark_, freed);
     }
-  }
 }
 
 void race_detector::grow() {

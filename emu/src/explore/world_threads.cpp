@@ -7,7 +7,7 @@
 
 namespace quarry {
 
-void world_thread::begin(std::string name, emu::explored_memory::edge begun) {
+void world_thread::begin(std::string&& name, emu::explored_memory::edge begun) {
   name_ = std::move(name);
   begun_ = begun;
   has_begun_ = is_abandoned = false;
@@ -20,22 +20,25 @@ void world_thread::begin(std::string name, emu::explored_memory::edge begun) {
   is_listed_ = true;
 }
 
-void world_thread::start(std::string name, plain_body body, emu::explored_memory::edge begun) {
+void world_thread::start(std::string&& name, plain_body&& body, emu::explored_memory::edge begun) {
   begin(std::move(name), begun);
-  plain_ = std::move(body);
+  plain_.swap(body);
 }
 
-void world_thread::start(std::string name, task_body body, emu::explored_memory::edge begun) {
+void world_thread::start(std::string&& name, task_body&& body, emu::explored_memory::edge begun) {
   begin(std::move(name), begun);
-  makes_task_ = std::move(body);
+  makes_task_.swap(body);
 }
 
 void world_thread::forget() noexcept {
-  if (std::exchange(is_listed_, false))
-    all_.unlist(debug_);
-  work_ = task<>();
+  if (!std::exchange(is_listed_, false))
+    return;
+  all_.unlist(debug_);
+  if (makes_task_) {
+    work_ = task<>();
+    makes_task_ = nullptr;
+  }
   plain_ = nullptr;
-  makes_task_ = nullptr;
   core_.reset();
   error = nullptr;
 }
@@ -86,9 +89,9 @@ world_threads::~world_threads() {
 
 world_thread& world_threads::next() {
   if (used_ == threads_.size())
-    threads_.emplace_back(*this, *this);
+    threads_.push_back(std::make_unique<world_thread>(*this, *this));
   ++at_work_;
-  return threads_[used_++];
+  return *threads_[used_++];
 }
 
 void world_threads::has_ended() noexcept {
@@ -110,7 +113,7 @@ void world_threads::join(std::source_location where) {
   }
   std::exception_ptr first;
   for (; joined_ < used_; ++joined_) {
-    world_thread& t = threads_[joined_];
+    world_thread& t = *threads_[joined_];
     if (t.error && !first)
       first = t.error;
     else if (!t.error)
@@ -124,17 +127,17 @@ void world_threads::join(std::source_location where) {
 void world_threads::end() {
   joining_ = nullptr;
   for (std::size_t i = 0; i < used_; ++i)
-    if (threads_[i].state != actor_state::done)
-      scheduler_.abandon(threads_[i]);
+    if (threads_[i]->state != actor_state::done)
+      scheduler_.abandon(*threads_[i]);
   for (std::size_t i = 0; i < used_; ++i)
-    threads_[i].forget();
+    threads_[i]->forget();
   used_ = joined_ = at_work_ = 0;
 }
 
 void world_threads::describe(report& into) const {
   for (std::size_t i = 0; i < used_; ++i)
-    if (threads_[i].state != actor_state::done)
-      into.add(threads_[i].name(), threads_[i]);
+    if (threads_[i]->state != actor_state::done)
+      into.add(threads_[i]->name(), *threads_[i]);
 }
 
 } // namespace quarry

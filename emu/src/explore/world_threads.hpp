@@ -7,12 +7,14 @@
 #include <quarry/strand.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace quarry {
 
@@ -25,8 +27,8 @@ public:
   using task_body = std::function<task<>(world_core&)>;
 
   world_thread(world_threads& of, strand& place) noexcept : all_(of) { home = &place; }
-  void start(std::string name, plain_body body, emu::explored_memory::edge begun);
-  void start(std::string name, task_body body, emu::explored_memory::edge begun);
+  void start(std::string&& name, plain_body&& body, emu::explored_memory::edge begun);
+  void start(std::string&& name, task_body&& body, emu::explored_memory::edge begun);
   /// What it did comes before whoever receives this. After its end.
   [[nodiscard]] emu::explored_memory::edge ended() const noexcept { return ended_; }
   /// Its functions and frames go.
@@ -37,7 +39,7 @@ public:
   void on_done() noexcept override;
 
 private:
-  void begin(std::string name, emu::explored_memory::edge begun);
+  void begin(std::string&& name, emu::explored_memory::edge begun);
   void end();
 
   world_threads& all_;
@@ -61,7 +63,7 @@ public:
   ~world_threads() override;
 
   template<class Body>
-  void start(std::string name, Body body);
+  void start(std::string&& name, Body&& body);
   /// Parks the actor that runs until all have ended; rethrows what the first of them threw.
   void join(std::source_location where);
   /// The execution is over: those that have not ended are let go of.
@@ -76,7 +78,7 @@ private:
 
   sequential_scheduler& scheduler_;
   emu::explored_memory& memory_;
-  std::deque<world_thread> threads_;
+  std::vector<std::unique_ptr<world_thread>> threads_;
   std::size_t used_ = 0;    ///< of them, in this execution
   std::size_t joined_ = 0;  ///< of those
   std::size_t at_work_ = 0; ///< have not ended
@@ -84,10 +86,10 @@ private:
 };
 
 template<class Body>
-void world_threads::start(std::string name, Body body) {
+void world_threads::start(std::string&& name, Body&& body) {
   auto const begun = memory_.signal(*scheduler_.current());
   world_thread& t = next();
-  t.start(std::move(name), std::move(body), begun);
+  t.start(std::move(name), std::forward<Body>(body), begun);
   make_ready(t);
 }
 

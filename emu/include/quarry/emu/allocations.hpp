@@ -11,9 +11,14 @@
 
 namespace quarry::emu {
 
+class allocations;
+
 /// Whoever wants to know which ranges come and go.
 class allocation_listener {
 public:
+  /// Those that it will be told of from now on, until they go away.
+  virtual void listens_to(allocations const& those) = 0;
+  virtual void left(allocations const& those) noexcept = 0;
   /// Nobody has given it a value yet: it holds `uninitialised_byte`s.
   virtual void added_uninitialised(void const* begin, std::size_t bytes) = 0;
   virtual void added_coarse_grained(void const* begin, std::size_t bytes) = 0;
@@ -41,9 +46,19 @@ enum class coherence : std::uint8_t { fine_grained, coarse_grained };
 /// Asked by the checking memory models at each access. Thread-safe.
 class allocations {
 public:
+  struct range {
+    std::uintptr_t begin;
+    std::uintptr_t end;
+    std::string name;
+  };
+
   allocations() = default;
   allocations(allocations const&) = delete;
   allocations& operator=(allocations const&) = delete;
+  ~allocations() {
+    if (listener_ != nullptr)
+      listener_->left(*this);
+  }
 
   /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are
   void add(void const* begin, std::size_t bytes, std::string name,
@@ -52,27 +67,29 @@ public:
   /// What is known there is known here, too; null: nothing else. Borrowed.
   void include(allocations const* outer) noexcept { outer_ = outer; }
   /// Told of everything from now on; null: nobody.
-  void tell(allocation_listener* listener) noexcept { listener_ = listener; }
+  void tell(allocation_listener* listener) {
+    listener_ = listener;
+    if (listener != nullptr)
+      listener->listens_to(*this);
+  }
 
   /// True if [at, at + bytes) lies inside one allocation.
   [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
 
   /// "12 bytes after the end of 'ranks' (4096 bytes)": for reports.
   [[nodiscard]] std::string describe(void const* at) const;
+  /// The one that the address is in, of these, or null; until one comes or goes. Only where nobody
+  /// else can add or remove any meanwhile.
+  [[nodiscard]] range const* find(std::uintptr_t at) const noexcept;
 
 private:
-  struct extent {
-    std::uintptr_t begin;
-    std::uintptr_t end;
-    std::string name;
-  };
   /// The first one that begins after the address.
-  [[nodiscard]] std::vector<extent>::const_iterator after(std::uintptr_t at) const noexcept;
+  [[nodiscard]] std::vector<range>::const_iterator after(std::uintptr_t at) const noexcept;
 
   allocations const* outer_ = nullptr;
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
-  std::vector<extent> by_begin_; ///< sorted
+  std::vector<range> by_begin_; ///< sorted
 };
 
 /// Throws kernel_stop out_of_bounds unless [at, at + bytes) lies inside one allocation.

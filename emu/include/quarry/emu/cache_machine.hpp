@@ -149,6 +149,17 @@ public:
     coarse_.remove(begin);
   }
 
+  /// How large the word at the address is to those who have accessed it; 0: nobody has.
+  [[nodiscard]] unsigned width(std::uintptr_t at) const noexcept {
+    for (cell const& c : cells_)
+      if (c.bytes != 0 && at - c.at < c.bytes)
+        return c.bytes;
+    return 0;
+  }
+  /// Keeps the addresses of words that come to caches which actors share, or to memory; null: no
+  /// more. Borrowed.
+  void log_published(std::vector<std::uintptr_t>* into) noexcept { published_ = into; }
+
   /// Of everything in the machine that can still be observed.
   [[nodiscard]] std::uint64_t hash() const;
 
@@ -195,7 +206,8 @@ private:
     std::array<time, most_levels> since{};
     std::array<time, most_levels> coarse_since{}; ///< the same for coarse-grained words
     std::vector<place> places;                    ///< by cell
-    std::vector<cell_id> touched;                 ///< whose places are in use
+    cell_id place_count = 0;                      ///< of those
+    std::vector<cell_id> touched;                 ///< whose places are in use; not kept of a leaf
     std::vector<cell_id> dirty;
     std::vector<cell_id> held; ///< an L2: dirty, too, but coarse-grained
     std::uint8_t level = 0;    ///< 0 a leaf … 3 memory; a host's and a core's leaf are 0, too
@@ -253,7 +265,7 @@ private:
   };
 
   [[nodiscard]] bool has(node_id n, cell_id c) const {
-    return nodes_[n].places.size() > c && nodes_[n].places[c].execution == execution_;
+    return nodes_[n].place_count > c && nodes_[n].places[c].execution == execution_;
   }
   [[nodiscard]] version const& newest(node_id n, cell_id c) const {
     place const& p = nodes_[n].places[c];
@@ -295,7 +307,12 @@ private:
   inline void flush(actor const& a, unsigned level);
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
-  void drain(actor& a, std::size_t count);
+  /// Performs the oldest `count` of the actor's delayed stores.
+  void drain(actor& a, std::size_t count) {
+    if (count != 0) [[unlikely]]
+      perform_delayed(a, count);
+  }
+  void perform_delayed(actor& a, std::size_t count);
   void drain_cell(actor& a, cell_id c);
   void perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value, write_tag by);
   inline void clean_below(actor const& a, cell_id c, unsigned level);
@@ -349,13 +366,14 @@ private:
   std::size_t actor_count_ = 0;
   time now_ = 1;
   std::size_t delayed_count_ = 0;
+  std::vector<std::uintptr_t>* published_ = nullptr;
 };
 
 // Implementation: what every access goes through
 
 inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
   node& at = nodes_[n];
-  if (c < at.places.size() && at.places[c].execution == execution_) [[likely]]
+  if (c < at.place_count && at.places[c].execution == execution_) [[likely]]
     return at.places[c];
   return touch_first(n, c);
 }
@@ -379,6 +397,8 @@ inline cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned by
 
 inline void cache_machine::append(node_id n, cell_id c, version v) {
   place& p = touch(n, c);
+  if (published_ != nullptr && !nodes_[n].is_leaf) [[unlikely]]
+    published_->push_back(cells_[c].at);
   if (p.count != 0) {
     version& last = p.ring[(p.count - 1) % kept];
     last.until = std::min(last.until, now_);

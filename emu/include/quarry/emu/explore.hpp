@@ -31,6 +31,10 @@ struct explore_options {
   std::string strategy = "swarm";
   /// Of "exhaustive": only executions with at most so many choices that are not the boring one.
   std::optional<std::uint32_t> most_deviations{};
+  /// Of "exhaustive", without most_deviations: of executions that differ only in the order of steps
+  /// that have nothing to do with each other, one. Only for worlds whose actors share nothing but
+  /// Quarry's memory and what they wait for: no variable of the world function, say.
+  bool reduces = false;
   /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
   std::span<std::uint8_t const> bytes{};
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
@@ -126,8 +130,9 @@ struct verdict {
   std::optional<exploration_failure> failure;
   std::uint64_t executions = 0;
   std::uint64_t inconclusive = 0; ///< cut off by most_decisions
+  std::uint64_t redundant = 0;    ///< given up, as they came to nothing new (`reduces`)
   std::string busiest;            ///< in the last one of those: who, where
-  bool is_complete = false;       ///< there are no other executions
+  bool is_complete = false;       ///< there are no other executions (`reduces`: that differ)
   /// There are no others with at most so many deviations.
   std::optional<std::uint32_t> is_complete_up_to{};
   std::uint64_t trace_hash = 0; ///< of all executions

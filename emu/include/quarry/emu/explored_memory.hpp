@@ -75,7 +75,10 @@ public:
 
   /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
   /// own over memory.
-  [[nodiscard]] cache_port& join(actor& self);
+  [[nodiscard]] cache_port& join(actor& self) {
+    cache_port*& port = port_of(self);
+    return port != nullptr ? *port : join_host(self, port);
+  }
   /// Makes the actor, before its first access, a core of the agent's command processor.
   void join_core(actor& self, agent_core const& agent);
 
@@ -96,7 +99,9 @@ public:
   void receive(actor& self, edge from);
 
   /// Delayed stores come to their level. True if there were any.
-  bool settle() { return machine_.settle(); }
+  bool settle();
+  void listens_to(allocations const& those) override;
+  void left(allocations const& those) noexcept override;
   void added_uninitialised(void const* begin, std::size_t bytes) override;
   void added_coarse_grained(void const* begin, std::size_t bytes) override;
   /// The range is no device memory any more: what is on its way there arrives, then it is
@@ -132,7 +137,7 @@ private:
     std::uint64_t group = 0;
   };
   struct known_actor {
-    actor_name name;
+    actor_name name{};
     std::uint64_t operations = 0; ///< since they were last counted anew
     std::source_location last{};  ///< operation
     std::uintptr_t polled = 0;    ///< the word that plain loads of one line have read again
@@ -161,9 +166,42 @@ private:
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
   known_unit const& agent_of(agent_core const& agent);
-  cache_port& add(actor_id id, race_detector::place where, actor_name name);
+  /// Where the port of an actor that is no wavefront is, or will be.
+  cache_port*& port_of(actor const& self) {
+    if (by_number_.size() <= self.number) [[unlikely]]
+      by_number_.resize(self.number + 1);
+    return by_number_[self.number];
+  }
+  cache_port& join_host(actor& self, cache_port*& port);
+  /// Its name has yet to be given.
+  cache_port& add(actor_id id, race_detector::place where);
   [[nodiscard]] std::string name_of(actor_id who) const;
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
+  /// "ranks[3]", or "word 7" where there is no name.
+  [[nodiscard]] std::string word_of(std::uintptr_t at) const;
+  [[nodiscard]] allocations::range const* range_of(std::uintptr_t at) const noexcept;
+  /// Whether the bytes lie in one allocation; otherwise that is found.
+  [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
+                                  std::source_location where) {
+    return (at >= known_begin_ && at + bytes <= known_end_) ||
+           find_allocation(who, at, bytes, where);
+  }
+  bool find_allocation(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
+
+  // What strategies want to know that leave out what comes to the same
+
+  /// An access, or with `at` 0 another operation, of the actor that runs; and what it published.
+  void tell(std::uintptr_t at, std::optional<order> o) {
+    if (tells_effects_) [[unlikely]]
+      tell_effects(at, o);
+  }
+  void tell_effects(std::uintptr_t at, std::optional<order> o);
+  void tell_any();
+  /// Whether the actor that runs is the port's, or might be.
+  [[nodiscard]] bool may_run(cache_port const& port) const noexcept;
+  /// The same for every execution; 0: there is none.
+  [[nodiscard]] std::uint64_t stable_name(std::uintptr_t at) const;
+
   void note(std::optional<race_detector::race> const& race) {
     if (race && !finding_) [[unlikely]]
       report_race(*race);
@@ -195,6 +233,12 @@ private:
   sequential_scheduler& scheduler_;
   options options_;
   allocations const* shared_ = nullptr;
+  std::vector<allocations const*> sources_; ///< of everything that there is
+  std::uintptr_t known_begin_ = 0;          ///< the allocation that was accessed last
+  std::uintptr_t known_end_ = 0;
+  chooser* choices_ = nullptr;
+  bool tells_effects_ = false;
+  std::vector<std::uintptr_t> published_; ///< since effects were told
   bool keeps_history_ = false;
   bool watches_ = false; ///< there are adjustments, or somebody collects
   std::vector<adjustment> adjustments_;
@@ -203,7 +247,7 @@ private:
   race_detector races_;
   std::deque<cache_port> ports_; ///< by actor
   std::vector<known_actor> actors_;
-  std::size_t port_count_ = 0;         ///< in use: ports keep their memory
+  std::size_t port_count_ = 0;         ///< in use: ports and actors keep their memory
   std::vector<cache_port*> by_number_; ///< of actors that are not wavefronts
   std::vector<known_unit> agents_;
   std::vector<known_unit> units_;

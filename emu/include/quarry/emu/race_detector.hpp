@@ -259,10 +259,10 @@ private:
   static manner pack(access const& a) noexcept;
   [[nodiscard]] emu::scope level(actor_id a, actor_id b) const noexcept;
   [[nodiscard]] time* clock(actor_id a, std::size_t which) noexcept {
-    return rows_.data() + (a * row_count() + which) * stride_;
+    return rows_.data() + a * actor_stride_ + which * stride_;
   }
   [[nodiscard]] time const* clock(actor_id a, std::size_t which) const noexcept {
-    return rows_.data() + (a * row_count() + which) * stride_;
+    return rows_.data() + a * actor_stride_ + which * stride_;
   }
   [[nodiscard]] std::size_t row_count() const noexcept {
     return is_direct_ ? row::direct_count : row::count;
@@ -314,11 +314,13 @@ private:
   address_ranges coarse_;
   time now_ = 0;
   std::uint32_t generation_ = 1;
-  std::size_t stride_ = 0;
+  std::size_t stride_ = 0;       ///< of rows
+  std::size_t actor_stride_ = 0; ///< of actors: of all their rows
   std::vector<actor> actors_;
   std::vector<actor_id> active_; ///< who has acted
   std::vector<time> rows_;       ///< by actor, then by row, then by whom
   std::vector<time> copies_;     ///< of clocks: a length, `known`, and the lint's `direct`
+  std::size_t copied_ = 0;       ///< how much of that is in use
   std::vector<head> heads_;
   std::vector<write> writes_{1};
   std::vector<head> edges_;

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// Exhaustive exploration that leaves out what comes to the same.
+#include "message_world.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace quarry_test;
+
+using words = std::vector<std::uint64_t>;
+/// Runs a small world, and tells what its actors saw.
+using shape = std::function<void(world&, words&)>;
+
+struct explored_all {
+  std::set<words> seen;
+  std::uint64_t executions = 0;
+};
+
+explored_all all_of(shape const& f, bool reduces) {
+  explored_all e;
+  verdict const v = explore(
+      {.executions = 400'000, .strategy = "exhaustive", .reduces = reduces, .detects_races = false},
+      [&](world& w) {
+        words seen(4);
+        f(w, seen);
+        e.seen.insert(seen);
+      });
+  CHECK_MESSAGE(v, v.to_string());
+  CHECK(v.is_complete);
+  e.executions = v.executions;
+  return e;
+}
+
+/// Two actors, a function of (actor, word 0, word 1, what it may tell) each.
+template<class One, class Two>
+shape two(One one, Two other) {
+  return [=](world& w, words& seen) {
+    auto memory = w.allocate<std::uint64_t>(16, "words");
+    auto const x = memory.global(), y = memory.global() + 8;
+    w.start("one", [&](world_core& self) { one(self, x, y, seen[0]); });
+    w.start("other", [&](world_core& self) { other(self, x, y, seen[1]); });
+    w.join();
+    seen[2] = w.host().load(x);
+    seen[3] = w.host().load(y);
+  };
+}
+
+using at = global<std::uint64_t>;
+
+struct named {
+  char const* name;
+  shape what;
+};
+
+std::vector<named> small_worlds() {
+  constexpr auto far = scope::system;
+  auto const send = [=](order o) {
+    return [=](world_core& self, at x, at y, std::uint64_t&) {
+      self.store(x, 1);
+      self.store(y, 1, o, far);
+    };
+  };
+  auto const receive = [=](order o) {
+    return [=](world_core& self, at x, at y, std::uint64_t& saw) {
+      saw = self.load(y, o, far);
+      saw = 2 * saw + self.load(x);
+    };
+  };
+  auto const store_and_load = [=](bool is_first, order o) {
+    return [=](world_core& self, at x, at y, std::uint64_t& saw) {
+      self.store(is_first ? x : y, 1, o == order::acq_rel ? order::release : o, far);
+      saw = self.load(is_first ? y : x, o == order::acq_rel ? order::acquire : o, far);
+    };
+  };
+  auto const load_and_store = [=](bool is_first) {
+    return [=](world_core& self, at x, at y, std::uint64_t& saw) {
+      saw = self.load(is_first ? x : y, order::relaxed, far);
+      self.store(is_first ? y : x, 1, order::relaxed, far);
+    };
+  };
+  auto const store_both = [=](bool is_first) {
+    return [=](world_core& self, at x, at y, std::uint64_t&) {
+      self.store(is_first ? x : y, 1, order::relaxed, far);
+      self.store(is_first ? y : x, 2, order::relaxed, far);
+    };
+  };
+  auto const add = [=](order o) {
+    return
+        [=](world_core& self, at x, at, std::uint64_t& saw) { saw = self.fetch_add(x, 1, o, far); };
+  };
+  auto const work_alone = [=](bool is_first) {
+    return [=](world_core& self, at x, at y, std::uint64_t& saw) {
+      at const mine = is_first ? x : y;
+      self.store(mine + 1, 5);
+      self.store(mine, self.load(mine + 1) + 1);
+      saw = self.load(mine);
+    };
+  };
+  auto const fence_between = [=](bool is_sender) {
+    return [=](world_core& self, at x, at y, std::uint64_t& saw) {
+      if (is_sender) {
+        self.store(x, 1);
+        self.fence(order::release, far);
+        self.store(y, 1, order::relaxed, far);
+      } else {
+        saw = self.load(y, order::relaxed, far);
+        self.fence(order::acquire, far);
+        saw = 2 * saw + self.load(x);
+      }
+    };
+  };
+  auto const try_once = [=](world_core& self, at x, at, std::uint64_t& saw) {
+    std::uint64_t expected = 0;
+    saw = self.compare_exchange(x, expected, 1, order::acq_rel, far) ? 1 : 0;
+  };
+  return {{"MP", two(send(order::release), receive(order::acquire))},
+          {"MP, relaxed", two(send(order::relaxed), receive(order::relaxed))},
+          {"MP, no acquire", two(send(order::release), receive(order::relaxed))},
+          {"MP, fences", two(fence_between(true), fence_between(false))},
+          {"SB", two(store_and_load(true, order::relaxed), store_and_load(false, order::relaxed))},
+          {"SB, acq_rel",
+           two(store_and_load(true, order::acq_rel), store_and_load(false, order::acq_rel))},
+          {"SB, seq_cst",
+           two(store_and_load(true, order::seq_cst), store_and_load(false, order::seq_cst))},
+          {"LB", two(load_and_store(true), load_and_store(false))},
+          {"2+2W", two(store_both(true), store_both(false))},
+          {"two additions", two(add(order::relaxed), add(order::acq_rel))},
+          {"each alone", two(work_alone(true), work_alone(false))},
+          {"compare and exchange", two(try_once, try_once)}};
+}
+
+} // namespace
+
+TEST_SUITE("emu.explore_reduced") {
+  TEST_CASE("what small worlds come to is the same, in fewer executions") {
+    std::uint64_t full_count = 0, reduced_count = 0;
+    for (auto const& [name, what] : small_worlds()) {
+      CAPTURE(name);
+      explored_all const full = all_of(what, false);
+      explored_all const reduced = all_of(what, true);
+      CHECK(reduced.seen == full.seen);
+      CHECK(reduced.executions < full.executions);
+      full_count += full.executions;
+      reduced_count += reduced.executions;
+    }
+    CHECK(2 * reduced_count < full_count);
+  }
+
+  TEST_CASE("one that waits, too; and the verdict says what was left out") {
+    auto const pass = [](bool reduces) {
+      return explore({.executions = 100'000, .strategy = "exhaustive", .reduces = reduces},
+                     [](world& w) { pass_message(w, {}); });
+    };
+    verdict const full = pass(false);
+    verdict const reduced = pass(true);
+    CHECK_MESSAGE(reduced, reduced.to_string());
+    CHECK(reduced.is_complete);
+    CHECK(full.redundant == 0);
+    CHECK(reduced.executions < full.executions);
+    CHECK(reduced.inconclusive == 0);
+    CHECK((reduced.redundant == 0) == (reduced.to_string().find("redundant") == std::string::npos));
+  }
+
+  TEST_CASE("a failure is found, a race as well as a deadlock") {
+    for (message_orders const h : {message_orders{order::relaxed, order::acquire},
+                                   message_orders{order::release, order::relaxed}})
+      for (bool const detects_races : {true, false}) {
+        verdict const v = explore({.executions = 100'000,
+                                   .strategy = "exhaustive",
+                                   .reduces = true,
+                                   .detects_races = detects_races,
+                                   .diagnoses = false},
+                                  [&](world& w) { pass_message(w, h); });
+        REQUIRE(v.failure);
+        CHECK(v.failure->kind == (detects_races ? "race" : "check"));
+        CHECK(v.failure->is_repeatable);
+      }
+    verdict const v =
+        explore({.executions = 100'000, .strategy = "exhaustive", .reduces = true}, [](world& w) {
+          auto flag = w.allocate<std::uint32_t>(1, "flag");
+          auto const is_set = [](std::uint32_t f) { return f == 1; };
+          w.start("no writer", [&](world_core& self) {
+            static_cast<void>(self.load(flag.global(), order::acquire, scope::system));
+          });
+          w.start_task("waiter", [&](world_core& self) -> task<> {
+            static_cast<void>(
+                co_await self.wait_until(flag.global(), is_set, order::acquire, scope::system));
+          });
+          w.join();
+        });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "deadlock");
+  }
+}
