@@ -27,6 +27,15 @@ struct send_signal {
   }
 };
 
+struct count_for_ever {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> words) const {
+    auto const at = words + wf.global_id();
+    for (;;)
+      wf.store(at, wf.load(at) + 1U);
+    co_return;
+  }
+};
+
 /// Groups of one compute unit, one after the other in the same LDS.
 struct use_lds {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> out, bool writes_all) const {
@@ -70,6 +79,18 @@ TEST_SUITE("emu.explore") {
     CHECK(v.inconclusive == 2);
     CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
     CHECK(v.busiest.find("explore_findings_test.cpp") != std::string::npos);
+  }
+
+  TEST_CASE(
+      "so is a kernel that never ends: the launch that waits for it takes it for no deadlock") {
+    verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
+      agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_slots = 1, .wavefront_size = 32});
+      auto words = gpu.allocate<std::uint32_t>(64, "words");
+      static_cast<void>(gpu.run({.work_items = 64, .work_items_per_group = 32}, count_for_ever{},
+                                words.global()));
+    });
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK(v.inconclusive == 2);
   }
 
   TEST_CASE("where nobody will ever write, it is a livelock") {

@@ -4,6 +4,7 @@
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/random_bits.hpp>
 
 #include <doctest/doctest.h>
 
@@ -139,6 +140,73 @@ std::vector<named> small_worlds() {
           {"compare and exchange", two(try_once, try_once)}};
 }
 
+/// An operation of a wavefront's first lane, of any order and scope, on one of two words.
+struct step {
+  unsigned what;
+  std::size_t word;
+  scope far;
+  std::uint32_t value;
+};
+using program = std::vector<std::vector<step>>; ///< by work-group
+
+struct interpret {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> words, program const* p,
+                  std::uint32_t* seen) const {
+    auto const one_lane = wf.where(wf.local_id() == 0);
+    std::uint32_t& saw = seen[wf.linear_group_id()];
+    auto const see = [&](std::uint32_t v) { saw = saw * 7 + v + 1; };
+    for (step const& s : (*p)[wf.linear_group_id()]) {
+      auto const at = words + s.word;
+      switch (s.what) {
+      case 0:
+        see(wf.load(at));
+        break;
+      case 1:
+        wf.store(at, s.value);
+        break;
+      case 2:
+        see(wf.load(at, order::acquire, s.far));
+        break;
+      case 3:
+        wf.store(at, s.value, order::release, s.far);
+        break;
+      case 4:
+        see(wf.fetch_add(at, 3U, order::relaxed, s.far));
+        break;
+      case 5:
+        wf.fence(order::acq_rel, s.far);
+        break;
+      case 6:
+        see(wf.load(at, order::seq_cst, s.far));
+        break;
+      default:
+        wf.store(at, s.value, order::relaxed, s.far);
+        break;
+      }
+    }
+  }
+};
+
+explored_all all_of(program const& p, unsigned compute_units, bool reduces) {
+  explored_all e;
+  verdict const v = explore(
+      {.executions = 100'000, .strategy = "exhaustive", .reduces = reduces, .detects_races = false},
+      [&](world& w) {
+        std::vector<std::uint32_t> saw(p.size());
+        agent gpu(w.scheduler(),
+                  {.compute_units = compute_units, .wavefront_slots = 2, .wavefront_size = 32});
+        auto memory = gpu.allocate<std::uint32_t>(32, "words");
+        auto const end = gpu.run({.work_items = 32 * p.size(), .work_items_per_group = 32},
+                                 interpret{}, memory.global(), &p, saw.data());
+        w.check(static_cast<bool>(end), "the kernel ended with a fault");
+        e.seen.insert({saw[0], saw[1], memory.host()[0], memory.host()[16]});
+      });
+  CHECK_MESSAGE(v, v.to_string());
+  CHECK(v.is_complete);
+  e.executions = v.executions;
+  return e;
+}
+
 } // namespace
 
 TEST_SUITE("emu.explore_reduced") {
@@ -154,6 +222,30 @@ TEST_SUITE("emu.explore_reduced") {
       reduced_count += reduced.executions;
     }
     CHECK(2 * reduced_count < full_count);
+  }
+
+  TEST_CASE("so is what random kernels come to, on one compute unit and on two") {
+    random_bits bits(3);
+    std::uint64_t full_count = 0, reduced_count = 0;
+    for (int i = 0; i < 20; ++i) {
+      program p(2);
+      std::uint32_t value = 10;
+      for (auto& group : p)
+        for (std::uint32_t n = 1 + bits.below(2); n != 0; --n) {
+          unsigned const what = bits.below(8);
+          std::size_t const word = 16 * bits.below(2);
+          auto const far =
+              static_cast<scope>(static_cast<std::uint32_t>(scope::work_group) + bits.below(3));
+          group.push_back({what, word, far, ++value});
+        }
+      CAPTURE(i);
+      explored_all const full = all_of(p, 1 + i % 2U, false);
+      explored_all const reduced = all_of(p, 1 + i % 2U, true);
+      CHECK(reduced.seen == full.seen);
+      full_count += full.executions;
+      reduced_count += reduced.executions;
+    }
+    CHECK(4 * reduced_count < full_count);
   }
 
   TEST_CASE("one that waits, too; and the verdict says what was left out") {

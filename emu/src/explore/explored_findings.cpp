@@ -87,6 +87,10 @@ std::string explored_memory::name_of(actor_id who) const {
 void explored_memory::found(finding f) {
   if (finding_)
     return;
+  // Who was cut off by the limit of decisions may take that for anything.
+  if (actor const* const self = scheduler_.current();
+      self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions())
+    return;
   finding_ = std::move(f);
   if (missed_ && (finding_->kind == "check" || finding_->kind == "deadlock"))
     finding_->report +=
