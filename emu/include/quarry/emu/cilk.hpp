@@ -110,7 +110,7 @@ private:
   static cilk_scheduler scheduler_of(machine const& m, cilk_options const& o) noexcept {
     std::uint32_t const enough = m.compute_units * waves_enough * m.wavefront_size;
     return {1 + syncs, o.order, enough,
-            std::min(4 * enough, std::max(1U, o.width / (4 * F::most_spawned)))};
+            std::min(16 * enough, std::max(1U, o.width / (2 * F::most_spawned)))};
   }
   channel_options options(cilk_options const& o, std::string name) const {
     return {.width = o.width,
