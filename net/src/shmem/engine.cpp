@@ -75,12 +75,14 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
     source = seen = seen_here(source);
   do {
     auto const part = source.first(std::min(source.size(), most_body_bytes));
-    if (waits_in == nullptr || decides_)
+    if (waits_in == nullptr || decides_) {
       post(target, m, part, &c);
-    else if (auto const sent =
-                 wait({waits_in, target}, [&] { return try_post(target, m, part, c); });
-             !sent)
-      return sent;
+    } else {
+      bool has_left = false; // or it would leave twice, when it is asked again
+      auto const leaves = [&] { return has_left = has_left || try_post(target, m, part, c); };
+      if (auto const sent = wait({waits_in, target}, leaves); !sent)
+        return sent;
+    }
     m.offset += part.size();
     source = source.subspan(part.size());
   } while (!source.empty());

@@ -128,7 +128,7 @@ public:
 
   // Waiting and failing
 
-  /// Waits until is_over() says yes; it is not asked again then: it may have sent a message.
+  /// Waits until is_over() says yes. It may be asked again then.
   template<class F>
   result<void> wait(operation const& what, F&& is_over) {
     if (!decides_) {
@@ -141,10 +141,10 @@ public:
         __builtin_ia32_pause();
       }
     }
-    bool has_ended = false;
-    auto ask = [&] { return has_ended = has_ended || is_over(); };
-    return wait_long(
-        what, [](void* f) -> bool { return (*static_cast<decltype(ask)*>(f))(); }, &ask);
+    auto const ask = [](void* f) -> bool {
+      return (*static_cast<std::remove_reference_t<F>*>(f))();
+    };
+    return wait_long(what, ask, const_cast<void*>(static_cast<void const*>(&is_over)));
   }
   enum class told : std::uint8_t { nobody, everybody };
   void fail(error e, told whom);
