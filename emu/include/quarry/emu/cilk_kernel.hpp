@@ -173,7 +173,7 @@ private:
         into = global(element->results.data());
       }
       for (std::uint32_t i = 0; i < parent.count; ++i, ++call)
-        wf.store(level.deeper->at(mine, call), {piece.call[call], into + i});
+        wf.store(level.deeper->at(mine, call), {piece.call[call], syncs_again ? into + i : into});
     }
   }
 
