@@ -258,11 +258,14 @@ TEST_SUITE("emu.packet_processor") {
 
   TEST_CASE("a signal that nobody counts down is a deadlock, or a stall, and no hang") {
     sequential_scheduler scheduler;
-    served s(scheduler);
-    signal never(s.gpu.core().known()), end(s.gpu.core().known());
-    loaded_kernel const kernel = s.gpu.load(wait_for{}, never.word());
-    REQUIRE(s.processor.submit(kernel.packet(one_wave, plain, end)));
-    outcome const o = s.processor.wait(end);
+    agent gpu(scheduler, shape);
+    signal never(gpu.core().known()),
+        end(gpu.core().known()); // the kernel polls until it is evicted
+    loaded_kernel const kernel = gpu.load(wait_for{}, never.word());
+    user_queue queue(gpu.core().known(), 4);
+    packet_processor processor(gpu.core(), queue, {});
+    REQUIRE(processor.submit(kernel.packet(one_wave, plain, end)));
+    outcome const o = processor.wait(end);
     REQUIRE(!o);
     CHECK(o.get_fault()->what == fault::kind::deadlock);
     CHECK(o.get_fault()->report.find("wait_until") != std::string::npos);
