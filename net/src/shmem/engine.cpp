@@ -78,8 +78,7 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
     if (waits_in == nullptr || decides_) {
       post(target, m, part, &c);
     } else {
-      bool has_left = false; // or it would leave twice, when it is asked again
-      auto const leaves = [&] { return has_left = has_left || try_post(target, m, part, c); };
+      auto const leaves = [&] { return try_post(target, m, part, c); };
       if (auto const sent = wait({waits_in, target}, leaves); !sent)
         return sent;
     }

@@ -128,7 +128,7 @@ public:
 
   // Waiting and failing
 
-  /// Waits until is_over() says yes. It may be asked again then.
+  /// Waits until is_over() says yes: natively it is not asked again then, so that it may act, too.
   template<class F>
   result<void> wait(operation const& what, F&& is_over) {
     if (!decides_) {
@@ -251,7 +251,8 @@ private:
   result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
   result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
   bool run_actors();
-  void block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument);
+  /// True if is_over() has said yes.
+  bool block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument);
   void kick();
   void progress_while_idle();
   void ask_everybody();

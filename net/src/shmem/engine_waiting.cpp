@@ -263,7 +263,8 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
       continue;
     }
     if (blocks) {
-      block(sleep, is_over, argument);
+      if (block(sleep, is_over, argument))
+        return {};
       sleep = std::min(2 * sleep, longest);
     } else if (++rounds < spins_) {
       __builtin_ia32_pause();
@@ -311,11 +312,9 @@ bool engine::run_actors() {
   return clock::now() - begun > microseconds(2);
 }
 
-void engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument) {
-  if (is_all_direct_ || !transport_->try_enter()) {
-    region_->arrivals.sleep(at_most, [&] { return is_over(argument); });
-    return;
-  }
+bool engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument) {
+  if (is_all_direct_ || !transport_->try_enter())
+    return region_->arrivals.sleep(at_most, [&] { return is_over(argument); });
   is_waiting_inside_.store(true, std::memory_order_seq_cst);
   if (queued_.load(std::memory_order_seq_cst) == 0)
     transport_->wait(at_most);
@@ -323,6 +322,7 @@ void engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), voi
     transport_->wait(std::min<std::chrono::nanoseconds>(at_most, 2 * first_sleep));
   is_waiting_inside_.store(false, std::memory_order_relaxed);
   transport_->leave();
+  return false;
 }
 
 /// A thread of its own, for others' operations while no host thread waits: it sleeps in the

@@ -24,23 +24,24 @@ public:
     ++rung_;
     changed_.notify_all();
   }
-  /// Sleeps until ring(), unless `is_over()` already.
+  /// Sleeps until ring(), unless `is_over()` says yes before, which it returns.
   template<class F>
-  void sleep(std::chrono::nanoseconds at_most, F const& is_over) {
+  [[nodiscard]] bool sleep(std::chrono::nanoseconds at_most, F const& is_over) {
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
-    {
-      std::unique_lock lock(mutex_);
-      auto const before = rung_;
-      lock.unlock();
-      bool const is_over_already = is_over();
-      std::this_thread::yield(); // what was written just before the flag was seen has arrived by
-                                 // now
-      if (!is_over_already && !is_over()) {
-        lock.lock();
-        changed_.wait_for(lock, at_most, [&] { return rung_ != before; });
-      }
+    std::unique_lock lock(mutex_);
+    auto const before = rung_;
+    lock.unlock();
+    bool over = is_over();
+    if (!over) {
+      std::this_thread::yield(); // what was written just before the flag was seen has arrived then
+      over = is_over();
+    }
+    if (!over) {
+      lock.lock();
+      changed_.wait_for(lock, at_most, [&] { return rung_ != before; });
     }
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
+    return over;
   }
 
 private:

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// Somebody else is inside the transport again and again, as threads of one pe are in each other's
+// way: what is sent leaves once.
+#include "shmem_job.hpp"
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <random>
+#include <set>
+#include <string>
+
+using namespace shmem_test;
+
+namespace {
+
+constexpr std::size_t words = 3; // no other message has a body of this size
+
+/// Enters and leaves by itself, for times as long as a wait takes to go to sleep; notes what is
+/// sent.
+class crowded_port final : public transport_port {
+public:
+  explicit crowded_port(std::unique_ptr<transport_port> real) : real_(std::move(real)) {
+    somebody_else_ = std::jthread([this](std::stop_token const& stop) {
+      std::mt19937 random(7);
+      auto const for_a_while = [&] {
+        for (std::uint32_t left = random() % 20'000; left != 0 && !stop.stop_requested(); --left)
+          __builtin_ia32_pause();
+      };
+      while (!stop.stop_requested()) {
+        if (try_enter()) {
+          for_a_while();
+          leave();
+        }
+        for_a_while();
+      }
+    });
+  }
+
+  [[nodiscard]] pe self() const override { return real_->self(); }
+  [[nodiscard]] std::uint32_t pe_count() const override { return real_->pe_count(); }
+  [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
+                                      std::span<std::byte const> body) override {
+    auto const sent = real_->try_send(target, head, body);
+    if (sent && *sent && body.size() == words * sizeof(std::uint64_t)) {
+      std::uint64_t number = 0;
+      std::memcpy(&number, body.data(), sizeof number);
+      twice_ += sent_.insert(number).second ? 0 : 1;
+    }
+    return sent;
+  }
+  [[nodiscard]] result<std::size_t> poll(sink const& deliver) override {
+    return real_->poll(deliver);
+  }
+  [[nodiscard]] bool has_input() override { return real_->has_input(); }
+  [[nodiscard]] bool has_room(pe target) override { return real_->has_room(target); }
+  void wait(std::chrono::nanoseconds at_most) override { real_->wait(at_most); }
+  void interrupt() override { real_->interrupt(); }
+  [[nodiscard]] bool is_flushed() override { return real_->is_flushed(); }
+  [[nodiscard]] result<void> finish() override { return real_->finish(); }
+  [[nodiscard]] std::uint64_t wire_bytes() const override { return real_->wire_bytes(); }
+
+  [[nodiscard]] std::uint64_t twice() const { return twice_; }
+  [[nodiscard]] std::size_t sent() const { return sent_.size(); }
+
+private:
+  std::unique_ptr<transport_port> real_;
+  std::set<std::uint64_t> sent_; // by who has entered
+  std::uint64_t twice_ = 0;
+  std::jthread somebody_else_; // last: it ends before the rest does
+};
+
+} // namespace
+
+TEST_SUITE("net.shmem_crowded") {
+  TEST_CASE("a put that finds the transport taken leaves once, whenever it gets in") {
+    constexpr std::uint64_t puts = 2000;
+    crowded_port* crowded = nullptr;
+    auto const make = [&](std::uint32_t pes) {
+      ends all = in_process_ends(pes);
+      auto port = std::make_unique<crowded_port>(std::move(all[0]));
+      crowded = port.get();
+      all[0] = std::move(port);
+      return all;
+    };
+    node::options apart = small;
+    apart.shares_memory = false;
+    all_well(run_native(make, 2, apart, [&](node& n) -> std::string {
+      auto const at = n.malloc<std::uint64_t>(words);
+      QUARRY_OK(at);
+      if (n.self() == pe{0}) {
+        for (std::uint64_t i = 0; i < puts; ++i) {
+          std::array<std::uint64_t, words> const value{i, i, i};
+          QUARRY_OK(n.default_context().put(at->data(), value, pe{1}));
+        }
+        QUARRY_OK(n.default_context().quiet());
+        while (!crowded->try_enter()) // who has entered may look
+          std::this_thread::yield();
+        auto const sent = crowded->sent();
+        auto const twice = crowded->twice();
+        crowded->leave();
+        QUARRY_EXPECT(sent == puts);
+        QUARRY_EXPECT(twice == 0);
+      }
+      QUARRY_OK(n.barrier_all());
+      QUARRY_EXPECT(n.self() == pe{0} || (*at)[0] == puts - 1);
+      QUARRY_OK(n.free(at->data()));
+      return "";
+    }));
+  }
+}
