@@ -232,7 +232,7 @@ result<void> engine::wait_long(operation const& what, bool (*is_over)(void*), vo
 result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*), void* argument) {
   driving const now(*this);
   auto const begun = clock::now();
-  bool has_asked = false;
+  std::optional<clock::time_point> asked_at;
   int const most_rounds = spins_ + (is_all_direct_ ? yields : few_yields);
   microseconds const longest = std::min<microseconds>(longest_sleep_, options_.timeout / 8);
   microseconds sleep = first_sleep;
@@ -249,13 +249,14 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
     if (blocks || looks % 8 == 7)
       moved |= run_actors();
     if (blocks || looks % 32 == 31) {
-      auto const passed = clock::now() - begun;
-      if (passed >= options_.timeout)
-        return is_over(argument) ? result<void>{} : timed_out(what);
-      if (!has_asked && passed >= options_.timeout / 2) {
-        has_asked = true;
+      auto const at = clock::now();
+      if (!asked_at && at - begun >= options_.timeout / 2) {
+        asked_at = at;
         ask_everybody();
       }
+      // Who was asked late, since this thread had no core, has its time to answer.
+      if (at - begun >= options_.timeout && at - *asked_at >= options_.timeout / 4)
+        return is_over(argument) ? result<void>{} : timed_out(what);
     }
     if (moved) {
       rounds = 0;
