@@ -240,9 +240,9 @@ TEST_SUITE("lib.sequential_scheduler") {
   }
 
   TEST_CASE("a host that spins for ever is given up with a report") {
+    int alive = 0;
     sequential_scheduler s({.most_decisions = 100});
     strand place(s, "place");
-    int alive = 0;
     place.spawn(spins_for_ever(alive), "spinner");
     std::string text;
     try {
