@@ -79,6 +79,7 @@
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
+#include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/emu/replay_file.hpp>

@@ -5,6 +5,7 @@
 #include <quarry/emu/channel_options.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/wavefront.hpp>
@@ -60,9 +61,6 @@ protected:
 
   enum class state : std::uint8_t { available, reserved, ready, dispatched, done };
   enum which : std::uint8_t { data_head, data_tail, reserve_tail, control_tail, waiting_producers };
-  struct alignas(64) index_line {
-    std::uint64_t value;
-  };
 
   static std::uint32_t checked(channel_options const& o) {
     auto const refuse = [&](std::string const& why) {
@@ -89,9 +87,7 @@ protected:
   [[nodiscard]] global<std::uint32_t> oldest_done() {
     return done_.global() + (head_ & (width_ - 1)) / share_;
   }
-  [[nodiscard]] global<std::uint64_t> index(which w) {
-    return global<std::uint64_t>(&indices_.global().get()[w].value);
-  }
+  [[nodiscard]] global<std::uint64_t> index(which w) { return indices_[w]; }
 
   void check_owner(void const* channel, std::uint32_t first, std::source_location where) const {
     if (channel != this) [[unlikely]]
@@ -262,7 +258,7 @@ protected:
   buffer<T> data_;
   buffer<std::uint32_t> control_;
   buffer<std::uint32_t> done_;
-  buffer<index_line> indices_;
+  index_lines<std::uint64_t> indices_;
   std::uint64_t head_ = 0;  ///< the aggregator's: what data_head says
   std::uint64_t taken_ = 0; ///< the aggregator's: the control array's head
   channel_counts counts_;

@@ -3,6 +3,7 @@
 
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/operations.hpp>
 #include <quarry/emu/queue_orders.hpp>
 
@@ -76,7 +77,7 @@ public:
 
   template<class A>
   slot_claim claim_write(A& self) { // 1–4
-    std::uint32_t const i = self.fetch_add(index(0), 1, orders_.write_index) & (slot_count_ - 1);
+    std::uint32_t const i = self.fetch_add(indices_[0], 1, orders_.write_index) & (slot_count_ - 1);
     std::uint32_t const ticket =
         self.fetch_add(at(i, &slot::write_ticket), 1, orders_.write_ticket);
     return {i, ticket & wrap};
@@ -103,7 +104,7 @@ public:
 
   template<class A>
   slot_claim claim_read(A& self) { // 9–12
-    std::uint32_t const i = self.fetch_add(index(1), 1, orders_.read_index) & (slot_count_ - 1);
+    std::uint32_t const i = self.fetch_add(indices_[1], 1, orders_.read_index) & (slot_count_ - 1);
     std::uint32_t const ticket = self.fetch_add(at(i, &slot::read_ticket), 1, orders_.read_ticket);
     return {i, ticket & wrap};
   }
@@ -153,9 +154,6 @@ private:
     std::uint32_t published = 0;
     std::uint32_t released = 0;
   };
-  struct alignas(64) index_line {
-    std::uint32_t value;
-  };
 
   static std::uint32_t checked(std::uint32_t n) {
     if (!std::has_single_bit(n) || n - 1 > wrap)
@@ -170,14 +168,11 @@ private:
   global<std::uint32_t> at(std::uint32_t i, std::uint32_t slot::* member) {
     return global<std::uint32_t>(&(slots_.global().get()[i].*member));
   }
-  global<std::uint32_t> index(int which) {
-    return global<std::uint32_t>(&indices_.global().get()[which].value);
-  }
 
   slot_orders orders_;
   std::uint32_t slot_count_;
   buffer<slot> slots_;
-  buffer<index_line> indices_;
+  index_lines<std::uint32_t> indices_;
   std::vector<history> history_;
 };
 

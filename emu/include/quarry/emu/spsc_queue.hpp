@@ -3,6 +3,7 @@
 
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/operations.hpp>
 #include <quarry/emu/queue_orders.hpp>
 #include <quarry/task.hpp>
@@ -49,9 +50,6 @@ class spsc_queue {
   static_assert(IndexBits >= 1 && IndexBits <= 32);
   struct alignas(64) padded {
     T payload;
-  };
-  struct alignas(64) index_line {
-    std::uint32_t value;
   };
 
 public:
@@ -130,17 +128,13 @@ private:
     return i + 1 == slot_count_ ? 0 : i + 1;
   }
   global<T> slot(std::uint32_t i) { return global<T>(&slots_.global().get()[i].payload); }
-  global<std::uint32_t> write_index() {
-    return global<std::uint32_t>(&indices_.global().get()[0].value);
-  }
-  global<std::uint32_t> read_index() {
-    return global<std::uint32_t>(&indices_.global().get()[1].value);
-  }
+  global<std::uint32_t> write_index() { return indices_[0]; }
+  global<std::uint32_t> read_index() { return indices_[1]; }
 
   std::uint32_t slot_count_;
   spsc_orders orders_;
   buffer<padded> slots_;
-  buffer<index_line> indices_;
+  index_lines<std::uint32_t> indices_;
   alignas(64) bool is_reserved_ = false; ///< the producer's alone
   alignas(64) bool is_peeked_ = false;   ///< the consumer's alone
 };

@@ -3,6 +3,7 @@
 
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/operations.hpp>
 #include <quarry/emu/packet.hpp>
 #include <quarry/emu/queue_orders.hpp>
@@ -70,9 +71,6 @@ template<int IndexBits = 64>
 class basic_user_queue {
   static_assert(IndexBits >= 1 && IndexBits <= 64);
   static constexpr std::uint64_t wrap = ~std::uint64_t{0} >> (64 - IndexBits);
-  struct alignas(64) index_line {
-    std::uint64_t value;
-  };
 
 public:
   /// Errors   std::invalid_argument – a slot count outside the limits
@@ -195,18 +193,15 @@ private:
     if (listener_ != nullptr)
       listener_->rang();
   }
-  global<std::uint64_t> index(int which) {
-    return global<std::uint64_t>(&indices_.global().get()[which].value);
-  }
-  global<std::uint64_t> write_index() { return index(0); }
-  global<std::uint64_t> read_index() { return index(1); }
-  global<std::uint64_t> doorbell() { return index(2); }
+  global<std::uint64_t> write_index() { return indices_[0]; }
+  global<std::uint64_t> read_index() { return indices_[1]; }
+  global<std::uint64_t> doorbell() { return indices_[2]; }
 
   std::uint32_t slot_count_;
   user_queue_orders orders_;
   std::string name_;
   buffer<packet> slots_;
-  buffer<index_line> indices_;
+  index_lines<std::uint64_t> indices_;
   std::uint64_t next_ = 0; ///< the command processor's own
   doorbell_listener* listener_ = nullptr;
 };

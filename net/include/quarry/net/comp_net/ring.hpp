@@ -4,6 +4,7 @@
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/operations.hpp>
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/ring_orders.hpp>
@@ -182,9 +183,6 @@ private:
     std::uint8_t status;
   };
   static_assert(sizeof(entry) == 64);
-  struct alignas(64) index_line {
-    std::uint32_t value;
-  };
 
   static std::uint32_t checked_rings(std::uint32_t n) {
     if (n == 0)
@@ -212,15 +210,13 @@ private:
     std::size_t const at = std::size_t{ring} * entry_count_ + (index & (entry_count_ - 1));
     return emu::global<T>(&(entries_.global().get()[at].*member));
   }
-  emu::global<std::uint32_t> read_index(std::uint32_t ring) {
-    return emu::global<std::uint32_t>(&read_indices_.global().get()[ring].value);
-  }
+  emu::global<std::uint32_t> read_index(std::uint32_t ring) { return read_indices_[ring]; }
 
   std::uint32_t ring_count_;
   std::uint32_t entry_count_;
   ring_orders orders_;
   emu::buffer<entry> entries_;
-  emu::buffer<index_line> read_indices_;
+  emu::index_lines<std::uint32_t> read_indices_;
 };
 
 /// What nodes use.
