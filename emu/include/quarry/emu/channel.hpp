@@ -157,8 +157,7 @@ public:
       }
     self.fetch_add(index(base::waiting_producers), 1, orders_.count_waiting);
     co_await room_for(self, count);
-    self.fetch_sub(index(base::waiting_producers), 1, orders_.count_waiting.how,
-                   orders_.count_waiting.far);
+    self.fetch_sub(index(base::waiting_producers), 1, orders_.count_waiting);
   }
   /// Wavefronts that find no room yield, and leave their restart contexts there, with this number.
   /// Before the channel is used. Borrowed.

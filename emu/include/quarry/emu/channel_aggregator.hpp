@@ -72,6 +72,7 @@ public:
   channel_node& operator=(channel_node const&) = delete;
   virtual ~channel_node() = default;
   [[nodiscard]] virtual std::string const& name() const = 0;
+  [[nodiscard]] virtual void const* consumed() const = 0; ///< the channel's address
   [[nodiscard]] virtual bool has_consumer() const = 0;
   [[nodiscard]] virtual std::uint32_t ready(basic_core<native_memory>& self) = 0;
   [[nodiscard]] virtual std::uint32_t ready(basic_core<interleaving_memory>& self) = 0;
@@ -113,7 +114,6 @@ struct flow_counts {
 /// Source   thesis §4.1, Figure 4-1; §4.4, Figure 4-11
 class channel_aggregator {
 public:
-  using counts = flow_counts;
   channel_aggregator(agent_core& agent, channel_scheduler scheduler)
       : agent_(agent), scheduler_(std::move(scheduler)), running_(agent) {}
   channel_aggregator(channel_aggregator const&) = delete;

@@ -96,7 +96,6 @@ public:
                            static_cast<std::uint32_t>(aggregator_.nodes().size()));
     aggregator_.add(std::move(made));
     drawing_.channels.push_back({o.name, o.width});
-    drawn_.push_back(&result);
     return result;
   }
   /// `kernel(wf, elements, args...)` consumes the channel; arguments as in agent::launch.
@@ -189,6 +188,7 @@ private:
     std::function<std::unique_ptr<launch_state>(std::uint64_t first, std::uint32_t count)> make;
 
     std::string const& name() const override { return elements.name(); }
+    void const* consumed() const override { return &elements; }
     bool has_consumer() const override { return static_cast<bool>(make); }
     std::uint32_t ready(basic_core<native_memory>& c) override { return elements.ready(c); }
     std::uint32_t ready(basic_core<interleaving_memory>& c) override { return elements.ready(c); }
@@ -212,14 +212,18 @@ private:
     }
   };
 
+  /// Which of the nodes consumes the channel; their number, if none does.
   [[nodiscard]] std::size_t index_of(void const* channel) const {
-    return static_cast<std::size_t>(std::find(drawn_.begin(), drawn_.end(), channel) -
-                                    drawn_.begin());
+    auto const& all = aggregator_.nodes();
+    return static_cast<std::size_t>(
+        std::find_if(all.begin(), all.end(),
+                     [&](auto const& n) { return n->consumed() == channel; }) -
+        all.begin());
   }
   template<class Arg>
   void draw_edges(channel_drawing::kernel& k, Arg const& argument) const {
     auto const add = [&](void const* channel) {
-      if (auto const i = index_of(channel); i != drawn_.size())
+      if (auto const i = index_of(channel); i != aggregator_.nodes().size())
         k.into.push_back(i);
     };
     if constexpr (requires { argument.get().each_channel(add); })
@@ -234,17 +238,15 @@ private:
   }
   template<class T>
   node<T>& find(channel<T>& c) {
-    for (auto const& n : aggregator_.nodes())
-      if (auto* const typed = dynamic_cast<node<T>*>(n.get());
-          typed != nullptr && &typed->elements == &c)
-        return *typed;
-    throw std::invalid_argument("channel_graph: " + c.name() + " is no channel of this graph");
+    std::size_t const i = index_of(&c);
+    if (i == aggregator_.nodes().size())
+      throw std::invalid_argument("channel_graph: " + c.name() + " is no channel of this graph");
+    return static_cast<node<T>&>(*aggregator_.nodes()[i]);
   }
 
   agent_core& core_;
   channel_aggregator aggregator_;
   channel_drawing drawing_;
-  std::vector<void const*> drawn_;                    ///< its channels
   std::optional<command_processor::serving> serving_; ///< last, so first to go
 };
 

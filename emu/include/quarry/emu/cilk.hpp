@@ -47,7 +47,7 @@ struct cilk_options {
 ///       void after_sync(auto& call, first_sync) const { call.returns(call[0] + call[1]); }
 ///     };
 ///     cilk<fib> program(gpu, {.depth = 24});
-///      program.run(fib{24}).or_throw();
+///     program.run(fib{24}).or_throw();
 ///     std::uint32_t const number = program.root_result();
 ///
 /// Every call runs on a lane of its own; a wavefront reserves once for what its lanes spawn. A call
