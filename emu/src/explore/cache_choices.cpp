@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a load of the cache machine may see, and how words reach the next cache.
-#include <quarry/emu/cache_machine.hpp>
+#include "cache_cells.hpp"
 
 #include <algorithm>
 

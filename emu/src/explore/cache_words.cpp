@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The words of the cache machine, how they all come to rest, and what its state is.
-#include <quarry/emu/cache_machine.hpp>
+#include "cache_cells.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -5,9 +5,7 @@
 #include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/scope.hpp>
 
-#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -143,7 +141,7 @@ public:
       finish_cell(c);
       if (has(memory, c) && nodes_[memory].places[c].count > 1)
         f(cells_[c].at, cells_[c].bytes, newest(memory, c).value);
-      line_of(cells_[c].at / line_bytes).bytes[cells_[c].at / 8 % line_words] = 0;
+      reach(cells_[c].at / line_bytes).bytes[cells_[c].at / 8 % line_words] = 0;
       cells_[c].bytes = 0;
     }
     coarse_.remove(begin);
@@ -368,46 +366,5 @@ private:
   std::size_t delayed_count_ = 0;
   std::vector<std::uintptr_t>* published_ = nullptr;
 };
-
-// Implementation: what every access goes through
-
-inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
-  node& at = nodes_[n];
-  if (c < at.place_count && at.places[c].execution == execution_) [[likely]]
-    return at.places[c];
-  return touch_first(n, c);
-}
-
-inline cache_machine::line& cache_machine::line_of(std::uintptr_t number) {
-  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
-    return *last_line_;
-  return reach(number);
-}
-
-/// The first cell of those that make up the bytes; they follow each other, of `step` bytes each.
-inline cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned bytes,
-                                                  unsigned& step) {
-  line& l = line_of(at / line_bytes);
-  std::size_t const word = at / 8 % line_words;
-  if (l.bytes[word] == 0 || bytes < l.bytes[word]) [[unlikely]]
-    return find_first(l, at, bytes, step);
-  step = l.bytes[word];
-  return l.first[word] + static_cast<cell_id>(at % 8 >> std::countr_zero(step));
-}
-
-inline void cache_machine::append(node_id n, cell_id c, version v) {
-  place& p = touch(n, c);
-  if (published_ != nullptr && !nodes_[n].is_leaf) [[unlikely]]
-    published_->push_back(cells_[c].at);
-  if (p.count != 0) {
-    version& last = p.ring[(p.count - 1) % kept];
-    last.until = std::min(last.until, now_);
-  }
-  p.ring[p.count % kept] = v;
-  p.latest = std::max(p.latest, v.written);
-  ++p.count;
-  ++now_;
-  ++cells_[c].changes;
-}
 
 } // namespace quarry::emu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every access goes through: from an address to its cell, and to a cache's place for it.
+#pragma once
+
+#include <quarry/emu/cache_machine.hpp>
+
+#include <algorithm>
+#include <bit>
+
+namespace quarry::emu {
+
+inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
+  node& at = nodes_[n];
+  if (c < at.place_count && at.places[c].execution == execution_) [[likely]]
+    return at.places[c];
+  return touch_first(n, c);
+}
+
+inline cache_machine::line& cache_machine::line_of(std::uintptr_t number) {
+  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
+    return *last_line_;
+  return reach(number);
+}
+
+/// The first cell of those that make up the bytes; they follow each other, of `step` bytes each.
+inline cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned bytes,
+                                                  unsigned& step) {
+  line& l = line_of(at / line_bytes);
+  std::size_t const word = at / 8 % line_words;
+  if (l.bytes[word] == 0 || bytes < l.bytes[word]) [[unlikely]]
+    return find_first(l, at, bytes, step);
+  step = l.bytes[word];
+  return l.first[word] + static_cast<cell_id>(at % 8 >> std::countr_zero(step));
+}
+
+inline void cache_machine::append(node_id n, cell_id c, version v) {
+  place& p = touch(n, c);
+  if (published_ != nullptr && !nodes_[n].is_leaf) [[unlikely]]
+    published_->push_back(cells_[c].at);
+  if (p.count != 0) {
+    version& last = p.ring[(p.count - 1) % kept];
+    last.until = std::min(last.until, now_);
+  }
+  p.ring[p.count % kept] = v;
+  p.latest = std::max(p.latest, v.written);
+  ++p.count;
+  ++now_;
+  ++cells_[c].changes;
+}
+
+} // namespace quarry::emu
