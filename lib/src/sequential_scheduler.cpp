@@ -351,12 +351,14 @@ void sequential_scheduler::run_hosts(std::span<host_actor* const> hosts) {
     std::string const why = decisions_ >= options_.most_decisions
                                 ? fmt::format("{} decisions taken", decisions_)
                                 : std::string("nobody can go on");
-    for (host_actor* const h : hosts) {
-      if (is_done(h))
-        continue;
-      table.add("", *h);
-      abandon(*h);
-    }
+    for (host_actor const* const h : hosts)
+      if (!is_done(h))
+        table.add("", *h);
+    if (options_.when_given_up)
+      options_.when_given_up();
+    for (host_actor* const h : hosts)
+      if (!is_done(h))
+        abandon(*h);
     throw stall_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
   }
   for (host_actor const* const h : hosts)

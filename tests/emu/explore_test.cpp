@@ -45,6 +45,13 @@ void pass_between_groups(world& w, scope far) {
   w.check(words.host()[1] == 42, "the word did not arrive");
 }
 
+struct waits_for_flag {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
+    auto const is_set = [](std::uint32_t f) { return f == 1; };
+    static_cast<void>(co_await wf.wait_until(flag, is_set, order::acquire, scope::system));
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.explore") {
@@ -144,6 +151,37 @@ TEST_SUITE("emu.explore") {
     REQUIRE(v.failure);
     CHECK(!v.failure->is_repeatable);
     CHECK(v.to_string().find("hidden state") != std::string::npos);
+  }
+
+  TEST_CASE("an execution that is cut, wherever that is, leaves nothing to the next one") {
+    // Every other one comes to its limit: with the world function at work, or waiting for a kernel.
+    for (bool const waits : {false, true}) {
+      CAPTURE(waits);
+      int executions = 0;
+      verdict const v = explore({.executions = 40, .most_decisions = 200}, [&](world& w) {
+        int const count = ++executions % 2 != 0 ? 2000 : 20;
+        agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+        auto words = gpu.allocate<std::uint32_t>(48, "words");
+        auto const at = words.global();
+        auto const work = [&](world_core& self, std::uint32_t mine) {
+          for (int i = 0; i < count; ++i)
+            self.store(at + mine, 1);
+        };
+        w.start("other", [&](world_core& self) {
+          work(self, 16);
+          self.store(at, 1, order::release, scope::system);
+        });
+        if (waits)
+          static_cast<void>(gpu.run({.work_items = 32, .work_items_per_group = 32},
+                                    waits_for_flag{}, words.global()));
+        else
+          work(w.host(), 32);
+        w.join();
+      });
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.executions == 40);
+      CHECK(v.inconclusive == 20);
+    }
   }
 
   TEST_CASE("a process that dies in an execution leaves a mark of which one it was") {

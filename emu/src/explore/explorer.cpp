@@ -91,7 +91,8 @@ std::uint64_t with_end(std::uint64_t most_decisions) {
 
 explorer::explorer(explore_options const& o, std::function<void(world&)> const& f)
     : function_(f), scheduler_({.most_decisions = with_end(o.most_decisions),
-                                .when_nobody_can = [this] { return memory_.settle(); }}),
+                                .when_nobody_can = [this] { return memory_.settle(); },
+                                .when_given_up = [this] { threads_.end(); }}),
       memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
       threads_(scheduler_, memory_), end_(scheduler_, memory_, o.most_decisions) {}
 

@@ -101,15 +101,15 @@ void world_threads::has_ended() noexcept {
 
 void world_threads::join(std::source_location where) {
   actor& self = *scheduler_.current();
+  if (self.is_abandoned)
+    throw abandoned{};
   while (at_work_ != 0) {
     QUARRY_ASSERT(joining_ == nullptr);
     joining_ = &self;
     self.wait_for("join", where, this);
     self.fiber->suspend();
-    if (self.is_abandoned) {
-      end(); // before whatever they refer to goes with the world function
+    if (self.is_abandoned)
       throw abandoned{};
-    }
   }
   std::exception_ptr first;
   for (; joined_ < used_; ++joined_) {

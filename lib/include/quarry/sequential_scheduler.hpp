@@ -39,6 +39,9 @@ public:
     chooser* choices = nullptr;
     /// Called when nobody can go on; true if it has changed something that somebody may wait for.
     std::function<bool()> when_nobody_can{};
+    /// Called before hosts that have not ended are abandoned: whoever uses what is theirs goes
+    /// first.
+    std::function<void()> when_given_up{};
   };
 
   sequential_scheduler();
