@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "re_execution.hpp"
+
 #include <quarry/exhaustive.hpp>
 
-#include <fmt/format.h>
-
-#include <stdexcept>
 #include <utility>
 
 namespace quarry {
@@ -23,12 +22,7 @@ unsigned exhaustive_search::pick(unsigned n, choice_kind) {
     choices_.push_back({.taken = 0, .count = n, .end = may_deviate ? n : 1});
   }
   choice const& now = choices_[position_];
-  if (now.count != n)
-    throw std::logic_error(
-        fmt::format("choice {} of execution {} is one of {}, it was one of {} before: the program "
-                    "depends on more than its choices",
-                    position_, execution_count_, n, now.count));
-  ++position_;
+  check_choice(position_++, execution_count_, n, now.count);
   deviations_ += now.taken != 0 ? 1 : 0;
   return now.taken;
 }
@@ -48,11 +42,7 @@ bool exhaustive_search::is_new(std::uint64_t state_hash) {
 }
 
 bool exhaustive_search::next() {
-  if (is_replaying())
-    throw std::logic_error(fmt::format(
-        "execution {} ended after {} choices, of which it was to replay {}: the program "
-        "depends on more than its choices",
-        execution_count_, position_, replayed_));
+  check_replayed(position_, execution_count_, replayed_);
   while (!choices_.empty() && choices_.back().taken + 1 == choices_.back().end)
     choices_.pop_back();
   if (choices_.empty() || is_bounded_)

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 namespace {
@@ -121,5 +122,9 @@ TEST_SUITE("apps.explore_target") {
                          std::invalid_argument);
     CHECK_THROWS_WITH_AS(static_cast<void>(find_weakenings(find_target("spsc-queue"), "x")),
                          doctest::Contains("publish_write_index=relaxed"), std::invalid_argument);
+    CHECK_THROWS_WITH_AS(
+        static_cast<void>(explore_target(find_target("mpmc-queue"), nullptr,
+                                         {.strategy = "exhaustive", .reduces = true})),
+        doctest::Contains("what can be reduced: spsc-queue"), std::invalid_argument);
   }
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -245,7 +246,18 @@ TEST_SUITE("emu.explore_reduced") {
       full_count += full.executions;
       reduced_count += reduced.executions;
     }
-    CHECK(4 * reduced_count < full_count);
+    CHECK(3 * reduced_count < full_count);
+  }
+
+  TEST_CASE("only exhaustive exploration without a bound can be reduced") {
+    auto const nothing = [](world&) {};
+    for (explore_options const& o :
+         {explore_options{.reduces = true},
+          explore_options{.strategy = "exhaustive", .most_deviations = 2, .reduces = true}})
+      CHECK_THROWS_WITH_AS(explore(o, nothing),
+                           "explore: only exhaustive exploration can be reduced, and only without "
+                           "a bound of deviations",
+                           std::invalid_argument);
   }
 
   TEST_CASE("one that waits, too; and the verdict says what was left out") {

@@ -74,7 +74,7 @@ bool clean(exhibit const& e, twin const& t, std::uint64_t executions) {
     auto const v = quarry::explore(
         {.executions = strategy == std::string_view("swarm") ? executions : executions / 2,
          .strategy = strategy,
-         .reduces = true,
+         .reduces = strategy == std::string_view("exhaustive"),
          .name = e.number + ", " + t.name},
         t.run);
     if (!v || (v.inconclusive != 0 && strategy != std::string_view("exhaustive")))

@@ -252,7 +252,11 @@ std::vector<std::string> const redundant_in_slots{"consumer_awaits_turn=relaxed"
 target spsc_target() {
   return {"spsc-queue",
           "a wavefront and host threads, three elements each way through one free slot",
-          weakenings_of<spsc_orders>(), run_spsc};
+          weakenings_of<spsc_orders>(),
+          run_spsc,
+          5'000,
+          {},
+          true};
 }
 
 target mpmc_target() {

@@ -57,6 +57,16 @@ std::vector<weakening> find_together(target const& t, std::string_view text) {
 }
 
 verdict explore_target(target const& t, weakening const* w, explore_options options) {
+  if (options.reduces && !t.shares_only_memory) {
+    std::string names;
+    for (target const& other : targets())
+      if (other.shares_only_memory)
+        names += (names.empty() ? "" : ", ") + other.name;
+    throw std::invalid_argument("the actors of " + t.name +
+                                " share more than Quarry's memory, so that steps without a common "
+                                "word may depend on each other; what can be reduced: " +
+                                names);
+  }
   options.name = w == nullptr ? t.name : t.name + " with " + w->name();
   options.most_decisions = t.most_decisions;
   return explore(options, [&](world& world_) { t.run(world_, w); });

@@ -4,10 +4,10 @@
 #include "failure_folder.hpp"
 #include "replay_request.hpp"
 
+#include <quarry/dpor_search.hpp>
 #include <quarry/exhaustive.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
-#include <quarry/sleep_set_search.hpp>
 #include <quarry/strategy.hpp>
 
 #include <fmt/core.h>
@@ -147,6 +147,9 @@ public:
   exploration(explore_options const& o, std::function<void(world&)> const& f)
       : options_(completed(o)), worlds_(options_, f),
         folder_(options_.replays ? "" : options_.failures, o.name, o.seed) {
+    if (o.reduces && (o.strategy != "exhaustive" || o.most_deviations))
+      throw std::invalid_argument("explore: only exhaustive exploration can be reduced, and only "
+                                  "without a bound of deviations");
     verdict_.name = o.name;
     verdict_.left_behind = folder_.left_behind();
     replay_file const* const wanted = requested_replay();
@@ -158,7 +161,7 @@ public:
     auto const begun = std::chrono::steady_clock::now();
     if (options_.replays)
       repeat(*options_.replays);
-    else if (options_.strategy == "exhaustive" && options_.reduces && !options_.most_deviations)
+    else if (options_.reduces)
       search_reduced();
     else if (options_.strategy == "exhaustive")
       search();
@@ -236,7 +239,7 @@ private:
   }
 
   void search_reduced() {
-    sleep_set_search all;
+    dpor_search all;
     bool is_left = true;
     while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
       all.begin();

@@ -35,7 +35,7 @@
 #include <quarry/random_walk.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
-#include <quarry/sleep_set_search.hpp>
+#include <quarry/dpor_search.hpp>
 #include <quarry/strategy.hpp>
 #include <quarry/swarm.hpp>
 

@@ -23,6 +23,8 @@ struct target {
   std::uint64_t most_decisions = 5'000;
   /// Names of weakenings that nobody can notice, in this model: other entries order the same.
   std::vector<std::string> indistinguishable{};
+  /// Its actors share nothing but Quarry's memory: its exploration can be reduced.
+  bool shares_only_memory = false;
 };
 
 /// spsc-queue, mpmc-queue, work-group-queue, channel, flow-graph, channel-yield, cilk,
@@ -43,6 +45,9 @@ struct target {
 [[nodiscard]] std::vector<weakening> find_together(target const& t, std::string_view text);
 
 /// Explores the target, and says so in the verdict's name.
+///
+/// Errors   std::invalid_argument – as explore(); a reduced one of actors that share more than
+///          memory, with the targets that can be reduced
 [[nodiscard]] verdict explore_target(target const& t, weakening const* w, explore_options options);
 
 } // namespace quarry::exploration

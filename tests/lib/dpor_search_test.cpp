@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/dpor_search.hpp>
 #include <quarry/exhaustive.hpp>
 #include <quarry/random_bits.hpp>
-#include <quarry/sleep_set_search.hpp>
 
 #include <doctest/doctest.h>
 
@@ -12,8 +12,8 @@
 #include <vector>
 
 using quarry::choice_kind;
+using quarry::dpor_search;
 using quarry::exhaustive_search;
-using quarry::sleep_set_search;
 
 namespace {
 
@@ -22,6 +22,7 @@ struct step {
   std::uint64_t word; ///< from 1 on
   bool writes;
   unsigned alternatives = 1; ///< it adds one of so many numbers
+  bool waits = false;        ///< until the word is not 0
 };
 using program = std::vector<std::vector<step>>; ///< by actor
 
@@ -31,12 +32,15 @@ std::vector<std::uint64_t> run(program const& p, Search& search) {
   std::vector<std::uint64_t> words(8), read(p.size());
   std::vector<std::size_t> next(p.size());
   std::uint32_t last = 0;
+  auto const can_go_on = [&](std::uint32_t a) {
+    return next[a] < p[a].size() && (!p[a][next[a]].waits || words[p[a][next[a]].word] != 0);
+  };
   for (;;) {
     std::vector<std::uint32_t> ready;
-    if (next[last] < p[last].size())
+    if (can_go_on(last))
       ready.push_back(last);
     for (std::uint32_t a = 0; a < p.size(); ++a)
-      if (a != last && next[a] < p[a].size())
+      if (a != last && can_go_on(a))
         ready.push_back(a);
     if (ready.empty())
       break;
@@ -55,6 +59,7 @@ std::vector<std::uint64_t> run(program const& p, Search& search) {
     search.on_effect(last, {.word = s.word});
   }
   words.insert(words.end(), read.begin(), read.end());
+  words.insert(words.end(), next.begin(), next.end()); // who waits in vain
   return words;
 }
 
@@ -79,10 +84,10 @@ outcome all(program const& p) {
 
 } // namespace
 
-TEST_SUITE("lib.sleep_set_search") {
+TEST_SUITE("lib.dpor_search") {
   TEST_CASE("of actors that share nothing there is one execution that is not given up") {
     program const p{{{1, true}, {1, false}, {1, true}}, {{2, true}, {2, true}}, {{3, true}}};
-    sleep_set_search search;
+    dpor_search search;
     std::uint64_t ended = 0;
     do {
       search.begin();
@@ -96,7 +101,7 @@ TEST_SUITE("lib.sleep_set_search") {
   TEST_CASE("of actors that share everything there are all") {
     program const p{{{1, true}, {1, false}}, {{1, true}, {1, true}}};
     auto const full = all<exhaustive_search>(p);
-    auto const reduced = all<sleep_set_search>(p);
+    auto const reduced = all<dpor_search>(p);
     CHECK(full.executions == 6);
     CHECK(reduced.executions == 6);
     CHECK(reduced.ends == full.ends);
@@ -109,9 +114,10 @@ TEST_SUITE("lib.sleep_set_search") {
       program p(2 + bits.below(2));
       for (auto& actor : p)
         for (std::uint32_t n = 1 + bits.below(3); n != 0; --n)
-          actor.push_back({1 + bits.below(3), bits.below(2) == 0, 1 + bits.below(4) / 3});
+          actor.push_back(
+              {1 + bits.below(3), bits.below(2) == 0, 1 + bits.below(4) / 3, bits.below(6) == 0});
       auto const full = all<exhaustive_search>(p);
-      auto const reduced = all<sleep_set_search>(p);
+      auto const reduced = all<dpor_search>(p);
       CAPTURE(i);
       CHECK(reduced.ends == full.ends);
       CHECK(reduced.executions <= full.executions);
@@ -124,7 +130,7 @@ TEST_SUITE("lib.sleep_set_search") {
   TEST_CASE(
       "a step that may concern everybody, or acquires what another publishes, is not left out") {
     auto const executions = [](quarry::effect const& one, quarry::effect const& other) {
-      sleep_set_search search;
+      dpor_search search;
       do {
         search.begin();
         std::vector<std::uint32_t> const both{0, 1};
@@ -144,7 +150,7 @@ TEST_SUITE("lib.sleep_set_search") {
   }
 
   TEST_CASE("a program that depends on more than its choices is found out") {
-    sleep_set_search search;
+    dpor_search search;
     search.begin();
     static_cast<void>(search.pick(2, choice_kind::value));
     REQUIRE(search.next());

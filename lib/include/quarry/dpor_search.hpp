@@ -11,9 +11,10 @@
 namespace quarry {
 
 /// What exhaustive_search does, but of executions that differ only in the order of steps that have
-/// nothing to do with each other, one: depth first, with sleep sets.
+/// nothing to do with each other, one: depth first, by dynamic partial-order reduction with sleep
+/// sets.
 ///
-///     sleep_set_search search;
+///     dpor_search search;
 ///     do {
 ///       search.begin();
 ///       …an execution that asks search for its choices and tells it all effects; it may end
@@ -22,11 +23,13 @@ namespace quarry {
 ///
 /// Two steps have to do with each other if they access the same word, if one acquires and the other
 /// publishes, or if one of them may concern everybody. Actors must share nothing but what their
-/// effects tell.
+/// effects tell. Somebody else goes on at a choice only where that turns round two such steps.
 ///
-/// Source   Godefroid: Partial-order methods, LNCS 1032, chapter 5; differs: a step goes from one
-///          choice of an actor to the next
-class sleep_set_search final : public chooser {
+/// Shape    a few dozen bytes a step and actor; time grows with the square of an execution's steps
+/// Source   Abdulla, Aronis, Jonsson and Sagonas: Optimal dynamic partial order reduction, POPL'14,
+///          source sets (algorithm 1); sleep sets: Godefroid, LNCS 1032, chapter 5; differs: a step
+///          goes from one choice of an actor to the next, and what it reads may be a choice, too
+class dpor_search final : public chooser {
 public:
   /// The first choice of the next execution follows.
   void begin();
@@ -40,6 +43,8 @@ public:
   [[nodiscard]] bool is_redundant() const noexcept override { return is_redundant_; }
 
   /// Ends the execution; false if it was the last one.
+  ///
+  /// Errors   std::logic_error – it ended before the choices that it was to replay
   [[nodiscard]] bool next();
 
   [[nodiscard]] std::uint64_t execution_count() const noexcept { return execution_count_; }
@@ -68,12 +73,25 @@ private:
     unsigned taken = 0;
     unsigned count = 0;
     std::vector<std::uint32_t> ready{}; ///< of an actor; empty: another choice
+    std::vector<bool> is_wanted{};      ///< by `ready`: the first one, and who turns a race round
     std::vector<sleeper> asleep{};      ///< here, before the choice that is taken
     footprint step{};                   ///< of the actor that is taken, in all executions so far
   };
+  /// What one actor does in this execution until it is somebody's turn again.
+  struct step {
+    std::uint32_t actor;
+    std::size_t from; ///< the choice that began it; nobody: there was none
+    footprint does{};
+    std::vector<std::size_t> after{}; ///< by actor: so many steps from the first on, up to its last
+                                      ///< one that happens before
+  };
 
   unsigned follow(unsigned n);
-  void end_step();
+  void begin_step(std::uint32_t actor, std::size_t from);
+  [[nodiscard]] bool is_before(std::size_t earlier, step const& later) const noexcept;
+  void order_after(step& later, std::size_t earlier) const;
+  void turn_races_round();
+  void turn_round(std::size_t first, std::size_t second);
   [[nodiscard]] std::vector<sleeper> still_asleep() const;
   [[nodiscard]] static bool is_in(std::vector<sleeper> const& those, std::uint32_t actor) noexcept;
   static bool take_next(choice& c);
@@ -83,9 +101,10 @@ private:
   std::vector<choice> choices_;
   std::size_t replayed_ = 0;
   std::size_t position_ = 0;
-  std::size_t last_ = nobody; ///< the choice of an actor that the step which runs follows from
-  footprint own_;             ///< of that actor, in this step
-  footprint all_;             ///< of everybody, in this step
+  std::size_t last_ = nobody; ///< the choice of an actor that came last
+  footprint all_;             ///< of everybody, since then
+  std::vector<step> steps_;
+  std::size_t first_new_ = 0; ///< the steps before are those of the execution before
   bool is_redundant_ = false;
   std::uint64_t execution_count_ = 0;
   std::uint64_t redundant_count_ = 0;
