@@ -3,6 +3,7 @@
 
 #include "cluster.hpp"
 #include "program.hpp"
+#include "progress_line.hpp"
 
 #include <quarry/emu/cilk.hpp>
 #include <quarry/native_scheduler.hpp>
@@ -10,6 +11,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace quarry::command {
@@ -41,20 +43,27 @@ void add_flow(program_result& r, run_options const& o, cilk_settings const& s, d
 class cilk_machine {
 public:
   explicit cilk_machine(run_options const& o)
-      : scheduler_({.threads = threads_per_node(o), .stall_timeout = 2 * o.timeout}),
+      : progress_(o.progress_place()),
+        scheduler_({.threads = threads_per_node(o), .stall_timeout = 2 * o.timeout}),
         on_sigquit_({&scheduler_}),
         gpu_(scheduler_, machine_of(o), {.checks_bounds = o.checks_bounds}) {}
 
   [[nodiscard]] program_agent& gpu() noexcept { return gpu_; }
-  /// The program, and how long a call of `root` took.
+  /// Runs the program, once, with a progress line. Gives how long the call of `root` took.
   template<class F>
   double run(emu::cilk<F, program_targets>& program, F const& root) {
+    line_.emplace(progress_, "running", 0, "elements");
+    program.watch([this](emu::flow_counts const& c) { line_->update(c.elements); });
     auto const start = std::chrono::steady_clock::now();
     program.run(root).or_throw();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    std::chrono::duration<double> const passed = std::chrono::steady_clock::now() - start;
+    line_.reset();
+    return passed.count();
   }
 
 private:
+  progress_line::place progress_;
+  std::optional<progress_line> line_; ///< after a fault until all kernels have gone
   native_scheduler scheduler_;
   sigquit_report on_sigquit_;
   program_agent gpu_;

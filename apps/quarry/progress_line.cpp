@@ -41,12 +41,15 @@ void progress_line::update(std::uint64_t done) {
     return;
   next_ = now + std::chrono::milliseconds(100);
   auto const seconds = std::chrono::duration<double>(now - started_).count();
-  auto const share = static_cast<double>(done) / static_cast<double>(total_);
-  auto line = fmt::format("{}{}  {:3.0f} %", clear_line, label_, 100 * share);
+  auto const count = static_cast<double>(done);
+  auto const share = total_ == 0 ? 0 : count / static_cast<double>(total_);
+  auto line = clear_line + label_;
+  line += total_ == 0 ? fmt::format("  {} {}", short_number(count), unit_)
+                      : fmt::format("  {:3.0f} %", 100 * share);
   if (done > 0 && seconds > 0)
-    line +=
-        fmt::format("  {} {}/s  {:.0f} s left", short_number(static_cast<double>(done) / seconds),
-                    unit_, seconds / share * (1 - share));
+    line += fmt::format("  {} {}/s", short_number(count / seconds), unit_);
+  if (done > 0 && total_ != 0)
+    line += fmt::format("  {:.0f} s left", seconds / share * (1 - share));
   std::fputs(line.c_str(), stderr);
   std::fflush(stderr);
   is_dirty_ = true;

@@ -15,7 +15,8 @@ class progress_line {
 public:
   enum class place { terminal, nowhere };
 
-  /// Shape    total > 0, in whatever update() counts; `unit` is its plural, such as "updates"
+  /// Shape    the total in whatever update() counts, 0 if nobody knows; `unit` is its plural, such
+  ///          as "updates"
   progress_line(place where, std::string label, std::uint64_t total, std::string unit);
   progress_line(progress_line const&) = delete;
   progress_line& operator=(progress_line const&) = delete;
