@@ -16,7 +16,8 @@ std::span<target const> targets() {
                                        comp_net_ring_target(), comp_net_host_ring_target(),
                                        comp_net_target(),      comp_net_dgpu_target(),
                                        shmem_target(),         allreduce_target(),
-                                       gravel_target(),        pagerank_target()};
+                                       gravel_target(),        gravel_direct_target(),
+                                       pagerank_target()};
   return all;
 }
 

@@ -20,6 +20,7 @@ namespace quarry::exploration {
 [[nodiscard]] target shmem_target();
 [[nodiscard]] target allreduce_target();
 [[nodiscard]] target gravel_target();
+[[nodiscard]] target gravel_direct_target();
 [[nodiscard]] target pagerank_target();
 
 } // namespace quarry::exploration

@@ -64,7 +64,7 @@ public:
         std::make_unique<buffer_set>(agent.known(), buffer_count(o), words));
     if (writes == direct::yes)
       direct_.emplace(agent.known(), set.storage.global(), buffer_count(o), words,
-                      transport_->pe_count());
+                      transport_->pe_count(), o.direct);
     device_.emplace(packages_, heap.data(), direct_ ? &*direct_ : nullptr);
   }
   virtual ~pipeline() = default;

@@ -76,6 +76,7 @@ public:
     std::uint32_t queue_slots = 64;             ///< packages in flight; a power of two
     std::uint32_t package_columns = 256;        ///< work-items of the largest work-group
     std::chrono::milliseconds timeout{10'000};  ///< for every wait for another node
+    direct_orders direct{};                     ///< of the style simt_direct
   };
 
   /// `heap`: this node's symmetric heap, whose words the operations of all nodes may touch; at

@@ -32,6 +32,16 @@ struct direct_orders {
   emu::access seal{emu::order::relaxed, emu::scope::system};
   /// Release: pairs with reserve.
   emu::access open{emu::order::release, emu::scope::system};
+
+  static constexpr emu::named_access<direct_orders> entries[] = {
+      {"reads_tail", &direct_orders::reads_tail},
+      {"reserve", &direct_orders::reserve},
+      {"count_written", &direct_orders::count_written},
+      {"reads_written", &direct_orders::reads_written},
+      {"aggregator_reads_tail", &direct_orders::aggregator_reads_tail},
+      {"seal", &direct_orders::seal},
+      {"open", &direct_orders::open},
+  };
 };
 
 /// The per-node buffers of SIMT-direct aggregation: wavefronts write their messages there
@@ -128,7 +138,7 @@ public:
   /// From now on nobody reserves; what has been reserved.
   template<class A>
   tail seal(A& self, std::uint32_t node) {
-    return tail::of(self.fetch_or(tail_of(node), tail::sealed, orders_.seal.how, orders_.seal.far));
+    return tail::of(self.fetch_or(tail_of(node), tail::sealed, orders_.seal));
   }
   /// Awaits that all that was reserved in a sealed buffer has been written.
   template<class A>
@@ -208,8 +218,7 @@ private:
       t.is_sealed = fit == 0;
       t.words += fit == 0 ? 0 : 2 + fit * each;
       t.messages += fit;
-      if (wf.compare_exchange(tail_of(node), seen, t.word(), orders_.reserve.how,
-                              orders_.reserve.far)) {
+      if (wf.compare_exchange(tail_of(node), seen, t.word(), orders_.reserve)) {
         if constexpr (W::memory_type::may_explore)
           reservations_ += fit != 0 ? 1 : 0;
         return mine;

@@ -28,7 +28,8 @@ struct target {
 };
 
 /// spsc-queue, mpmc-queue, work-group-queue, channel, flow-graph, channel-yield, cilk,
-/// comp-net-ring, comp-net-host-ring, comp-net, comp-net-dgpu, shmem-barrier, gravel, pagerank.
+/// comp-net-ring, comp-net-host-ring, comp-net, comp-net-dgpu, shmem-barrier, gravel,
+/// gravel-direct, pagerank.
 [[nodiscard]] std::span<target const> targets();
 
 /// Errors   std::invalid_argument – no target has that name; those that there are
