@@ -48,7 +48,7 @@ TEST_SUITE("apps.explore_target") {
     CHECK(unnoticed("flow-graph", 300) == std::set<std::string>{});
     CHECK(unnoticed("channel-yield", 300) == std::set<std::string>{});
     CHECK(unnoticed("shmem-barrier", 100) == std::set<std::string>{});
-    CHECK(unnoticed("gravel-direct", 100) == std::set<std::string>{});
+    CHECK(unnoticed("gravel-direct", 300) == std::set<std::string>{});
   }
 
   TEST_CASE("in the queues with tickets, a turn and the full bit order the same twice") {

@@ -55,12 +55,13 @@ private:
       while (!packages_.is_ready(self, mine)) {
         if (shared_.is_over())
           co_return;
-        if (has_other_work(true)) {
-          task<> other = do_other_work(self, true);
+        if (has_other_work(self, true)) {
+          task<> other = do_other_work(self);
           co_await std::move(other);
         } else {
           auto const work = [this, &self, mine] {
-            return packages_.is_ready(self, mine) || shared_.is_over() || has_other_work(true);
+            return packages_.is_ready(self, mine) || shared_.is_over() ||
+                   has_other_work(self, true);
           };
           poll_until wait(work);
           co_await wait;
@@ -75,9 +76,10 @@ private:
         co_await std::move(replaced);
       }
       packages_.release(self, mine);
+      ++taken_;
       has_messages_ = true;
-      if (has_other_work(false)) {
-        task<> other = do_other_work(self, false);
+      if (has_other_work(self, false)) {
+        task<> other = do_other_work(self);
         co_await std::move(other);
       }
     }
@@ -158,10 +160,26 @@ private:
         fmt::format("gravel: a message for node {}; there are {}", target, nodes_.size()));
   }
 
+  /// Whoever asks for quiet waits for what was claimed until then: the package of a kernel that has
+  /// finished may stand behind that of one which has not.
+  void notice_quiet(core& self) {
+    std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
+    if (wanted == quiet_wanted_)
+      return;
+    shared_.quiet_begins.take();
+    quiet_wanted_ = wanted;
+    quiet_after_ = packages_.claimed_writes(self);
+  }
+  [[nodiscard]] bool is_quiet_due() const {
+    return quiet_wanted_ != quiet_answered_ &&
+           static_cast<std::int32_t>(taken_ - quiet_after_) >= 0;
+  }
+
   /// Is it time to send buffers that are not full? Without a clock, in a deterministic scheduler,
   /// as soon as there is nothing else to do.
-  bool has_other_work(bool is_idle) const {
-    if (is_idle && quiet_answered_ != shared_.quiet_requested.load(std::memory_order_acquire))
+  bool has_other_work(core& self, bool is_idle) {
+    notice_quiet(self);
+    if (is_quiet_due())
       return true;
     if (!has_messages_)
       return false;
@@ -170,9 +188,8 @@ private:
     return clock::now() >= next_look_;
   }
 
-  task<> do_other_work(core& self, bool is_idle) {
-    std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
-    bool const is_quiet = is_idle && wanted != quiet_answered_;
+  task<> do_other_work(core& self) {
+    bool const is_quiet = is_quiet_due();
     bool const all = is_quiet || S::sends_each || shared_.scheduler.decides();
     has_messages_ = false;
     for (node& n : nodes_) {
@@ -188,8 +205,8 @@ private:
     }
     next_look_ = clock::now() + shared_.options.flush_after;
     if (is_quiet) {
-      quiet_answered_ = wanted;
-      outgoing const marker{outgoing::kind::quiet_marker, 0, number_, 0, wanted, 0};
+      quiet_answered_ = quiet_wanted_;
+      outgoing const marker{outgoing::kind::quiet_marker, 0, number_, 0, quiet_wanted_, 0};
       task<> told = hand_over(self, marker);
       co_await std::move(told);
     }
@@ -231,6 +248,9 @@ private:
   std::vector<node> nodes_;
   std::uint32_t full_ = 0;
   bool has_messages_ = false;
+  std::uint32_t taken_ = 0;        ///< packages, modulo 2^32
+  std::uint64_t quiet_wanted_ = 0; ///< the last quiet() that was noticed
+  std::uint32_t quiet_after_ = 0;  ///< packages that it waits for
   std::uint64_t quiet_answered_ = 0;
   clock::time_point next_look_{};
 };

@@ -84,6 +84,8 @@ private:
     }
     std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
     bool const is_quiet = wanted != quiet_answered_;
+    if (is_quiet)
+      shared_.quiet_begins.take();
     bool const old_ones = is_time();
     for (std::uint32_t n = 0; n < direct_.node_count() && !shared_.is_over(); ++n) {
       auto const t = direct_.look(self, n);

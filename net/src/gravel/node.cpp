@@ -62,9 +62,13 @@ public:
     std::size_t const words = o.buffer_bytes / sizeof(std::uint32_t);
     auto& set = *shared_.buffers.emplace_back(
         std::make_unique<buffer_set>(agent.known(), buffer_count(o), words));
-    if (writes == direct::yes)
-      direct_.emplace(agent.known(), set.storage.global(), buffer_count(o), words,
-                      transport_->pe_count(), o.direct);
+    if (writes == direct::yes) {
+      // What the network takes is the host's: of explored memory it is a copy (copy_out()).
+      if (agent.scheduler().decides())
+        direct_storage_.emplace(agent.known(), set.storage.size(), "per-node direct buffers");
+      direct_.emplace(agent.known(), (direct_storage_ ? *direct_storage_ : set.storage).global(),
+                      buffer_count(o), words, transport_->pe_count(), o.direct);
+    }
     device_.emplace(packages_, heap.data(), direct_ ? &*direct_ : nullptr);
   }
   virtual ~pipeline() = default;
@@ -107,6 +111,7 @@ public:
   package_queue packages_;
   std::vector<handler> handlers_;
   shared_state shared_;
+  std::optional<emu::buffer<std::uint32_t>> direct_storage_;
   std::optional<direct_buffers> direct_; ///< SIMT-direct's
   std::optional<endpoint> device_;
   strand aggregators_;
@@ -211,6 +216,7 @@ std::uint32_t gravel_node::add_handler(handler h) {
 result<void> gravel_node::quiet() {
   shared_state& s = pipeline_->shared_;
   std::uint64_t const number = s.quiet_requested.load(std::memory_order_relaxed) + 1;
+  s.quiet_begins.give();
   s.quiet_requested.store(number, std::memory_order_release);
   return pipeline_->wait(s.quiet_done, number, s.quiet_ends, "quiet");
 }

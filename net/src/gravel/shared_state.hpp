@@ -56,7 +56,8 @@ struct shared_state {
   std::atomic<std::uint64_t> quiet_done{0};
   std::atomic<std::uint64_t> gather_requested{0};
   std::atomic<std::uint64_t> gather_done{0};
-  emu::handover quiet_ends, gather_begins, gather_ends; ///< what the numbers order, for `explore`
+  /// What the numbers order, for `explore`.
+  emu::handover quiet_begins, quiet_ends, gather_begins, gather_ends;
   std::atomic<bool> stop{false};
   std::atomic<std::uint32_t> running{0}; ///< actors that have not ended
   std::atomic<bool> failed{false};

@@ -102,6 +102,12 @@ public:
     self.store(at(c.slot, &slot::full), 1, orders_.set_full);
   }
 
+  /// How often claim_write() has been called so far, modulo 2^32.
+  template<class A>
+  [[nodiscard]] std::uint32_t claimed_writes(A& self) {
+    return self.load(indices_[0], orders_.write_index);
+  }
+
   template<class A>
   slot_claim claim_read(A& self) { // 9–12
     std::uint32_t const i = self.fetch_add(indices_[1], 1, orders_.read_index) & (slot_count_ - 1);

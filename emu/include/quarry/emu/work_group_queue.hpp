@@ -130,6 +130,13 @@ public:
     publish(wf, at, where);
   }
 
+  /// How many packages have been begun so far, modulo 2^32; of work-groups that come before the
+  /// caller, none is missed.
+  template<class A>
+  [[nodiscard]] std::uint32_t claimed_writes(A& self) {
+    return turns_.claimed_writes(self);
+  }
+
   /// Consumers: as in mpmc_queue.
   template<class A>
   [[nodiscard]] slot_claim claim(A& self) {
