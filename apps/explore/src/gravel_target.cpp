@@ -3,6 +3,8 @@
 #include "targets.hpp"
 #include "two_nodes.hpp"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -47,7 +49,9 @@ void run_on_nodes(world& w, gravel::gravel_node::options const& o, launch_config
   });
   for (std::uint32_t id = 0; id < nodes; ++id)
     for (std::uint32_t i = 0; i < heap_words; ++i)
-      w.check(heaps[id][i] == expected(id, i), "a message was lost, or came twice");
+      w.check(heaps[id][i] == expected(id, i),
+              fmt::format("a message was lost, or came twice: word {} of node {} is {}, not {}", i,
+                          id, heaps[id][i], expected(id, i)));
 }
 
 void run_gravel(world& w, weakening const*) {
