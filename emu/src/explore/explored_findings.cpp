@@ -33,9 +33,13 @@ void explored_memory::write_down(actor_id who, char const* what, std::optional<o
 std::string explored_memory::word_of(std::uintptr_t at) const {
   if (allocations::range const* const r = range_of(at)) {
     std::uintptr_t const offset = at - r->begin;
-    unsigned const width = std::max(machine_.width(at), 1U);
-    return offset % width == 0 ? fmt::format("{}[{}]", r->name, offset / width)
-                               : fmt::format("{}, byte {}", r->name, offset);
+    unsigned width = machine_.width(at);
+    if (width == 0) // nobody has accessed it yet: as large as the others, presumably
+      width = machine_.width(r->begin);
+    if (offset == 0)
+      return r->name + "[0]";
+    return width != 0 && offset % width == 0 ? fmt::format("{}[{}]", r->name, offset / width)
+                                             : fmt::format("{}, byte {}", r->name, offset);
   }
   auto const known = word_numbers_.find(at);
   return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
