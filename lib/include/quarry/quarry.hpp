@@ -31,11 +31,11 @@
 #include <quarry/boring.hpp>
 #include <quarry/bytes.hpp>
 #include <quarry/choice_record.hpp>
+#include <quarry/dpor_search.hpp>
 #include <quarry/pct.hpp>
 #include <quarry/random_walk.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
-#include <quarry/dpor_search.hpp>
 #include <quarry/strategy.hpp>
 #include <quarry/swarm.hpp>
 
