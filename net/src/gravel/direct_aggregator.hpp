@@ -112,7 +112,7 @@ private:
   task<> replace(core& self, std::uint32_t node) {
     auto const t = direct_.seal(self, node);
     static_cast<void>(co_await direct_.written(self, t));
-    if (self.is_explored()) // the network takes frames from the host's memory
+    if (shared_.scheduler.decides()) // the network takes frames from the host's memory
       direct_.copy_out(self, t, buffers_.buffer(t.buffer));
     outgoing const frame{outgoing::kind::frame, node, number_, t.buffer, t.words, t.messages};
     task<> sent = hand_over(self, frame);

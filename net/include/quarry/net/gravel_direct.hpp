@@ -147,8 +147,8 @@ public:
     auto const is_whole = [all](std::uint32_t words) { return words == all; };
     return self.wait_until(written_of(t.buffer), is_whole, orders_.reads_written);
   }
-  /// What is in a sealed buffer, as this actor sees it, to the host's memory: for explored
-  /// executions.
+  /// What is in a sealed buffer, as this actor sees it, to memory of the host's own: the storage's
+  /// is what wavefronts write to, and writing there is not the host's under exploration.
   template<class A>
   void copy_out(A& self, tail const& t, std::span<std::uint32_t> to) {
     for (std::uint32_t i = 0; i < t.words; ++i) {
