@@ -156,8 +156,9 @@ struct verdict {
 /// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
 /// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
 ///
-/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do; a replay
-///          file that cannot be read; std::system_error – the folder for failures
+/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do; a reduced
+///          exploration that is not exhaustive, or has a bound; a replay file that cannot be read;
+///          std::system_error – the folder for failures
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function);
