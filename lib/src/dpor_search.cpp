@@ -21,12 +21,6 @@ void dpor_search::footprint::add(effect const& e) {
     words.insert(at, e.word);
 }
 
-void dpor_search::footprint::add(footprint const& other) {
-  add(effect{.publishes = other.publishes, .acquires = other.acquires, .is_any = other.is_any});
-  for (std::uint64_t const word : other.words)
-    add(effect{.word = word});
-}
-
 void dpor_search::footprint::clear() noexcept {
   words.clear();
   publishes = acquires = is_any = false;

@@ -60,7 +60,6 @@ private:
     bool is_any = false;
 
     void add(effect const& e);
-    void add(footprint const& other);
     void clear() noexcept;
     [[nodiscard]] bool has_to_do_with(footprint const& other) const noexcept;
   };
