@@ -147,9 +147,6 @@ public:
   exploration(explore_options const& o, std::function<void(world&)> const& f)
       : options_(completed(o)), worlds_(options_, f),
         folder_(options_.replays ? "" : options_.failures, o.name, o.seed) {
-    if (o.reduces && (o.strategy != "exhaustive" || o.most_deviations))
-      throw std::invalid_argument("explore: only exhaustive exploration can be reduced, and only "
-                                  "without a bound of deviations");
     verdict_.name = o.name;
     verdict_.left_behind = folder_.left_behind();
     replay_file const* const wanted = requested_replay();
@@ -280,6 +277,9 @@ private:
 } // namespace
 
 verdict explore(explore_options const& options, std::function<void(world&)> const& world_function) {
+  if (options.reduces && (options.strategy != "exhaustive" || options.most_deviations))
+    throw std::invalid_argument("explore: only exhaustive exploration can be reduced, and only "
+                                "without a bound of deviations");
   return exploration(options, world_function).run();
 }
 
