@@ -75,13 +75,12 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
     source = seen = seen_here(source);
   do {
     auto const part = source.first(std::min(source.size(), most_body_bytes));
-    if (waits_in == nullptr || decides_) {
+    if (waits_in == nullptr || decides_)
       post(target, m, part, &c);
-    } else {
-      auto const leaves = [&] { return try_post(target, m, part, c); };
-      if (auto const sent = wait({waits_in, target}, leaves); !sent)
-        return sent;
-    }
+    else if (auto const sent =
+                 wait({waits_in, target}, [&] { return try_post(target, m, part, c); });
+             !sent)
+      return sent;
     m.offset += part.size();
     source = source.subspan(part.size());
   } while (!source.empty());
