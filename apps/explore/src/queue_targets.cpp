@@ -250,13 +250,11 @@ std::vector<std::string> const redundant_in_slots{"consumer_awaits_turn=relaxed"
 } // namespace
 
 target spsc_target() {
-  return {"spsc-queue",
-          "a wavefront and host threads, three elements each way through one free slot",
-          weakenings_of<spsc_orders>(),
-          run_spsc,
-          5'000,
-          {},
-          true};
+  return {.name = "spsc-queue",
+          .what = "a wavefront and host threads, three elements each way through one free slot",
+          .weakenings = weakenings_of<spsc_orders>(),
+          .run = run_spsc,
+          .shares_only_memory = true};
 }
 
 target mpmc_target() {
