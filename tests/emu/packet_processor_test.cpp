@@ -259,8 +259,8 @@ TEST_SUITE("emu.packet_processor") {
   TEST_CASE("a signal that nobody counts down is a deadlock, or a stall, and no hang") {
     sequential_scheduler scheduler;
     agent gpu(scheduler, shape);
-    signal never(gpu.core().known()),
-        end(gpu.core().known()); // the kernel polls until it is evicted
+    // Before the processor: the kernel polls until it is evicted.
+    signal never(gpu.core().known()), end(gpu.core().known());
     loaded_kernel const kernel = gpu.load(wait_for{}, never.word());
     user_queue queue(gpu.core().known(), 4);
     packet_processor processor(gpu.core(), queue, {});
