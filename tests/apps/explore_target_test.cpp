@@ -40,13 +40,14 @@ TEST_SUITE("apps.explore_target") {
     }
   }
 
-  TEST_CASE("every weakening of the spsc_queue, queues in user mode, channels, shmem and "
-            "SIMT-direct's buffers is noticed") {
+  TEST_CASE("every weakening of the spsc_queue, queues in user mode, channels and Cilk on them, "
+            "shmem and SIMT-direct's buffers is noticed") {
     CHECK(unnoticed("spsc-queue", 100) == std::set<std::string>{});
     CHECK(unnoticed("aql-queue", 100) == std::set<std::string>{});
     CHECK(unnoticed("channel", 300) == std::set<std::string>{});
     CHECK(unnoticed("flow-graph", 300) == std::set<std::string>{});
     CHECK(unnoticed("channel-yield", 300) == std::set<std::string>{});
+    CHECK(unnoticed("cilk", 100) == std::set<std::string>{});
     CHECK(unnoticed("shmem-barrier", 100) == std::set<std::string>{});
     CHECK(unnoticed("gravel-direct", 300) == std::set<std::string>{});
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fibonacci in Cilk: who waits for a sync goes on when its children have returned, inferred from
 // the levels of the recursion alone.
+#include "agent_channel_orders.hpp"
 #include "targets.hpp"
 
 #include <quarry/emu.hpp>
@@ -12,13 +13,15 @@ namespace {
 
 using namespace quarry::emu;
 
-void run_cilk(world& w, weakening const*) {
+void run_cilk(world& w, weakening const* weak) {
   agent gpu(w.scheduler(), {.compute_units = 2,
                             .wavefront_slots = 1,
                             .wavefront_size = 32,
                             .command_processor_cores = 1});
-  cilk<fibonacci::call> program(
-      gpu, {.depth = fibonacci::call::depth(5), .width = 2, .elements_per_done_count = 1});
+  cilk<fibonacci::call> program(gpu, {.depth = fibonacci::call::depth(5),
+                                      .width = 2,
+                                      .elements_per_done_count = 1,
+                                      .orders = weakened<agent_channel_orders>(weak)});
   outcome const end = program.run(fibonacci::call{5});
   w.check(static_cast<bool>(end), end ? "" : end.get_fault()->report);
   w.check(program.root_result() == 5, "the fifth Fibonacci number is 5");
@@ -28,12 +31,16 @@ void run_cilk(world& w, weakening const*) {
 } // namespace
 
 target cilk_target() {
-  return {"cilk",
-          "Fibonacci in Cilk on channels two elements wide: wavefronts yield, and what waits for a "
-          "sync goes on when deeper levels are empty",
-          {},
-          run_cilk,
-          20'000};
+  // The other entries order producers of one channel among each other: a level of two calls is one
+  // wavefront's.
+  return {
+      "cilk",
+      "Fibonacci in Cilk on channels two elements wide: wavefronts yield, and what waits for a "
+      "sync goes on when deeper levels are empty",
+      of_entries(weakenings_of<agent_channel_orders>(),
+                 {"producer_reads_head", "reads_tail", "reserve", "publish_control_tail",
+                  "aggregator_reads_tail", "count_done", "aggregator_reads_done", "publish_head"}),
+      run_cilk, 20'000};
 }
 
 } // namespace quarry::exploration

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The naive Fibonacci of thesis Figure 4-5, in a channel that is as narrow as it can be, and in one
 // that is narrower.
+#include "agent_channel_orders.hpp"
 #include "targets.hpp"
 
 #include <quarry/emu.hpp>
@@ -17,11 +18,6 @@ namespace {
 using namespace quarry::emu;
 using fibonacci::naive_kernel;
 using fibonacci::term;
-
-/// All are one agent's, but for the host, whose element is there before the others begin.
-struct agent_channel_orders : channel_orders {
-  constexpr agent_channel_orders() : channel_orders(at(scope::agent)) {}
-};
 
 /// Dispatches at once, whatever there is: wavefronts meet, and the indices go round.
 std::optional<std::size_t> eager(std::span<channel_state const> channels, bool) {
