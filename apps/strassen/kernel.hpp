@@ -61,23 +61,18 @@ private:
             call{a.quadrant(i, k, half), b.quadrant(k, j, half), c.quadrant(i, j, half), half});
   }
 
-  struct row {
-    float value[base_size];
-  };
-  [[nodiscard]] static emu::global<row> row_of(tile const& t, std::uint32_t i) noexcept {
-    return emu::global(reinterpret_cast<row*>((t.first + std::size_t{i} * t.stride).get()));
+  template<class Row>
+  [[nodiscard]] static emu::global<Row> row_of(tile const& t, std::uint32_t i) noexcept {
+    return emu::global(reinterpret_cast<Row*>((t.first + std::size_t{i} * t.stride).get()));
   }
   void multiply_here(auto& memory) const {
-    row right[base_size];
+    base_row right[base_size];
     for (std::uint32_t k = 0; k < base_size; ++k)
-      right[k] = memory.load(row_of(b, k));
+      right[k] = memory.load(row_of<base_row>(b, k));
     for (std::uint32_t i = 0; i < base_size; ++i) {
-      row const left = memory.load(row_of(a, i));
-      row sum = memory.load(row_of(c, i));
-      for (std::uint32_t k = 0; k < base_size; ++k)
-        for (std::uint32_t j = 0; j < base_size; ++j)
-          sum.value[j] += left.value[k] * right[k].value[j];
-      memory.store(row_of(c, i), sum);
+      auto const to = row_of<base_row>(c, i);
+      memory.store(
+          to, add_row_product(memory.load(row_of<base_factors>(a, i)), right, memory.load(to)));
     }
   }
 };

@@ -39,6 +39,24 @@ struct part {
   [[nodiscard]] constexpr T* row(std::uint32_t i) const noexcept { return first + i * stride; }
 };
 
+/// Of a part that is not divided again: as vector instructions take it, from any address.
+struct base_row {
+  typedef float vector
+      __attribute__((vector_size(base_size * sizeof(float)), aligned(alignof(float))));
+  vector values;
+};
+struct base_factors {
+  float values[base_size];
+};
+
+/// sum + left * right, one row of it. The sum stays in registers.
+[[nodiscard]] inline base_row add_row_product(base_factors const& left,
+                                              base_row const (&right)[base_size], base_row sum) {
+  for (std::uint32_t k = 0; k < base_size; ++k)
+    sum.values += left.values[k] * right[k].values;
+  return sum;
+}
+
 /// One of Strassen's seven products: of a sum of quadrants of A and one of B, added to or taken
 /// from quadrants of C. Each weight is -1, 0 or 1, for the quadrants (0,0), (0,1), (1,0), (1,1).
 struct product_weights {

@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
 namespace quarry::strassen {
 
-/// c += a b, row by row: the inner loop is what vector units do.
+/// c += a b by the definition, row by row.
 inline void add_product(part<float const> a, part<float const> b, part<float> c) {
   for (std::uint32_t i = 0; i < c.size; ++i)
     for (std::uint32_t k = 0; k < c.size; ++k) {
@@ -21,6 +22,22 @@ inline void add_product(part<float const> a, part<float const> b, part<float> c)
       for (std::uint32_t j = 0; j < c.size; ++j)
         to[j] += factor * from[j];
     }
+}
+
+/// c += a b of parts that are not divided again, as the kernel makes it.
+inline void add_base_product(part<float const> a, part<float const> b, part<float> c) {
+  auto const load = [](float const* from, auto to) {
+    std::memcpy(&to, from, sizeof(to));
+    return to;
+  };
+  base_row right[base_size];
+  for (std::uint32_t k = 0; k < base_size; ++k)
+    right[k] = load(b.row(k), base_row{});
+  for (std::uint32_t i = 0; i < base_size; ++i) {
+    base_row const sum =
+        add_row_product(load(a.row(i), base_factors{}), right, load(c.row(i), base_row{}));
+    std::memcpy(c.row(i), &sum, sizeof(sum));
+  }
 }
 
 /// The sum of the quadrants of `from` with these weights, to `to`, row after row.
@@ -56,8 +73,8 @@ inline void distribute(float const* product, std::int8_t const (&weight)[4], par
 ///
 /// Shape    all of one size, a power of two times base_size
 inline void add_product_by_strassen(part<float const> a, part<float const> b, part<float> c) {
-  if (c.size <= base_size)
-    return add_product(a, b, c);
+  if (c.size == base_size)
+    return add_base_product(a, b, c);
   std::uint32_t const half = c.size / 2;
   std::size_t const cells = std::size_t{half} * half;
   std::vector<float> spare(3 * cells);
