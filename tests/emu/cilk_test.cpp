@@ -69,6 +69,30 @@ struct mark {
   }
 };
 
+/// The same, but an odd count goes on after its children, and says so.
+struct odd_goes_on {
+  using result = no_result;
+  static constexpr std::uint32_t most_spawned = 2;
+  global<std::uint32_t> at;
+  global<std::uint32_t> went_on;
+  std::uint32_t count;
+
+  void operator()(auto& self) const {
+    if (count == 1)
+      return self.memory().store(at, 7);
+    self.spawn({at, went_on, count / 2});
+    self.spawn({at + count / 2, went_on, count - count / 2});
+    if (count % 2 == 0)
+      self.finishes();
+  }
+  void after_sync(auto& self, first_sync) const {
+    self.memory().fetch_add(went_on, 1, order::relaxed, scope::agent);
+  }
+  [[nodiscard]] static std::uint32_t that_go_on(std::uint32_t n) {
+    return n == 1 ? 0 : n % 2 + that_go_on(n / 2) + that_go_on(n - n / 2);
+  }
+};
+
 struct spawns_too_many {
   using result = no_result;
   static constexpr std::uint32_t most_spawned = 2;
@@ -150,6 +174,24 @@ TEST_SUITE("emu.cilk") {
         REQUIRE(marking.run(mark{marks.global(), 100}));
         for (std::uint32_t const m : marks.host())
           REQUIRE(m == 7);
+      }
+    });
+  }
+
+  TEST_CASE("a call that finishes with its children is not called again") {
+    with_schedulers([](executor& s) {
+      constexpr std::uint32_t count = 300;
+      for (std::uint32_t const width : {1024U, 4U}) {
+        agent gpu(s, {.compute_units = 2, .wavefront_slots = 2, .wavefront_size = 64});
+        auto marks = gpu.allocate<std::uint32_t>(count + 1, "marks");
+        cilk<odd_goes_on> program(
+            gpu, {.depth = 10, .width = width, .elements_per_done_count = width == 4 ? 1U : 64U});
+        REQUIRE(program.run({marks.global(), marks.global() + count, count}));
+        for (std::uint32_t i = 0; i < count; ++i)
+          CHECK(marks.host()[i] == 7);
+        std::uint32_t const go_on = odd_goes_on::that_go_on(count);
+        CHECK(marks.host()[count] == go_on);
+        CHECK(program.totals().elements == 2 * count - 1 + go_on); // no element for the others
       }
     });
   }

@@ -73,9 +73,11 @@ struct cilk_piece {
   struct parent {
     typename parts::spawned call;
     std::uint32_t count;
+    bool syncs; ///< it goes on after them
   };
   std::uint32_t calls = 0;
   std::uint32_t parents = 0;
+  std::uint32_t syncs = 0; ///< of those parents
   // Only what is counted has been written.
   std::array<F, most_calls> call;   // NOLINT(*-member-init)
   std::array<parent, Size> spawner; // NOLINT(*-member-init)
@@ -105,6 +107,11 @@ public:
                         where};
     to_.call[to_.calls++] = child;
   }
+  /// Nothing is left to do after what this part spawns: only the caller waits for it.
+  void finishes() noexcept {
+    static_assert(!parts::has_result, "a call with a result goes on after its children");
+    has_finished_ = true;
+  }
   /// What this call returns to its parent.
   void returns(typename parts::result const& value) { wf_.store(self_.into, value); }
   /// After a sync: children that were spawned before it, and what they have returned.
@@ -117,6 +124,7 @@ public:
 
   /// How many it has spawned.
   [[nodiscard]] std::uint32_t spawned() const noexcept { return to_.calls - first_; }
+  [[nodiscard]] bool has_finished() const noexcept { return has_finished_; }
 
 private:
   W& wf_;
@@ -125,6 +133,7 @@ private:
   typename parts::place results_;
   std::uint32_t children_;
   std::uint32_t first_;
+  bool has_finished_ = false;
 };
 
 } // namespace quarry::emu

@@ -73,8 +73,8 @@ struct cilk_kernel {
       auto& children = need_deeper(level);
       std::optional<channel_elements> waiting, mine;
       if constexpr (syncs_again)
-        while (!(waiting = level.synced[Part]->try_talloc(wf, piece.parents))) {
-          task<> room = level.synced[Part]->wait_for_room(wf, piece.parents, sizeof(piece));
+        while (piece.syncs != 0 && !(waiting = level.synced[Part]->try_talloc(wf, piece.syncs))) {
+          task<> room = level.synced[Part]->wait_for_room(wf, piece.syncs, sizeof(piece));
           co_await std::move(room);
         }
       while (!(mine = children.try_talloc(wf, piece.calls))) {
@@ -85,11 +85,12 @@ struct cilk_kernel {
       std::uint64_t from = children.begin_enq(wf, *mine);
       co_await children.enq_turn(wf, from);
       children.end_enq(wf, from, piece.calls);
-      if constexpr (syncs_again) {
-        from = level.synced[Part]->begin_enq(wf, *waiting);
-        co_await level.synced[Part]->enq_turn(wf, from);
-        level.synced[Part]->end_enq(wf, from, piece.parents);
-      }
+      if constexpr (syncs_again)
+        if (piece.syncs != 0) {
+          from = level.synced[Part]->begin_enq(wf, *waiting);
+          co_await level.synced[Part]->enq_turn(wf, from);
+          level.synced[Part]->end_enq(wf, from, piece.syncs);
+        }
     }
     if constexpr (W::memory_type::may_explore)
       note(*level.counts, ran);
@@ -122,7 +123,7 @@ private:
       most_parents = std::min(most_parents, level.synced[Part]->most_at_once());
     if (level.is_one_at_a_time)
       most_parents = 1;
-    piece.calls = piece.parents = 0;
+    piece.calls = piece.parents = piece.syncs = 0;
     for (std::uint64_t rest = left.bits(); rest != 0; rest &= rest - 1) {
       if (piece.calls + parts::most_spawned > most_calls || piece.parents == most_parents)
         return lane_mask(rest);
@@ -153,27 +154,31 @@ private:
       self.function.after_sync(call, sync_number<Part>{});
     if (call.spawned() == 0)
       return false;
-    piece.spawner[piece.parents++] = {self, call.spawned()};
+    bool const syncs = syncs_again && !call.has_finished();
+    piece.spawner[piece.parents++] = {self, call.spawned(), syncs};
+    piece.syncs += syncs ? 1 : 0;
     return true;
   }
 
-  /// Writes the parents, where they sync again, and their children.
+  /// Writes the parents that sync again, and all their children.
   template<class W>
   [[gnu::noinline]] static void
   fill(W& wf, cilk_level<F>& level, cilk_piece<F, W::size> const& piece,
        std::optional<channel_elements> const& waiting, channel_elements const& mine) {
     std::uint32_t call = 0;
+    [[maybe_unused]] std::uint32_t sync = 0;
     for (std::uint32_t p = 0; p < piece.parents; ++p) {
       auto const& parent = piece.spawner[p];
       typename parts::place into;
-      if constexpr (syncs_again) {
-        auto* const element = level.synced[Part]->at(*waiting, p).get();
-        wf.store(global(&element->call), parent.call);
-        wf.store(global(&element->count), parent.count);
-        into = global(element->results.data());
-      }
+      if constexpr (syncs_again)
+        if (parent.syncs) {
+          auto* const element = level.synced[Part]->at(*waiting, sync++).get();
+          wf.store(global(&element->call), parent.call);
+          wf.store(global(&element->count), parent.count);
+          into = global(element->results.data());
+        }
       for (std::uint32_t i = 0; i < parent.count; ++i, ++call)
-        wf.store(level.deeper->at(mine, call), {piece.call[call], syncs_again ? into + i : into});
+        wf.store(level.deeper->at(mine, call), {piece.call[call], parent.syncs ? into + i : into});
     }
   }
 
