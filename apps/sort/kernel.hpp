@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "merge_runs.hpp"
 #include "reference.hpp"
 #include "values.hpp"
 
@@ -14,7 +15,7 @@
 namespace quarry::sort {
 
 /// Values that are merged without being divided again.
-constexpr std::uint32_t merge_base = 2048;
+constexpr std::uint32_t merge_base = 4096;
 
 /// Sorts `count` values in place: four parts, each sorted so, then merged twice. A merge is divided
 /// as well, into halves of what it makes.
@@ -57,8 +58,6 @@ struct call {
   void after_sync(auto& self, emu::first_sync) const {
     quarters const q(count);
     auto const length = [](std::size_t n) { return static_cast<std::uint32_t>(n); };
-    if (is_merge)
-      return;
     self.spawn(merging(values, spare, length(q.first), length(q.first), length(q.half - q.first)));
     self.spawn(merging(values + q.half, spare + q.half, length(q.third - q.half),
                        length(q.third - q.half), length(count - q.third)));
@@ -87,7 +86,7 @@ private:
 
   void merge(auto& self) const {
     if (count <= merge_base)
-      return merge_here(self.memory());
+      return merge_runs(self.memory(), values, first, values + middle, second, spare);
     // So many of the first part come before the middle of the result.
     std::uint32_t const half = count / 2;
     std::uint32_t low = half > second ? half - second : 0, high = std::min(half, first);
@@ -101,21 +100,7 @@ private:
     std::uint32_t const j = half - low;
     self.spawn(merging(values, spare, low, middle, j));
     self.spawn(merging(values + low, spare + half, first - low, middle + j - low, second - j));
-  }
-
-  void merge_here(auto& memory) const {
-    std::uint32_t i = 0, j = 0;
-    words const other = values + middle;
-    std::uint32_t a = first != 0 ? memory.load(values) : 0;
-    std::uint32_t b = second != 0 ? memory.load(other) : 0;
-    for (std::uint32_t k = 0; k < count; ++k) {
-      bool const is_first = j == second || (i != first && a <= b);
-      memory.store(spare + k, is_first ? a : b);
-      if (is_first)
-        a = ++i < first ? memory.load(values + i) : 0;
-      else
-        b = ++j < second ? memory.load(other + j) : 0;
-    }
+    self.finishes();
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "merge_runs.hpp"
 #include "values.hpp"
 
 #include <algorithm>
@@ -20,11 +21,12 @@ struct quarters {
       : first(count / 4), half(2 * first), third(3 * first) {}
 };
 
-/// Two sorted parts of `from` that meet at `middle`, as one in `to`.
-inline void merge(std::span<std::uint32_t const> from, std::size_t middle,
+/// Two sorted runs as one.
+inline void merge(std::span<std::uint32_t const> a, std::span<std::uint32_t const> b,
                   std::span<std::uint32_t> to) {
-  auto const m = from.begin() + static_cast<std::ptrdiff_t>(middle);
-  std::merge(from.begin(), m, m, from.end(), to.begin());
+  host_memory memory;
+  merge_runs(memory, a.data(), static_cast<std::uint32_t>(a.size()), b.data(),
+             static_cast<std::uint32_t>(b.size()), to.data());
 }
 
 /// Sorts in place as the thesis does: four parts, each sorted so, then merged twice; `spare` is as
@@ -36,9 +38,9 @@ inline void sort_serially(std::span<std::uint32_t> values, std::span<std::uint32
   for (auto const& [begin, end] : {std::pair{std::size_t{0}, q.first}, std::pair{q.first, q.half},
                                    std::pair{q.half, q.third}, std::pair{q.third, values.size()}})
     sort_serially(values.subspan(begin, end - begin), spare.subspan(begin, end - begin));
-  merge(values.first(q.half), q.first, spare.first(q.half));
-  merge(values.subspan(q.half), q.third - q.half, spare.subspan(q.half));
-  merge(spare, q.half, values);
+  merge(values.first(q.first), values.subspan(q.first, q.first), spare.first(q.half));
+  merge(values.subspan(q.half, q.first), values.subspan(q.third), spare.subspan(q.half));
+  merge(spare.first(q.half), spare.subspan(q.half), values);
 }
 
 /// The values in ascending order.

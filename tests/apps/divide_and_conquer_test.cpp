@@ -68,6 +68,22 @@ TEST_SUITE("apps.divide_and_conquer") {
     CHECK(sort::values(100, 1) != sort::values(100, 2));
   }
 
+  TEST_CASE("sort: runs of any lengths are merged, from both ends") {
+    for (std::uint32_t const first : {0U, 1U, 2U, 7U, 100U, 101U})
+      for (std::uint32_t const second : {0U, 1U, 3U, 8U, 100U})
+        for (std::uint32_t const spread : {1U, 5U, 1'000'000U}) { // many are equal, or few
+          auto values = sort::values(first + second, first * 1000 + second);
+          for (std::uint32_t& v : values)
+            v %= spread;
+          auto const middle = values.begin() + first;
+          std::sort(values.begin(), middle);
+          std::sort(middle, values.end());
+          std::vector<std::uint32_t> merged(values.size());
+          sort::merge({values.begin(), middle}, {middle, values.end()}, merged);
+          CHECK(merged == sort::reference(values));
+        }
+  }
+
   TEST_CASE("strassen: seven products are the product, to the bit") {
     for (std::uint32_t const n : {16U, 32U, 128U}) {
       auto const a = strassen::matrix(n, 1);
