@@ -120,8 +120,8 @@ void sort_bitonic(benchmark::State& state, std::size_t count) {
                           static_cast<std::int64_t>(count));
 }
 
-void sort_channels(benchmark::State& state, std::size_t count) {
-  on_channels<sort::call> call(sort::call::depth(count), 32768, traversal::help_first);
+void sort_channels(benchmark::State& state, std::size_t count, traversal order) {
+  on_channels<sort::call> call(sort::call::depth(count), 8192, order);
   sort_rows(state, count, [&](auto& values, auto& spare) {
     auto const known = call.agent().expose(values.data(), count, "values");
     auto const spare_known = call.agent().expose(spare.data(), count, "spare");
@@ -151,6 +151,9 @@ void strassen_serial(matrix& a, matrix& b, matrix& c, std::uint32_t n) {
 void strassen_tbb(matrix& a, matrix& b, matrix& c, std::uint32_t n) {
   strassen_by_tasks({a.data(), n, n}, {b.data(), n, n}, {c.data(), n, n});
 }
+void strassen_tbb_quadrants(matrix& a, matrix& b, matrix& c, std::uint32_t n) {
+  quadrants_by_tasks({a.data(), n, n}, {b.data(), n, n}, {c.data(), n, n});
+}
 void strassen_tiled(benchmark::State& state, std::uint32_t size) {
   native_scheduler scheduler;
   gpu agent(scheduler);
@@ -163,8 +166,8 @@ void strassen_tiled(benchmark::State& state, std::uint32_t size) {
   });
 }
 
-void strassen_channels(benchmark::State& state, std::uint32_t size) {
-  on_channels<strassen::call> call(strassen::call::depth(size), 8192, traversal::help_first);
+void strassen_channels(benchmark::State& state, std::uint32_t size, traversal order) {
+  on_channels<strassen::call> call(strassen::call::depth(size), 8192, order);
   strassen_rows(state, size, [&](matrix& a, matrix& b, matrix& c, std::uint32_t n) {
     auto const a_known = call.agent().expose(a.data(), a.size(), "a");
     auto const b_known = call.agent().expose(b.data(), b.size(), "b");
@@ -181,7 +184,7 @@ void add(std::string const& kernel, char const* who, std::uint64_t size, F const
 
 /// Who walks the tree of calls in both ways.
 template<class F>
-void add_traversals(std::string const& kernel, std::uint32_t size, F const& f) {
+void add_traversals(std::string const& kernel, std::size_t size, F const& f) {
   add(kernel, "channels", size, [=](benchmark::State& s) { f(s, size, traversal::help_first); });
   add(kernel, "hybrid", size, [=](benchmark::State& s) { f(s, size, traversal::hybrid); });
 }
@@ -202,13 +205,15 @@ void add_sort(std::size_t count) {
   add("sort", "tbb", count, [=](benchmark::State& s) {
     sort_rows(s, count, [](auto& values, auto& spare) { sort_by_tasks(values, spare); });
   });
-  add("sort", "channels", count, [=](benchmark::State& s) { sort_channels(s, count); });
+  add_traversals("sort", count, sort_channels);
   add("sort", "bitonic", count, [=](benchmark::State& s) { sort_bitonic(s, count); });
 }
 void add_strassen(std::uint32_t n) {
   add("strassen", "serial", n, [=](benchmark::State& s) { strassen_rows(s, n, strassen_serial); });
   add("strassen", "tbb", n, [=](benchmark::State& s) { strassen_rows(s, n, strassen_tbb); });
-  add("strassen", "channels", n, [=](benchmark::State& s) { strassen_channels(s, n); });
+  add("strassen", "tbb_quadrants", n,
+      [=](benchmark::State& s) { strassen_rows(s, n, strassen_tbb_quadrants); });
+  add_traversals("strassen", n, strassen_channels);
   add("strassen", "tiled", n, [=](benchmark::State& s) { strassen_tiled(s, n); });
 }
 

@@ -13,15 +13,13 @@
 namespace quarry::bench {
 namespace {
 
-constexpr std::size_t whole_merge = 2048; ///< what one task merges
+constexpr std::size_t whole_merge = 4096; ///< what one task merges
 
 /// Two sorted runs as one; a long one is divided at the middle of the longer run.
 void merge_by_tasks(std::span<std::uint32_t const> a, std::span<std::uint32_t const> b,
                     std::span<std::uint32_t> to) {
-  if (a.size() + b.size() <= whole_merge) {
-    std::merge(a.begin(), a.end(), b.begin(), b.end(), to.begin());
-    return;
-  }
+  if (a.size() + b.size() <= whole_merge)
+    return sort::merge(a, b, to);
   if (a.size() < b.size())
     std::swap(a, b);
   std::size_t const middle = a.size() / 2;
@@ -71,8 +69,8 @@ void sort_by_tasks(std::span<std::uint32_t> values, std::span<std::uint32_t> spa
 
 void strassen_by_tasks(strassen::part<float const> a, strassen::part<float const> b,
                        strassen::part<float> c) {
-  if (c.size <= strassen::base_size)
-    return strassen::add_product(a, b, c);
+  if (c.size == strassen::base_size)
+    return strassen::add_base_product(a, b, c);
   std::uint32_t const half = c.size / 2;
   std::size_t const cells = std::size_t{half} * half;
   std::array<std::vector<float>, std::size(strassen::products)> spare;
@@ -90,6 +88,20 @@ void strassen_by_tasks(strassen::part<float const> a, strassen::part<float const
   group.wait();
   for (std::size_t i = 0; i < spare.size(); ++i)
     strassen::distribute(&spare[i][2 * cells], strassen::products[i].c, c);
+}
+
+void quadrants_by_tasks(strassen::part<float const> a, strassen::part<float const> b,
+                        strassen::part<float> c) {
+  if (c.size == strassen::base_size)
+    return strassen::add_base_product(a, b, c);
+  for (std::uint32_t k = 0; k < 2; ++k) {
+    tbb::task_group group;
+    for (std::uint32_t i = 0; i < 2; ++i)
+      for (std::uint32_t j = 0; j < 2; ++j)
+        group.run(
+            [=] { quadrants_by_tasks(a.quadrant(i, k), b.quadrant(k, j), c.quadrant(i, j)); });
+    group.wait();
+  }
 }
 
 } // namespace quarry::bench

@@ -19,4 +19,8 @@ void sort_by_tasks(std::span<std::uint32_t> values, std::span<std::uint32_t> spa
 void strassen_by_tasks(strassen::part<float const> a, strassen::part<float const> b,
                        strassen::part<float> c);
 
+/// The same in eight products of quadrants, as on channels.
+void quadrants_by_tasks(strassen::part<float const> a, strassen::part<float const> b,
+                        strassen::part<float> c);
+
 } // namespace quarry::bench
