@@ -3,6 +3,7 @@
 
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/queue_orders.hpp>
 #include <quarry/emu/scope.hpp>
 #include <quarry/emu/wavefront.hpp>
@@ -83,11 +84,9 @@ public:
                  std::uint32_t buffer_count, std::size_t words_each, std::uint32_t pe_count,
                  direct_orders const& orders = {})
       : storage_(storage), words_each_(words_each), orders_(orders),
-        tails_(known, pe_count, "per-node tails"),
+        tails_(known, pe_count, "per-node tails", tail{.is_sealed = true}.word()),
         written_(known, buffer_count, "per-node written counts"),
         stray_(known, 1, "a node that is none") {
-    for (tail_line& t : tails_.host())
-      t.value = tail{.is_sealed = true}.word();
     stray_.host()[0] = none;
   }
 
@@ -116,7 +115,7 @@ public:
         place const at = reserve(wf, node, tag, static_cast<std::uint32_t>(left.count()));
         if (at.messages == 0) {
           auto const is_open = [](std::uint64_t w) { return !tail::of(w).is_sealed; };
-          static_cast<void>(co_await wf.wait_until(tail_of(node), is_open, orders_.reads_tail));
+          static_cast<void>(co_await wf.wait_until(tails_[node], is_open, orders_.reads_tail));
           continue;
         }
         emu::lane_mask const now = first_of(left, at.messages);
@@ -133,19 +132,19 @@ public:
   }
   template<class A>
   [[nodiscard]] tail look(A& self, std::uint32_t node) {
-    return tail::of(self.load(tail_of(node), orders_.aggregator_reads_tail));
+    return tail::of(self.load(tails_[node], orders_.aggregator_reads_tail));
   }
   /// From now on nobody reserves; what has been reserved.
   template<class A>
   tail seal(A& self, std::uint32_t node) {
-    return tail::of(self.fetch_or(tail_of(node), tail::sealed, orders_.seal));
+    return tail::of(self.fetch_or(tails_[node], tail::sealed, orders_.seal));
   }
   /// Awaits that all that was reserved in a sealed buffer has been written.
   template<class A>
   [[nodiscard]] auto written(A& self, tail const& t) {
     std::uint32_t const all = t.words;
     auto const is_whole = [all](std::uint32_t words) { return words == all; };
-    return self.wait_until(written_of(t.buffer), is_whole, orders_.reads_written);
+    return self.wait_until(written_[t.buffer], is_whole, orders_.reads_written);
   }
   /// What is in a sealed buffer, as this actor sees it, to memory of the host's own: the storage's
   /// is what wavefronts write to, and writing there is not the host's under exploration.
@@ -160,8 +159,8 @@ public:
   template<class A>
   void open(A& self, std::uint32_t node, std::uint32_t buffer, std::uint32_t kind) {
     self.store(word(buffer, 0), kind);
-    self.store(written_of(buffer), std::uint32_t{1});
-    self.store(tail_of(node), tail{.words = 1, .buffer = buffer}.word(), orders_.open);
+    self.store(written_[buffer], std::uint32_t{1});
+    self.store(tails_[node], tail{.words = 1, .buffer = buffer}.word(), orders_.open);
   }
   /// A message's node that is none, or `none`.
   template<class A>
@@ -171,17 +170,9 @@ public:
 
   /// By a wavefront for all its messages to a node; counted under deterministic schedulers.
   [[nodiscard]] std::uint64_t reservations() const noexcept { return reservations_; }
-  [[nodiscard]] std::size_t bytes() const noexcept {
-    return tails_.size() * sizeof(tail_line) + written_.size() * sizeof(count_line);
-  }
+  [[nodiscard]] std::size_t bytes() const noexcept { return tails_.bytes() + written_.bytes(); }
 
 private:
-  struct alignas(64) tail_line {
-    std::uint64_t value;
-  };
-  struct alignas(64) count_line {
-    std::uint32_t value;
-  };
   /// A run that a wavefront has reserved.
   struct place {
     std::uint32_t buffer;
@@ -207,7 +198,7 @@ private:
   template<class W>
   place reserve(W& wf, std::uint32_t node, std::uint32_t tag, std::uint32_t count) {
     std::uint32_t const each = entry_words(tag);
-    std::uint64_t seen = wf.load(tail_of(node), orders_.reads_tail);
+    std::uint64_t seen = wf.load(tails_[node], orders_.reads_tail);
     for (;;) {
       tail t = tail::of(seen);
       if (t.is_sealed)
@@ -218,7 +209,7 @@ private:
       t.is_sealed = fit == 0;
       t.words += fit == 0 ? 0 : 2 + fit * each;
       t.messages += fit;
-      if (wf.compare_exchange(tail_of(node), seen, t.word(), orders_.reserve)) {
+      if (wf.compare_exchange(tails_[node], seen, t.word(), orders_.reserve)) {
         if constexpr (W::memory_type::may_explore)
           reservations_ += fit != 0 ? 1 : 0;
         return mine;
@@ -244,15 +235,9 @@ private:
       wf.store(first + (entry + 1), emu::convert<std::uint32_t>(value));
       wf.store(first + (entry + 2), emu::convert<std::uint32_t>(value >> 32));
     }
-    wf.fetch_add(written_of(at.buffer), 2 + at.messages * each, orders_.count_written);
+    wf.fetch_add(written_[at.buffer], 2 + at.messages * each, orders_.count_written);
   }
 
-  [[nodiscard]] emu::global<std::uint64_t> tail_of(std::uint32_t node) {
-    return emu::global<std::uint64_t>(&tails_.global().get()[node].value);
-  }
-  [[nodiscard]] emu::global<std::uint32_t> written_of(std::uint32_t buffer) {
-    return emu::global<std::uint32_t>(&written_.global().get()[buffer].value);
-  }
   [[nodiscard]] emu::global<std::uint32_t> word(std::uint32_t buffer, std::uint32_t at) {
     return storage_ + (std::size_t{buffer} * words_each_ + at);
   }
@@ -260,8 +245,8 @@ private:
   emu::global<std::uint32_t> storage_;
   std::size_t words_each_;
   direct_orders orders_;
-  emu::buffer<tail_line> tails_;
-  emu::buffer<count_line> written_;
+  emu::index_lines<std::uint64_t> tails_;   ///< by node
+  emu::index_lines<std::uint32_t> written_; ///< by buffer
   emu::buffer<std::uint32_t> stray_;
   std::uint64_t reservations_ = 0;
 };
