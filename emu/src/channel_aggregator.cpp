@@ -2,8 +2,11 @@
 #include <quarry/emu/channel_aggregator.hpp>
 #include <quarry/emu/explored_memory.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
+#include <string>
 #include <utility>
 
 namespace quarry::emu {
@@ -40,11 +43,27 @@ channel<restart_context>& channel_aggregator::restarts(channel_orders const& ord
 }
 
 outcome channel_aggregator::wait() {
-  if (auto stuck = agent_.wait_until("channel graph", [this] { return is_done(); }))
-    return outcome(std::move(stuck));
+  auto stuck = agent_.wait_until("channel graph", [this] { return is_done(); });
   if (explored_memory* const memory = explored_memory::of(agent_.scheduler()))
     memory->to_host();
-  return outcome(first_fault_);
+  if (!stuck)
+    return outcome(first_fault_);
+  stuck->report += narrow_channels();
+  return outcome(std::move(stuck));
+}
+
+/// Those for whose room somebody waits in vain.
+std::string channel_aggregator::narrow_channels() const {
+  std::string text;
+  for (auto const& n : nodes_)
+    if (channel_usage const u = n->usage(); u.waiting != 0)
+      text +=
+          fmt::format("channel {}: {} of {} elements in use, {} {} for room\n", n->name(), u.in_use,
+                      n->width(), u.waiting, u.waiting == 1 ? "producer waits" : "producers wait");
+  if (!text.empty())
+    text += "A cycle of channels must hold a generation of what is under way: wider ones do, or "
+            "any whose wavefronts yield (channel_options::full).\n";
+  return text;
 }
 
 flow_counts channel_aggregator::totals() const {

@@ -121,7 +121,7 @@ TEST_SUITE("emu.channel_graph") {
     CHECK_THROWS_AS(g.add_channel<number>({.width = 64}), std::invalid_argument);
   }
 
-  TEST_CASE("a cycle that is too narrow is a reported deadlock, and no hang") {
+  TEST_CASE("a cycle that is too narrow is a reported deadlock, which names the channel") {
     sequential_scheduler s;
     agent gpu(s, shape);
     auto result = gpu.allocate<std::uint32_t>(1);
@@ -133,7 +133,13 @@ TEST_SUITE("emu.channel_graph") {
     g.execute();
     outcome const end = g.wait_for_done();
     REQUIRE(!end);
-    CHECK(end.get_fault()->report.find("wait_until") != std::string::npos);
+    std::string const& report = end.get_fault()->report;
+    CAPTURE(report);
+    CHECK(report.find("wavefront 0 of group 0    wait_until") != std::string::npos);
+    auto const at = report.find("channel numbers: 4 of 4 elements in use, ");
+    REQUIRE(at != std::string::npos);
+    CHECK(report.find("producers wait for room\n", at) != std::string::npos);
+    CHECK(report.find("channel_options::full", at) != std::string::npos);
   }
 
   TEST_CASE("a cycle that is too narrow for one generation ends well if wavefronts yield") {

@@ -85,6 +85,8 @@ public:
   [[nodiscard]] virtual std::uint32_t room(basic_core<native_memory>& self) = 0;
   [[nodiscard]] virtual std::uint32_t room(basic_core<interleaving_memory>& self) = 0;
   [[nodiscard]] virtual channel_counts const& counts() const = 0;
+  [[nodiscard]] virtual channel_usage usage() const = 0;
+  [[nodiscard]] virtual std::uint32_t width() const = 0;
   /// Takes `count` elements: what runs their consumer over them, prepared.
   [[nodiscard]] virtual std::unique_ptr<launch_state> take(std::uint32_t count) = 0;
 };
@@ -171,6 +173,7 @@ private:
   [[nodiscard]] bool can_restart(Core& self);
   bool finish_dispatches();
   void start(channel_choice next);
+  [[nodiscard]] std::string narrow_channels() const;
 
   agent_core& agent_;
   channel_scheduler scheduler_;

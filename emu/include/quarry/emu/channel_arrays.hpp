@@ -48,6 +48,12 @@ public:
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t width() const noexcept { return width_; }
   [[nodiscard]] channel_counts const& counts() const noexcept { return counts_; }
+  /// From the host, at any time.
+  [[nodiscard]] channel_usage usage() const noexcept {
+    std::uint64_t const head = indices_.peek(data_head), tail = indices_.peek(data_tail);
+    return {static_cast<std::uint32_t>((tail - head) & wrap),
+            static_cast<std::uint32_t>(indices_.peek(waiting_producers))};
+  }
   /// The most elements that a single talloc can have: the rest of a done count that is in use
   /// cannot be given back.
   [[nodiscard]] std::uint32_t most_at_once() const noexcept { return width_ - share_ + 1; }

@@ -73,7 +73,7 @@ private:
 ///
 /// A kernel that waits for room keeps its slot on the compute unit, unless the channel says that it
 /// yields; and its elements, unless it has freed them. A cycle of channels too narrow for what is
-/// under way ends in a reported deadlock where nobody yields.
+/// under way ends in a reported deadlock where nobody yields, which names them.
 ///
 /// Source   thesis Figure 4-5
 template<class Targets = all_targets>
@@ -207,6 +207,8 @@ private:
     std::uint32_t room(basic_core<native_memory>& c) override { return elements.room(c); }
     std::uint32_t room(basic_core<interleaving_memory>& c) override { return elements.room(c); }
     channel_counts const& counts() const override { return elements.counts(); }
+    channel_usage usage() const override { return elements.usage(); }
+    std::uint32_t width() const override { return elements.width(); }
     std::unique_ptr<launch_state> take(std::uint32_t count) override {
       return make(elements.take(count), count);
     }

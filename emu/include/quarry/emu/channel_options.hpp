@@ -51,6 +51,12 @@ struct channel_counts {
   }
 };
 
+/// How full a channel is, for reports.
+struct channel_usage {
+  std::uint32_t in_use;  ///< elements that are allocated and have not been given back
+  std::uint32_t waiting; ///< producers that wait in their slots for room
+};
+
 /// Elements that an actor has allocated and not yet enqueued: `count` in a row, from `first` on.
 struct channel_elements {
   void const* channel = nullptr;
