@@ -110,6 +110,10 @@ TEST_SUITE("apps.comp_net_programs") {
   TEST_CASE("jacobi: what a strip sends is what its neighbour waits for") {
     jacobi::grid g{};
     g.shape = {2, 3, 4, 5, 1, 1, 0};
+    std::vector<double> cells(g.shape.node_cells());
+    std::vector<std::uint64_t> edges(std::size_t{g.shape.strips_per_node} * 2 * 2);
+    g.cells = emu::global(cells.data());
+    g.edges = emu::global(edges.data());
     CHECK_FALSE(jacobi::halo_of(g, 0, 0, jacobi::side::above, 1).is_there);
     CHECK_FALSE(jacobi::halo_of(g, 1, 2, jacobi::side::below, 1).is_there);
     for (std::uint64_t const after : {1U, 2U, 3U}) {
