@@ -13,12 +13,10 @@
 namespace quarry::bench {
 namespace {
 
-constexpr std::size_t whole_merge = 4096; ///< what one task merges
-
 /// Two sorted runs as one; a long one is divided at the middle of the longer run.
 void merge_by_tasks(std::span<std::uint32_t const> a, std::span<std::uint32_t const> b,
                     std::span<std::uint32_t> to) {
-  if (a.size() + b.size() <= whole_merge)
+  if (a.size() + b.size() <= sort::merge_base)
     return sort::merge(a, b, to);
   if (a.size() < b.size())
     std::swap(a, b);

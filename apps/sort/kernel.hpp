@@ -14,9 +14,6 @@
 
 namespace quarry::sort {
 
-/// Values that are merged without being divided again.
-constexpr std::uint32_t merge_base = 4096;
-
 /// Sorts `count` values in place: four parts, each sorted so, then merged twice. A merge is divided
 /// as well, into halves of what it makes.
 ///

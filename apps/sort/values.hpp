@@ -9,6 +9,8 @@ namespace quarry::sort {
 
 /// What is sorted without being divided again (thesis §4.5.1).
 constexpr std::size_t base_size = 64;
+/// What is merged without being divided again.
+constexpr std::size_t merge_base = 4096;
 
 /// A value that only its place and the seed decide.
 ///
