@@ -31,8 +31,8 @@ void run_cilk(world& w, weakening const* weak) {
 } // namespace
 
 target cilk_target() {
-  // The other entries order producers of one channel among each other: a level of two calls is one
-  // wavefront's.
+  // The other entries are about several that produce for one channel, or wait for room in their
+  // slots: a level of two calls is one wavefront's, and it yields.
   return {
       "cilk",
       "Fibonacci in Cilk on channels two elements wide: wavefronts yield, and what waits for a "
