@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstring>
 #include <bit>
 #include <utility>
 
@@ -93,6 +94,8 @@ void compute_unit::enter(work_group& g, launch_state& l) {
   if (l.config.lds_bytes != 0) {
     if (g.lds_capacity < l.config.lds_bytes + lds_padding)
       g.reserve_lds(l.config.lds_bytes + lds_padding);
+    if (decides_) // who reads what nobody has written reads the same in every execution
+      std::memset(g.lds, uninitialised_byte, g.lds_capacity);
     if (l.bounds != nullptr)
       agent_.known().add(g.lds, l.config.lds_bytes, fmt::format("LDS of group {}", g.linear_id));
   }

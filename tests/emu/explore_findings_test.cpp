@@ -200,12 +200,14 @@ TEST_SUITE("emu.explore") {
   }
 
   TEST_CASE("so must LDS, by each work-group that comes to it") {
-    auto const run = [](bool writes_all) {
-      return explore({.executions = 50}, [writes_all](world& w) {
+    std::uint32_t of_second_group = 0;
+    auto const run = [&](bool writes_all) {
+      return explore({.executions = 50}, [&](world& w) {
         agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_slots = 1, .wavefront_size = 32});
         auto out = gpu.allocate<std::uint32_t>(96, "out");
         auto const end = gpu.run({.work_items = 96, .work_items_per_group = 32, .lds_bytes = 128},
                                  use_lds{}, out.global(), writes_all);
+        of_second_group = out.host()[32];
         w.check(static_cast<bool>(end), "the kernel ended with a fault");
       });
     };
@@ -215,6 +217,7 @@ TEST_SUITE("emu.explore") {
     REQUIRE(wrong.failure);
     CHECK(wrong.failure->kind == "uninitialised");
     CHECK(wrong.failure->report.find("LDS") != std::string::npos);
+    CHECK(of_second_group == 0xcdcdcdcd); // not what the first one left, nor what the heap held
   }
 
   TEST_CASE("a queue that is used wrongly says so: the second release, the second publication") {
