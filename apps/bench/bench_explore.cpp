@@ -20,12 +20,13 @@ namespace {
 using namespace quarry::emu;
 
 /// An item is an execution.
-void explore_executions(benchmark::State& state, std::function<void(world&)> const& f) {
+void explore_executions(benchmark::State& state, std::function<void(world&)> const& f,
+                        unsigned jobs = 1) {
   constexpr std::uint64_t batch = 20'000;
   std::uint64_t seed = 1;
   bool is_right = true;
   for (auto _ : state) {
-    auto const v = explore({.executions = batch, .seed = seed}, f);
+    auto const v = explore({.executions = batch, .jobs = jobs, .seed = seed}, f);
     is_right = is_right && v && v.inconclusive == 0;
     seed += batch;
   }
@@ -34,20 +35,27 @@ void explore_executions(benchmark::State& state, std::function<void(world&)> con
 }
 
 /// Two host threads, a word and a flag.
-void message_passing(benchmark::State& state) {
-  explore_executions(state, [](world& w) {
-    auto words = w.allocate<std::uint64_t>(16, "words");
-    auto const data = words.global(), flag = words.global() + 8;
-    w.start("producer", [=](world_core& self) {
-      self.store(data, 42);
-      self.store(flag, 1, order::release, scope::system);
-    });
-    w.start("consumer", [=, &w](world_core& self) {
-      if (self.load(flag, order::acquire, scope::system) == 1)
-        w.check(self.load(data) == 42, "a stale word");
-    });
-    w.join();
+void pass_message(world& w) {
+  auto words = w.allocate<std::uint64_t>(16, "words");
+  auto const data = words.global(), flag = words.global() + 8;
+  w.start("producer", [=](world_core& self) {
+    self.store(data, 42);
+    self.store(flag, 1, order::release, scope::system);
   });
+  w.start("consumer", [=, &w](world_core& self) {
+    if (self.load(flag, order::acquire, scope::system) == 1)
+      w.check(self.load(data) == 42, "a stale word");
+  });
+  w.join();
+}
+
+void message_passing(benchmark::State& state) {
+  explore_executions(state, pass_message);
+}
+
+/// The same on two threads.
+void message_passing_jobs(benchmark::State& state) {
+  explore_executions(state, pass_message, 2);
 }
 
 /// The SPSC queue of emu: two elements through a ring of two slots.
@@ -197,6 +205,7 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark(name, f)->UseRealTime()->Unit(benchmark::kMillisecond);
   };
   add("explore/message_passing", message_passing);
+  add("explore/message_passing_jobs/2", message_passing_jobs);
   add("explore/spsc_ring", spsc_ring);
   add("explore/scalar_operation", scalar_operation);
   add("explore/lane_operation", lane_operation);

@@ -233,7 +233,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "explore", "run a queue in many schedules over incoherent caches, and look for failures");
   command->footer("Examples:\n"
                   "  quarry explore --list\n"
-                  "  quarry explore spsc-queue --executions 100000\n"
+                  "  quarry explore spsc-queue --executions 1000000 --jobs 8\n"
                   "  quarry explore spsc-queue --weaken publish_write_index=relaxed\n"
                   "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
                   "  quarry explore spsc-queue --strategy exhaustive --deviations 2\n"
@@ -246,6 +246,12 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   command->add_flag("--list", r->list, "list the targets, and what can be weakened in each");
   command->add_option("--executions", r->options.executions, "at most so many")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--jobs", r->options.jobs,
+          "threads that run executions; the result depends on the seed and on this, not on timing")
+      ->check(CLI::Range(1U, explore_options::most_jobs))
       ->capture_default_str();
   command->add_option("--seed", r->options.seed, "of the first execution")->capture_default_str();
   command

@@ -45,7 +45,7 @@ constinit debug_root quarry_debug_root{
 
 namespace {
 
-constinit std::mutex executors_mutex; // NOLINT(*-non-const-global-variables)
+constinit std::mutex root_mutex; // NOLINT(*-non-const-global-variables)
 
 void stop(debug_executor& e, actor* who, std::uint64_t decision, debug_reason why) {
   debug_root& root = quarry_debug_root;
@@ -64,12 +64,12 @@ bool is_this_execution(debug_executor const& e) {
 } // namespace
 
 void announce(debug_executor& e) {
-  std::lock_guard const lock(executors_mutex);
+  std::lock_guard const lock(root_mutex);
   quarry_debug_root.executors.push_back(e);
 }
 
 void withdraw(debug_executor& e) noexcept {
-  std::lock_guard const lock(executors_mutex);
+  std::lock_guard const lock(root_mutex);
   quarry_debug_root.executors.remove(e);
 }
 
@@ -88,6 +88,7 @@ void debug_decision(debug_executor& e, actor* who, std::uint64_t decision) {
 }
 
 void debug_failure(char const* kind, char const* where) {
+  std::lock_guard const lock(root_mutex); // explorations on several threads: one at a time
   quarry_debug_root.failure_kind = kind;
   quarry_debug_root.failure_where = where;
   quarry_debug_failure();

@@ -3,6 +3,7 @@
 #include "explorer.hpp"
 #include "failure_folder.hpp"
 #include "replay_request.hpp"
+#include "sampling.hpp"
 
 #include <quarry/dpor_search.hpp>
 #include <quarry/exhaustive.hpp>
@@ -145,8 +146,8 @@ explore_options completed(explore_options o) {
 class exploration {
 public:
   exploration(explore_options const& o, std::function<void(world&)> const& f)
-      : options_(completed(o)), worlds_(options_, f),
-        folder_(options_.replays ? "" : options_.failures, o.name, o.seed) {
+      : options_(completed(o)), function_(f), worlds_(options_, f),
+        folder_(options_.replays ? "" : options_.failures, o.name, o.seed, o.jobs) {
     verdict_.name = o.name;
     verdict_.left_behind = folder_.left_behind();
     replay_file const* const wanted = requested_replay();
@@ -163,7 +164,7 @@ public:
     else if (options_.strategy == "exhaustive")
       search();
     else
-      sample();
+      sample(options_, function_, worlds_, folder_, verdict_);
     if (verdict_.failure) {
       examine(worlds_, options_, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
@@ -206,18 +207,6 @@ private:
                           : options_.replay_command + f.file;
   }
 
-  void sample() {
-    auto made = make_strategy(options_.strategy, {.bytes = options_.bytes});
-    if (!made)
-      throw std::invalid_argument(made.error().what + ", or exhaustive");
-    any_strategy& strategy = *made;
-    for (std::uint64_t i = 0; i < options_.executions && !verdict_.failure; ++i) {
-      strategy.begin(options_.seed + i);
-      one(strategy.choices(), options_.seed + i);
-      strategy.end();
-    }
-  }
-
   void search() {
     exhaustive_search::limits most;
     if (options_.most_deviations)
@@ -248,27 +237,22 @@ private:
   }
 
   void one(chooser& choices, std::uint64_t seed) {
-    folder_.begin(++verdict_.executions);
+    folder_.begin(0, verdict_.executions + 1);
     auto const r = worlds_.run(choices);
     recorder const& chosen = worlds_.chosen();
-    verdict_.trace_hash = (verdict_.trace_hash ^ chosen.trace_hash()) * 0x9e3779b97f4a7c15;
+    count_execution(verdict_, chosen.trace_hash());
     if (r.is_cut) {
       if (choices.is_redundant())
         return;
       ++verdict_.inconclusive;
       verdict_.busiest = r.busiest;
-    } else if (r.finding)
-      verdict_.failure = exploration_failure{.kind = r.finding->kind,
-                                             .where = r.finding->where,
-                                             .report = r.finding->report,
-                                             .history = {},
-                                             .seed = seed,
-                                             .execution = verdict_.executions,
-                                             .found = chosen.record(),
-                                             .shrunk = {}};
+    } else if (r.finding) {
+      verdict_.failure = make_failure(*r.finding, seed, verdict_.executions, chosen);
+    }
   }
 
   explore_options const options_;
+  std::function<void(world&)> const& function_;
   explorer worlds_;
   failure_folder folder_;
   verdict verdict_;
@@ -280,6 +264,11 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
   if (options.reduces && (options.strategy != "exhaustive" || options.most_deviations))
     throw std::invalid_argument("explore: only exhaustive exploration can be reduced, and only "
                                 "without a bound of deviations");
+  if (options.jobs == 0 || options.jobs > explore_options::most_jobs)
+    throw std::invalid_argument(fmt::format("explore: {} jobs; there can be 1 to {}", options.jobs,
+                                            explore_options::most_jobs));
+  if (options.jobs > 1 && (options.strategy == "exhaustive" || options.strategy == "bytes"))
+    throw std::invalid_argument("explore: " + options.strategy + " runs with one job only");
   return exploration(options, world_function).run();
 }
 

@@ -16,8 +16,7 @@
 namespace quarry {
 namespace {
 
-constexpr std::size_t mark_bytes = 4096;
-constexpr int digits = 20;
+constexpr std::size_t number_width = 21; // any number's, with a blank
 
 [[noreturn]] void fail(std::string const& what, int error = errno) {
   throw std::system_error(error, std::generic_category(), what);
@@ -37,7 +36,7 @@ std::string file_name(std::string name) {
 } // namespace
 
 failure_folder::failure_folder(std::string const& folder, std::string const& name,
-                               std::uint64_t first_seed) {
+                               std::uint64_t first_seed, unsigned jobs) {
   if (folder.empty())
     return;
   std::error_code made;
@@ -54,31 +53,33 @@ failure_folder::failure_folder(std::string const& folder, std::string const& nam
   if (file < 0)
     fail(path);
   std::string text = fmt::format(
-      "quarry-running 1\nname: {}\nseed: {:#x}\nexecution: ", name.substr(0, 1000), first_seed);
+      "quarry-running 1\nname: {}\nseed: {:#x}\nexecution:", name.substr(0, 1000), first_seed);
   std::size_t const at = text.size();
-  text += std::string(digits, ' ') + "\n";
+  for (unsigned job = 0; job < jobs; ++job)
+    text += std::string(number_width, ' ') + "\n";
   if (::ftruncate(file, static_cast<off_t>(text.size())) != 0)
     fail(path);
-  void* const mapped = ::mmap(nullptr, mark_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  void* const mapped = ::mmap(nullptr, text.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   ::close(file);
   if (mapped == MAP_FAILED)
     fail(path);
   mark_ = static_cast<char*>(mapped);
-  number_ = mark_ + at;
+  mark_bytes_ = text.size();
+  numbers_ = mark_ + at;
   std::memcpy(mark_, text.data(), text.size());
 }
 
 failure_folder::~failure_folder() {
   if (mark_ == nullptr)
     return;
-  ::munmap(mark_, mark_bytes);
+  ::munmap(mark_, mark_bytes_);
   ::unlink((stem_ + ".running").c_str());
 }
 
-void failure_folder::begin(std::uint64_t execution) noexcept {
-  if (number_ == nullptr)
+void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {
+  if (numbers_ == nullptr)
     return;
-  char* at = number_ + digits;
+  char* at = numbers_ + std::size_t{job} * (number_width + 1) + number_width;
   do
     *--at = static_cast<char>('0' + execution % 10);
   while ((execution /= 10) != 0);

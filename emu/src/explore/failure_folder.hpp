@@ -3,6 +3,7 @@
 
 #include <quarry/emu/replay_file.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -12,17 +13,19 @@ namespace quarry {
 /// process may die in the midst of an execution.
 class failure_folder {
 public:
-  /// An empty folder keeps nothing.
+  /// Of an exploration by so many jobs. An empty folder keeps nothing.
   ///
   /// Errors   std::system_error – it cannot be made, or written to
-  failure_folder(std::string const& folder, std::string const& name, std::uint64_t first_seed);
+  failure_folder(std::string const& folder, std::string const& name, std::uint64_t first_seed,
+                 unsigned jobs);
   failure_folder(failure_folder const&) = delete;
   failure_folder& operator=(failure_folder const&) = delete;
   /// The exploration has ended: its mark goes.
   ~failure_folder();
 
-  /// The execution with this number, from 1 on, begins. A store to memory.
-  void begin(std::uint64_t execution) noexcept;
+  /// The job's execution with this number, from 1 on, begins. A store to memory; thread-safe for
+  /// different jobs.
+  void begin(unsigned job, std::uint64_t execution) noexcept;
   /// What an exploration left behind that never ended; empty: none did.
   [[nodiscard]] std::string const& left_behind() const noexcept { return left_behind_; }
   /// The file's path; empty if nothing is kept.
@@ -33,8 +36,9 @@ public:
 private:
   std::string stem_; ///< folder and the world's name
   std::string left_behind_;
-  char* mark_ = nullptr;   ///< the mapped file
-  char* number_ = nullptr; ///< the digits in it
+  char* mark_ = nullptr;       ///< the mapped file
+  std::size_t mark_bytes_ = 0; ///< of it
+  char* numbers_ = nullptr;    ///< the digits in it, a line a job
 };
 
 } // namespace quarry

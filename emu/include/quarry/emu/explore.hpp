@@ -25,6 +25,14 @@ namespace quarry {
 /// How to explore.
 struct explore_options {
   std::uint64_t executions = 10'000;
+  /// Threads that run executions. With more than one the world function is called concurrently:
+  /// what it shares needs synchronisation, and must not influence what an execution does. What
+  /// comes of an exploration depends on this number, because a strategy learns from executions of
+  /// its own job, but not on timing.
+  ///
+  /// Shape    1 to most_jobs; 1 for "exhaustive" and "bytes"
+  unsigned jobs = 1;
+  static constexpr unsigned most_jobs = 256;
   /// Of the first execution; the others follow from it.
   std::uint64_t seed = 1;
   /// A name of make_strategy(), or "exhaustive".
@@ -157,8 +165,9 @@ struct verdict {
 /// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
 ///
 /// Errors   std::invalid_argument – a strategy that does not exist, naming those that do; a reduced
-///          exploration that is not exhaustive, or has a bound; a replay file that cannot be read;
-///          std::system_error – the folder for failures
+///          exploration that is not exhaustive, or has a bound; a number of jobs outside the
+///          limits; a replay file that cannot be read; std::system_error – the folder for failures,
+///          threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function);
