@@ -10,7 +10,7 @@ namespace quarry {
 /// Suspends never
 class [[nodiscard]] this_actor {
 public:
-  this_actor() noexcept {} // user-declared: g++ 12 mistreats aggregates in await expressions
+  this_actor() noexcept {} // NOLINT(*-equals-default): g++ 12 mistreats aggregates that are awaited
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
