@@ -6,8 +6,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstring>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace quarry::emu {

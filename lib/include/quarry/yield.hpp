@@ -14,7 +14,7 @@ namespace quarry {
 /// Suspends always; ready again at once, at the end of the queue
 class [[nodiscard]] yield {
 public:
-  yield() noexcept {} // user-declared: g++ 12 mistreats aggregates in await expressions
+  yield() noexcept {} // NOLINT(*-equals-default): g++ 12 mistreats aggregates that are awaited
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>

@@ -320,7 +320,7 @@ private:
   }
   template<class I>
   static lanes<I> const& as_lanes(lanes<I> const& i) noexcept {
-    return i;
+    return i; // NOLINT(*-const-ref-from-parameter): a kernel names it
   }
 
   template<class T, class Index, class F>
