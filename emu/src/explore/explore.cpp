@@ -186,7 +186,7 @@ private:
   void repeat(choice_record const& what) {
     replay recorded(what);
     recorded.begin(0);
-    one(recorded, 0);
+    one(recorded);
     recorded.end();
     if (auto const& d = recorded.diverged())
       verdict_.divergence += d->to_string();
@@ -215,7 +215,7 @@ private:
     bool is_left = true;
     while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
       all.begin();
-      one(all, 0);
+      one(all);
       is_left = all.next();
     }
     bool const is_done = !is_left && verdict_.inconclusive == 0;
@@ -229,14 +229,15 @@ private:
     bool is_left = true;
     while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
       all.begin();
-      one(all, 0);
+      one(all);
       is_left = all.next();
     }
     verdict_.redundant = all.redundant_count();
     verdict_.is_complete = !is_left && verdict_.inconclusive == 0;
   }
 
-  void one(chooser& choices, std::uint64_t seed) {
+  /// One that no seed decides.
+  void one(chooser& choices) {
     folder_.begin(0, verdict_.executions + 1);
     auto const r = worlds_.run(choices);
     recorder const& chosen = worlds_.chosen();
@@ -247,7 +248,7 @@ private:
       ++verdict_.inconclusive;
       verdict_.busiest = r.busiest;
     } else if (r.finding) {
-      verdict_.failure = make_failure(*r.finding, seed, verdict_.executions, chosen);
+      verdict_.failure = make_failure(*r.finding, 0, verdict_.executions, chosen);
     }
   }
 
