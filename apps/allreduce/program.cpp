@@ -48,6 +48,7 @@ std::vector<float> elements(settings const& s, std::uint64_t seed, std::uint32_t
 std::uint64_t count_wrong(settings const& s, std::uint64_t seed, std::uint32_t number,
                           all_reducer const& sums) {
   std::vector<std::vector<float>> parts;
+  parts.reserve(sums.shape().node_count);
   for (std::uint32_t node = 0; node < sums.shape().node_count; ++node)
     parts.push_back(elements(s, seed, node, number));
   auto const right = reference(sums.shape(), parts);

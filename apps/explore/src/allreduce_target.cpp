@@ -21,7 +21,7 @@ constexpr std::uint32_t sums = 2; // a second one shows whether the first one wa
 
 /// What node `id` adds to element i.
 constexpr float part(std::uint32_t id, std::uint64_t number, std::uint32_t i) {
-  return static_cast<float>(100 * number + 10 * id + i);
+  return static_cast<float>(100 * number + std::uint64_t{10} * id + i);
 }
 
 struct write_parts {

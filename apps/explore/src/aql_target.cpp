@@ -24,7 +24,8 @@ struct aql_world {
   buffer<std::uint32_t> payload; ///< what a packet speaks of, a word each
 
   aql_world(world& those, allocations& known, user_queue_orders const& orders)
-      : w(those), queue(known, 2, orders), payload(known, producers * each, "payload") {}
+      : w(those), queue(known, 2, orders),
+        payload(known, std::size_t{producers} * each, "payload") {}
 };
 
 template<class A>

@@ -28,7 +28,8 @@ struct exchange {
     auto made = comp_net::context::init(wf, net);
     comp_net::context ctx = co_await std::move(made);
     pe const other{1 - net.self().id};
-    std::uint64_t const mine = net.self().id * 10, theirs = other.id * 10;
+    std::uint64_t const mine = std::uint64_t{10} * net.self().id,
+                        theirs = std::uint64_t{10} * other.id;
     wf.store(own, mine + 1);
     wf.store(own + 1, mine + 2);
     auto put = ctx.put_nbi(wf, words + data, own, 2, other);

@@ -34,7 +34,8 @@ void run(world& w, machine const& m, channel_options const& o, std::uint32_t n,
   g.put(numbers, {n});
   g.execute();
   outcome const end = g.wait_for_done();
-  w.check(static_cast<bool>(end), end ? "" : end.get_fault()->report);
+  if (auto const& fault = end.get_fault())
+    w.check(false, fault->report);
   w.check(result.host()[0] == right, "that is not the Fibonacci number");
   w.check(g.totals().channels.most <= o.width, "more elements than the channel is wide");
 }

@@ -151,7 +151,7 @@ bool cut_holes(honeycomb& mesh, hexagonal_mesh_options const& options, std::uint
 }
 
 result<void> check(hexagonal_mesh_options const& options) {
-  auto const refuse = [](std::errc code, std::string what) {
+  auto const refuse = [](std::errc code, std::string const& what) {
     return make_error(code, "hexagonal mesh: " + what);
   };
   if (options.rows < 2)

@@ -38,7 +38,7 @@ result<std::string> banner_word(line_source const& lines, std::string_view read,
         return true;
     return false;
   };
-  std::string const word = lower(read);
+  std::string word = lower(read);
   if (!word.empty() && lists(supported, word))
     return word;
   auto const allowed = fmt::format("allowed is one of: {}", supported);

@@ -31,7 +31,7 @@ private:
 };
 
 result<void> check(rmat_options const& options) {
-  auto const refuse = [](std::string what) {
+  auto const refuse = [](std::string const& what) {
     return make_error(std::errc::invalid_argument, "rmat: " + what);
   };
   if (options.scale > max_scale)

@@ -70,7 +70,7 @@ struct bound_kernel {
 private:
   template<class T>
   static T const& unwrap(T const& v) noexcept {
-    return v;
+    return v; // NOLINT(*-return-const-ref-from-parameter)
   }
   template<class T>
   static T& unwrap(std::reference_wrapper<T> const& v) noexcept {

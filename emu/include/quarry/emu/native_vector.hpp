@@ -42,6 +42,7 @@ struct native_vector {
   static constexpr int bytes = Count * static_cast<int>(sizeof(T));
   template<class U>
   struct vector_of {
+    // NOLINTNEXTLINE(*-use-using)
     typedef U type __attribute__((vector_size(static_cast<std::size_t>(Count) * sizeof(U))));
   };
   template<std::size_t Width>

@@ -60,7 +60,7 @@ public:
 private:
   static constexpr std::size_t signal_bytes = 64;
   [[nodiscard]] std::size_t ring_bytes() const noexcept {
-    return most_rounds * sizeof(std::uint64_t) + 2 * pe_count_ * (chunk_bytes_ + signal_bytes);
+    return most_rounds * sizeof(std::uint64_t) + (chunk_bytes_ + signal_bytes) * 2 * pe_count_;
   }
   std::byte* first_ = nullptr;
   std::uint32_t pe_count_ = 0;

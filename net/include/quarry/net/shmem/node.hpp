@@ -84,7 +84,7 @@ public:
   /// Another pe's copy of a symmetric object, if it can be reached by loads and stores; or null.
   template<element T>
   [[nodiscard]] T* ptr(T* local, pe target) const noexcept {
-    return static_cast<T*>(const_cast<void*>(pointer_to(local, target)));
+    return static_cast<T*>(const_cast<void*>(pointer_to(local, target))); // NOLINT(*-void)
   }
   /// Where a local pointer into the heap is on every pe. Errors   outside_heap
   [[nodiscard]] result<symmetric_address> address_of(void const* local) const;
