@@ -46,6 +46,8 @@ public:
   ///
   /// Errors   std::logic_error – it ended before the choices that it was to replay
   [[nodiscard]] bool next();
+  /// It has no limit, as the other searches may have.
+  [[nodiscard]] static constexpr bool is_bounded() noexcept { return false; }
 
   [[nodiscard]] std::uint64_t execution_count() const noexcept { return execution_count_; }
   /// Of those, the ones that came to nothing new.

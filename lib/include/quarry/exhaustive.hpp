@@ -49,6 +49,9 @@ public:
   ///
   /// Equal hashes must mean equal futures: hash whatever decides what can still happen.
   [[nodiscard]] bool is_new(std::uint64_t state_hash);
+  [[nodiscard]] bool has_seen(std::uint64_t state_hash) const {
+    return states_.contains(state_hash);
+  }
   /// The choices up to here were those of the execution before: is_new() is true, whatever the
   /// hash.
   [[nodiscard]] bool is_replaying() const noexcept { return position_ < replayed_; }
@@ -64,6 +67,8 @@ public:
   /// Executions begun; those that is_new() ended are among them.
   [[nodiscard]] std::uint64_t execution_count() const noexcept { return execution_count_; }
   [[nodiscard]] std::uint64_t pruned_count() const noexcept { return pruned_count_; }
+  /// Choices of this execution so far that are not 0.
+  [[nodiscard]] std::uint32_t deviation_count() const noexcept { return deviations_; }
 
 private:
   struct choice {

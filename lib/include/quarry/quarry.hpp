@@ -32,12 +32,14 @@
 #include <quarry/bytes.hpp>
 #include <quarry/choice_record.hpp>
 #include <quarry/dpor_search.hpp>
+#include <quarry/hashed_search.hpp>
 #include <quarry/pct.hpp>
 #include <quarry/random_walk.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
 #include <quarry/strategy.hpp>
 #include <quarry/swarm.hpp>
+#include <quarry/trace_fingerprint.hpp>
 
 // What went wrong
 #include <quarry/assert.hpp>

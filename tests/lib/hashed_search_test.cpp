@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "small_programs.hpp"
+
+#include <quarry/hashed_search.hpp>
+#include <quarry/random_bits.hpp>
+#include <quarry/sequential_scheduler.hpp>
+#include <quarry/strand.hpp>
+#include <quarry/task.hpp>
+#include <quarry/this_actor.hpp>
+#include <quarry/yield.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <set>
+#include <stdexcept>
+#include <vector>
+
+using quarry::exhaustive_search;
+using quarry::hashed_search;
+using namespace quarry_test;
+
+namespace {
+
+program random_program(quarry::random_bits& bits) {
+  program p(2 + bits.below(2));
+  for (auto& actor : p)
+    for (std::uint32_t n = 1 + bits.below(3); n != 0; --n)
+      actor.push_back(
+          {1 + bits.below(3), bits.below(2) == 0, 1 + bits.below(4) / 3, bits.below(6) == 0});
+  return p;
+}
+
+// The same on the scheduler itself, whose queue says who goes on at no cost
+
+enum class does { read, write, wait };
+struct scheduled_step {
+  std::uint64_t word;
+  does what;
+};
+using scheduled = std::vector<std::vector<scheduled_step>>; ///< by actor
+using numbers = std::vector<std::uint64_t>;
+
+struct scheduled_run {
+  scheduled const& p;
+  quarry::chooser& choices;
+  quarry::sequential_scheduler& scheduler;
+  numbers words = numbers(8);
+  numbers read = numbers(p.size());
+  numbers at = numbers(p.size());
+};
+
+quarry::task<> act(scheduled_run& x, std::size_t a) {
+  quarry::actor& me = co_await quarry::this_actor();
+  for (scheduled_step const s : x.p[a]) {
+    x.scheduler.decision_point(me);
+    x.choices.on_effect(me.number, {.word = s.word});
+    if (s.what == does::wait)
+      while (x.words[s.word] == 0) {
+        auto const is_there = [&] { return x.words[s.word] != 0; };
+        quarry::poll_until wait(is_there);
+        co_await wait;
+        x.choices.on_effect(me.number, {.word = s.word});
+      }
+    if (s.what == does::write)
+      x.words[s.word] = 3 * x.words[s.word] + x.read[a] + a + 1;
+    else
+      x.read[a] = 5 * x.read[a] + x.words[s.word];
+    ++x.at[a];
+  }
+}
+
+template<class Search>
+std::set<numbers> all_scheduled(scheduled const& p, Search& search) {
+  std::set<numbers> ends;
+  quarry::sequential_scheduler scheduler;
+  do {
+    search.begin();
+    scheduler.begin(search);
+    scheduled_run x{p, search, scheduler};
+    quarry::strand home(scheduler, "home");
+    for (std::size_t a = 0; a < p.size(); ++a)
+      home.spawn(act(x, a), "actor");
+    static_cast<void>(scheduler.run_until([&] { return search.is_redundant(); }));
+    if (search.is_redundant())
+      continue;
+    numbers end = x.words;
+    end.insert(end.end(), x.read.begin(), x.read.end());
+    end.insert(end.end(), x.at.begin(), x.at.end());
+    ends.insert(end);
+  } while (search.next());
+  return ends;
+}
+
+} // namespace
+
+TEST_SUITE("lib.hashed_search") {
+  TEST_CASE("of actors that share nothing, states are positions, not ways to them") {
+    program const p{{{1, true}, {1, true}, {1, true}}, {{2, true}, {2, true}, {2, true}}};
+    hashed_search search;
+    auto const hashed = all(p, search);
+    CHECK(hashed.ends.size() == 1);
+    CHECK(all<exhaustive_search>(p).executions == 20);
+    CHECK(search.state_count() == 9); // 4 x 4, but for those in which one has come to its end
+    CHECK(search.execution_count() == 10);
+    CHECK(search.redundant_count() == 4);
+    CHECK_FALSE(search.is_bounded());
+  }
+
+  TEST_CASE("of actors that share everything there are all") {
+    program const p{{{1, true}, {1, false}}, {{1, true}, {1, true}}};
+    auto const full = all<exhaustive_search>(p);
+    auto const hashed = all<hashed_search>(p);
+    CHECK(hashed.executions == full.executions);
+    CHECK(hashed.ends == full.ends);
+  }
+
+  TEST_CASE("whatever the program, it comes to the same ends as all executions do") {
+    quarry::random_bits bits(7);
+    std::uint64_t full_count = 0, hashed_count = 0;
+    for (int i = 0; i < 300; ++i) {
+      program const p = random_program(bits);
+      auto const full = all<exhaustive_search>(p);
+      auto const hashed = all<hashed_search>(p);
+      CAPTURE(i);
+      CHECK(hashed.ends == full.ends);
+      CHECK(hashed.executions <= full.executions);
+      full_count += full.executions;
+      hashed_count += hashed.executions;
+    }
+    MESSAGE(full_count, " executions, hashed ", hashed_count);
+    CHECK(2 * hashed_count < full_count);
+  }
+
+  TEST_CASE("so it does within a limit of deviations") {
+    quarry::random_bits bits(11);
+    std::uint64_t full_count = 0, hashed_count = 0;
+    for (int i = 0; i < 300; ++i) {
+      program const p = random_program(bits);
+      exhaustive_search::limits const most{.deviations = 1 + bits.below(4)};
+      exhaustive_search everything(most);
+      hashed_search states(most);
+      auto const full = all(p, everything);
+      auto const hashed = all(p, states);
+      CAPTURE(i);
+      CAPTURE(most.deviations);
+      CHECK(hashed.ends == full.ends);
+      if (!states.is_bounded()) // it may find that the limit held nothing new back
+        CHECK(hashed.ends == all<exhaustive_search>(p).ends);
+      else
+        CHECK(everything.is_bounded());
+      full_count += full.executions;
+      hashed_count += hashed.executions;
+    }
+    MESSAGE(full_count, " executions, hashed ", hashed_count);
+    CHECK(hashed_count < full_count);
+  }
+
+  TEST_CASE("so it does where a scheduler's queue says who goes on at no cost") {
+    using enum does;
+    scheduled const known{{{1, write}, {2, write}},
+                          {{2, wait}},
+                          {{3, write}, {2, wait}, {3, wait}},
+                          {{3, write}, {2, read}, {2, write}}};
+    quarry::random_bits bits(5);
+    for (std::uint32_t i = 0; i < 120; ++i) {
+      scheduled p = known;
+      exhaustive_search::limits most{.deviations = i};
+      if (i >= 3) {
+        p.assign(3, {});
+        for (auto& actor : p)
+          for (std::uint32_t n = 1 + bits.below(3); n != 0; --n)
+            actor.push_back({1 + bits.below(3), static_cast<does>(bits.below(3))});
+        most.deviations = 1 + bits.below(3);
+      }
+      exhaustive_search everything(most);
+      hashed_search states(most);
+      CAPTURE(i);
+      CHECK(all_scheduled(p, states) == all_scheduled(p, everything));
+    }
+  }
+
+  TEST_CASE("a program that depends on something else is told") {
+    hashed_search search;
+    std::vector<std::uint32_t> const two{0, 1}, three{0, 1, 2};
+    search.begin();
+    static_cast<void>(search.pick_actor(two));
+    REQUIRE(search.next());
+    search.begin();
+    CHECK_THROWS_AS(static_cast<void>(search.pick_actor(three)), std::logic_error);
+  }
+}
