@@ -236,7 +236,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
                   "  quarry explore spsc-queue --executions 1000000 --jobs 8\n"
                   "  quarry explore spsc-queue --weaken publish_write_index=relaxed\n"
                   "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
-                  "  quarry explore spsc-queue --strategy exhaustive --deviations 2\n"
+                  "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
                   "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
                   "not found), 2 no such target, entry or strategy, 3 a file cannot be written.\n");
   auto r = std::make_shared<request>();
@@ -264,6 +264,9 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   command->add_flag("--reduced", r->options.reduces,
                     "exhaustive: of executions that differ only in the order of steps that have "
                     "nothing to do with each other, one (dynamic partial-order reduction)");
+  command->add_flag("--hashed", r->options.hashes_states,
+                    "exhaustive: give an execution up that has come to a state which has been "
+                    "seen; also with --deviations");
   auto* weaken =
       command->add_option("--weaken", r->weaken,
                           "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step; A+B: both");

@@ -8,6 +8,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -119,14 +120,33 @@ TEST_SUITE("apps.explore_target") {
     CHECK(again.failure->where == v.failure->where);
   }
 
+  TEST_CASE("queues of hosts and kernels, by state, within a bound") {
+    for (auto const& [name, most] : {std::pair<std::string, std::uint32_t>{"spsc-queue", 2},
+                                     {"mpmc-queue", 2},
+                                     {"work-group-queue", 1}}) {
+      CAPTURE(name);
+      explore_options options{
+          .executions = 20'000, .strategy = "exhaustive", .most_deviations = most};
+      verdict const full = explore_target(find_target(name), nullptr, options);
+      options.hashes_states = true;
+      verdict const hashed = explore_target(find_target(name), nullptr, options);
+      CHECK_MESSAGE(hashed, hashed.to_string());
+      CHECK(full.is_complete_up_to == most);
+      CHECK(hashed.is_complete_up_to == most);
+      CHECK(hashed.executions <= full.executions);
+      CHECK(hashed.redundant != 0);
+    }
+  }
+
   TEST_CASE("what does not exist is refused, with what does") {
     CHECK_THROWS_WITH_AS(static_cast<void>(find_target("stack")), doctest::Contains("spsc-queue"),
                          std::invalid_argument);
     CHECK_THROWS_WITH_AS(static_cast<void>(find_weakenings(find_target("spsc-queue"), "x")),
                          doctest::Contains("publish_write_index=relaxed"), std::invalid_argument);
     CHECK_THROWS_WITH_AS(
-        static_cast<void>(explore_target(find_target("mpmc-queue"), nullptr,
+        static_cast<void>(explore_target(find_target("gravel"), nullptr,
                                          {.strategy = "exhaustive", .reduces = true})),
-        doctest::Contains("what can be reduced: spsc-queue"), std::invalid_argument);
+        doctest::Contains("what can be reduced: spsc-queue, mpmc-queue, work-group-queue"),
+        std::invalid_argument);
   }
 }

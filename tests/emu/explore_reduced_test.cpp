@@ -28,17 +28,27 @@ struct explored_all {
   std::uint64_t executions = 0;
 };
 
-explored_all all_of(shape const& f, bool reduces) {
+/// How much an exhaustive exploration leaves out.
+enum class search { everything, reduced, hashed };
+
+explore_options options_of(search how, std::optional<std::uint32_t> deviations = {}) {
+  return {.executions = 400'000,
+          .strategy = "exhaustive",
+          .most_deviations = deviations,
+          .reduces = how == search::reduced,
+          .hashes_states = how == search::hashed,
+          .detects_races = false};
+}
+
+explored_all all_of(shape const& f, search how, std::optional<std::uint32_t> deviations = {}) {
   explored_all e;
-  verdict const v = explore(
-      {.executions = 400'000, .strategy = "exhaustive", .reduces = reduces, .detects_races = false},
-      [&](world& w) {
-        words seen(4);
-        f(w, seen);
-        e.seen.insert(seen);
-      });
+  verdict const v = explore(options_of(how, deviations), [&](world& w) {
+    words seen(4);
+    f(w, seen);
+    e.seen.insert(seen);
+  });
   CHECK_MESSAGE(v, v.to_string());
-  CHECK(v.is_complete);
+  CHECK((v.is_complete || (deviations && v.is_complete_up_to == deviations)));
   e.executions = v.executions;
   return e;
 }
@@ -188,22 +198,23 @@ struct interpret {
   }
 };
 
-explored_all all_of(program const& p, unsigned compute_units, bool reduces) {
+explored_all all_of(program const& p, unsigned compute_units, search how,
+                    std::optional<std::uint32_t> deviations = {}) {
   explored_all e;
-  verdict const v = explore(
-      {.executions = 100'000, .strategy = "exhaustive", .reduces = reduces, .detects_races = false},
-      [&](world& w) {
-        std::vector<std::uint32_t> saw(p.size());
-        agent gpu(w.scheduler(),
-                  {.compute_units = compute_units, .wavefront_slots = 2, .wavefront_size = 32});
-        auto memory = gpu.allocate<std::uint32_t>(32, "words");
-        auto const end = gpu.run({.work_items = 32 * p.size(), .work_items_per_group = 32},
-                                 interpret{}, memory.global(), &p, saw.data());
-        w.check(static_cast<bool>(end), "the kernel ended with a fault");
-        e.seen.insert({saw[0], saw[1], memory.host()[0], memory.host()[16]});
-      });
+  verdict const v = explore(options_of(how, deviations), [&](world& w) {
+    std::vector<std::uint32_t> saw(p.size());
+    agent gpu(w.scheduler(),
+              {.compute_units = compute_units, .wavefront_slots = 2, .wavefront_size = 32});
+    auto memory = gpu.allocate<std::uint32_t>(32, "words");
+    auto const end = gpu.run({.work_items = 32 * p.size(), .work_items_per_group = 32}, interpret{},
+                             memory.global(), &p, saw.data());
+    w.check(static_cast<bool>(end), "the kernel ended with a fault");
+    if (!end) // the execution was given up
+      return;
+    e.seen.insert({saw[0], saw[1], memory.host()[0], memory.host()[16]});
+  });
   CHECK_MESSAGE(v, v.to_string());
-  CHECK(v.is_complete);
+  CHECK((v.is_complete || (deviations && v.is_complete_up_to == deviations)));
   e.executions = v.executions;
   return e;
 }
@@ -212,27 +223,50 @@ explored_all all_of(program const& p, unsigned compute_units, bool reduces) {
 
 TEST_SUITE("emu.explore_reduced") {
   TEST_CASE("what small worlds come to is the same, in fewer executions") {
-    std::uint64_t full_count = 0, reduced_count = 0;
+    std::uint64_t full_count = 0, reduced_count = 0, hashed_count = 0;
     for (auto const& [name, what] : small_worlds()) {
       CAPTURE(name);
-      explored_all const full = all_of(what, false);
-      explored_all const reduced = all_of(what, true);
+      explored_all const full = all_of(what, search::everything);
+      explored_all const reduced = all_of(what, search::reduced);
+      explored_all const hashed = all_of(what, search::hashed);
       CHECK(reduced.seen == full.seen);
+      CHECK(hashed.seen == full.seen);
       CHECK(reduced.executions < full.executions);
+      CHECK(hashed.executions < full.executions);
       full_count += full.executions;
       reduced_count += reduced.executions;
+      hashed_count += hashed.executions;
     }
+    MESSAGE(full_count, " executions, reduced ", reduced_count, ", hashed ", hashed_count);
     CHECK(2 * reduced_count < full_count);
+    CHECK(2 * hashed_count < full_count);
+  }
+
+  TEST_CASE("within a bound of deviations, too, with hashed states") {
+    std::uint64_t full_count = 0, hashed_count = 0;
+    for (auto const& [name, what] : small_worlds())
+      for (std::uint32_t const most : {1U, 2U, 3U}) {
+        CAPTURE(name);
+        CAPTURE(most);
+        explored_all const full = all_of(what, search::everything, most);
+        explored_all const hashed = all_of(what, search::hashed, most);
+        CHECK(hashed.seen == full.seen);
+        CHECK(hashed.executions <= full.executions);
+        full_count += full.executions;
+        hashed_count += hashed.executions;
+      }
+    MESSAGE(full_count, " executions, hashed ", hashed_count);
+    CHECK(hashed_count < full_count);
   }
 
   TEST_CASE("so is what random kernels come to, on one compute unit and on two") {
     random_bits bits(3);
-    std::uint64_t full_count = 0, reduced_count = 0;
-    for (int i = 0; i < 20; ++i) {
+    std::uint64_t full_count = 0, reduced_count = 0, hashed_count = 0;
+    for (int i = 0; i < 150; ++i) {
       program p(2);
       std::uint32_t value = 10;
       for (auto& group : p)
-        for (std::uint32_t n = 1 + bits.below(2); n != 0; --n) {
+        for (std::uint32_t n = 1 + bits.below(3); n != 0; --n) {
           unsigned const what = bits.below(8);
           std::size_t const word = 16 * bits.below(2);
           auto const far =
@@ -240,23 +274,35 @@ TEST_SUITE("emu.explore_reduced") {
           group.push_back({what, word, far, ++value});
         }
       CAPTURE(i);
-      explored_all const full = all_of(p, 1 + i % 2U, false);
-      explored_all const reduced = all_of(p, 1 + i % 2U, true);
+      explored_all const full = all_of(p, 1 + i % 2U, search::everything);
+      explored_all const reduced = all_of(p, 1 + i % 2U, search::reduced);
+      explored_all const hashed = all_of(p, 1 + i % 2U, search::hashed);
       CHECK(reduced.seen == full.seen);
+      CHECK(hashed.seen == full.seen);
+      CHECK(all_of(p, 1 + i % 2U, search::hashed, 2).seen ==
+            all_of(p, 1 + i % 2U, search::everything, 2).seen);
       full_count += full.executions;
       reduced_count += reduced.executions;
+      hashed_count += hashed.executions;
     }
+    MESSAGE(full_count, " executions, reduced ", reduced_count, ", hashed ", hashed_count);
+    CHECK(2 * hashed_count < full_count);
     CHECK(3 * reduced_count < full_count);
   }
 
-  TEST_CASE("only exhaustive exploration without a bound can be reduced") {
+  TEST_CASE("only exhaustive exploration can leave anything out, and in one way") {
     auto const nothing = [](world&) {};
     for (explore_options const& o :
-         {explore_options{.reduces = true},
-          explore_options{.strategy = "exhaustive", .most_deviations = 2, .reduces = true}})
+         {explore_options{.reduces = true}, explore_options{.hashes_states = true}})
       CHECK_THROWS_WITH_AS(static_cast<void>(explore(o, nothing)),
-                           "explore: only exhaustive exploration can be reduced, and only without "
-                           "a bound of deviations",
+                           "explore: only exhaustive exploration can be reduced, or hash states",
+                           std::invalid_argument);
+    for (explore_options const& o :
+         {explore_options{.strategy = "exhaustive", .most_deviations = 2, .reduces = true},
+          explore_options{.strategy = "exhaustive", .reduces = true, .hashes_states = true}})
+      CHECK_THROWS_WITH_AS(static_cast<void>(explore(o, nothing)),
+                           "explore: partial-order reduction goes with no bound of deviations and "
+                           "no hashing of states; these two go together",
                            std::invalid_argument);
   }
 
@@ -275,13 +321,23 @@ TEST_SUITE("emu.explore_reduced") {
     CHECK((reduced.redundant == 0) == (reduced.to_string().find("redundant") == std::string::npos));
   }
 
+  TEST_CASE("an execution that goes on beyond its limit is not one of those asked for") {
+    verdict const v = explore({.executions = 1'000, .strategy = "exhaustive", .most_decisions = 4},
+                              [](world& w) { pass_message(w, {}); });
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK_FALSE(v.is_complete);
+    CHECK(v.inconclusive != 0);
+  }
+
   TEST_CASE("a failure is found, a race as well as a deadlock") {
     for (message_orders const h : {message_orders{order::relaxed, order::acquire},
                                    message_orders{order::release, order::relaxed}})
-      for (bool const detects_races : {true, false}) {
+      for (auto const& [detects_races, hashes] :
+           {std::pair{true, false}, {false, false}, {true, true}, {false, true}}) {
         verdict const v = explore({.executions = 100'000,
                                    .strategy = "exhaustive",
-                                   .reduces = true,
+                                   .reduces = !hashes,
+                                   .hashes_states = hashes,
                                    .detects_races = detects_races,
                                    .diagnoses = false},
                                   [&](world& w) { pass_message(w, h); });
@@ -289,20 +345,26 @@ TEST_SUITE("emu.explore_reduced") {
         CHECK(v.failure->kind == (detects_races ? "race" : "check"));
         CHECK(v.failure->is_repeatable);
       }
-    verdict const v =
-        explore({.executions = 100'000, .strategy = "exhaustive", .reduces = true}, [](world& w) {
-          auto flag = w.allocate<std::uint32_t>(1, "flag");
-          auto const is_set = [](std::uint32_t f) { return f == 1; };
-          w.start("no writer", [&](world_core& self) {
-            static_cast<void>(self.load(flag.global(), order::acquire, scope::system));
-          });
-          w.start_task("waiter", [&](world_core& self) -> task<> {
-            static_cast<void>(
-                co_await self.wait_until(flag.global(), is_set, order::acquire, scope::system));
-          });
-          w.join();
-        });
-    REQUIRE(v.failure);
-    CHECK(v.failure->kind == "deadlock");
+    for (bool const hashes : {false, true}) {
+      verdict const v =
+          explore({.executions = 100'000,
+                   .strategy = "exhaustive",
+                   .reduces = !hashes,
+                   .hashes_states = hashes},
+                  [](world& w) {
+                    auto flag = w.allocate<std::uint32_t>(1, "flag");
+                    auto const is_set = [](std::uint32_t f) { return f == 1; };
+                    w.start("no writer", [&](world_core& self) {
+                      static_cast<void>(self.load(flag.global(), order::acquire, scope::system));
+                    });
+                    w.start_task("waiter", [&](world_core& self) -> task<> {
+                      static_cast<void>(co_await self.wait_until(flag.global(), is_set,
+                                                                 order::acquire, scope::system));
+                    });
+                    w.join();
+                  });
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == "deadlock");
+    }
   }
 }

@@ -258,23 +258,25 @@ target spsc_target() {
 }
 
 target mpmc_target() {
-  return {"mpmc-queue",
+  return {
+      .name = "mpmc-queue",
+      .what =
           "a wavefront and a host thread send, a wavefront and two host threads receive; one slot",
-          weakenings_of<slot_orders>(),
-          run_mpmc,
-          5'000,
-          redundant_in_slots};
+      .weakenings = weakenings_of<slot_orders>(),
+      .run = run_mpmc,
+      .indistinguishable = redundant_in_slots,
+      .shares_only_memory = true};
 }
 
 target work_group_target() {
-  return {
-      "work-group-queue",
-      "three work-groups of two wavefronts on two agents push, a host thread and a wavefront take "
-      "packages; one slot",
-      weakenings_of<slot_orders>(),
-      run_work_group,
-      5'000,
-      redundant_in_slots};
+  return {.name = "work-group-queue",
+          .what = "three work-groups of two wavefronts on two agents push, a host thread and a "
+                  "wavefront take "
+                  "packages; one slot",
+          .weakenings = weakenings_of<slot_orders>(),
+          .run = run_work_group,
+          .indistinguishable = redundant_in_slots,
+          .shares_only_memory = true};
 }
 
 } // namespace quarry::exploration

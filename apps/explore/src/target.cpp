@@ -58,7 +58,7 @@ std::vector<weakening> find_together(target const& t, std::string_view text) {
 }
 
 verdict explore_target(target const& t, weakening const* w, explore_options options) {
-  if (options.reduces && !t.shares_only_memory) {
+  if ((options.reduces || options.hashes_states) && !t.shares_only_memory) {
     std::string names;
     for (target const& other : targets())
       if (other.shares_only_memory)

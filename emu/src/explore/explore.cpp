@@ -7,6 +7,7 @@
 
 #include <quarry/dpor_search.hpp>
 #include <quarry/exhaustive.hpp>
+#include <quarry/hashed_search.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
 #include <quarry/strategy.hpp>
@@ -159,8 +160,6 @@ public:
     auto const begun = std::chrono::steady_clock::now();
     if (options_.replays)
       repeat(*options_.replays);
-    else if (options_.reduces)
-      search_reduced();
     else if (options_.strategy == "exhaustive")
       search();
     else
@@ -211,7 +210,22 @@ private:
     exhaustive_search::limits most;
     if (options_.most_deviations)
       most.deviations = *options_.most_deviations;
-    exhaustive_search all(most);
+    if (options_.reduces) {
+      dpor_search all;
+      run_all(all);
+      verdict_.redundant = all.redundant_count();
+    } else if (options_.hashes_states) {
+      hashed_search all(most);
+      run_all(all);
+      verdict_.redundant = all.redundant_count();
+    } else {
+      exhaustive_search all(most);
+      run_all(all);
+    }
+  }
+
+  template<class Search>
+  void run_all(Search& all) {
     bool is_left = true;
     while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
       all.begin();
@@ -224,25 +238,13 @@ private:
       verdict_.is_complete_up_to = options_.most_deviations;
   }
 
-  void search_reduced() {
-    dpor_search all;
-    bool is_left = true;
-    while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
-      all.begin();
-      one(all);
-      is_left = all.next();
-    }
-    verdict_.redundant = all.redundant_count();
-    verdict_.is_complete = !is_left && verdict_.inconclusive == 0;
-  }
-
   /// One that no seed decides.
   void one(chooser& choices) {
     folder_.begin(0, verdict_.executions + 1);
     auto const r = worlds_.run(choices);
     recorder const& chosen = worlds_.chosen();
     count_execution(verdict_, chosen.trace_hash());
-    if (r.is_cut) {
+    if (r.is_cut || (r.is_beyond && !r.finding && !options_.replays)) {
       if (choices.is_redundant())
         return;
       ++verdict_.inconclusive;
@@ -262,9 +264,12 @@ private:
 } // namespace
 
 verdict explore(explore_options const& options, std::function<void(world&)> const& world_function) {
-  if (options.reduces && (options.strategy != "exhaustive" || options.most_deviations))
-    throw std::invalid_argument("explore: only exhaustive exploration can be reduced, and only "
-                                "without a bound of deviations");
+  if ((options.reduces || options.hashes_states) && options.strategy != "exhaustive")
+    throw std::invalid_argument("explore: only exhaustive exploration can be reduced, or hash "
+                                "states");
+  if (options.reduces && (options.most_deviations || options.hashes_states))
+    throw std::invalid_argument("explore: partial-order reduction goes with no bound of deviations "
+                                "and no hashing of states; these two go together");
   if (options.jobs == 0 || options.jobs > explore_options::most_jobs)
     throw std::invalid_argument(fmt::format("explore: {} jobs; there can be 1 to {}", options.jobs,
                                             explore_options::most_jobs));

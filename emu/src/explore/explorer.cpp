@@ -120,7 +120,9 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   }
   memory_.end();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
-  return {memory_.first_finding(), is_cut, is_cut ? memory_.busiest() : "", memory_.history()};
+  bool const is_beyond = end_.has_begun();
+  return {memory_.first_finding(), is_cut, is_beyond, is_cut || is_beyond ? memory_.busiest() : "",
+          memory_.history()};
 }
 
 } // namespace quarry

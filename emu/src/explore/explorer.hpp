@@ -26,6 +26,8 @@ public:
       : scheduler_(s), memory_(m), begins_at_(begins_at) {}
 
   void begin(chooser& choices) noexcept;
+  /// Others than the choices that were asked for were taken.
+  [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   /// It has begun, and nobody has written or woken anybody since.
   [[nodiscard]] bool is_without_hope() const noexcept;
 
@@ -58,8 +60,9 @@ class explorer {
 public:
   struct result {
     std::optional<emu::explored_memory::finding> finding;
-    bool is_cut = false;   ///< by the limit of decisions, without a finding
-    std::string busiest{}; ///< then
+    bool is_cut = false;    ///< by the limit of decisions, without a finding
+    bool is_beyond = false; ///< the limit: its end was not that of the choices
+    std::string busiest{};  ///< then
     std::string history{};
   };
 

@@ -25,13 +25,16 @@ std::string describe(mending const& m) {
 
 std::string verdict::to_string() const {
   std::string const extent = fmt::format(
-      "{} execution{} in {:.2f} s{}{}", executions, executions == 1 ? "" : "s", seconds,
-      redundant != 0 && is_complete
-          ? fmt::format(", all there are but for the order of what is independent ({} redundant)",
-                        redundant)
-      : is_complete       ? std::string(", all there are")
+      "{} execution{} in {:.2f} s{}{}{}", executions, executions == 1 ? "" : "s", seconds,
+      is_complete         ? std::string(", all there are")
       : is_complete_up_to ? fmt::format(", all with at most {} deviations", *is_complete_up_to)
                           : "",
+      redundant == 0
+          ? ""
+          : fmt::format(
+                "{} ({} redundant)",
+                is_complete || is_complete_up_to ? " but for the order of what is independent" : "",
+                redundant),
       inconclusive == 0 ? ""
                         : fmt::format("; {} inconclusive: cut off by the limit (busiest: {})",
                                       inconclusive, busiest));

@@ -41,8 +41,11 @@ struct explore_options {
   std::optional<std::uint32_t> most_deviations{};
   /// Of "exhaustive", without most_deviations: of executions that differ only in the order of steps
   /// that have nothing to do with each other, one. Only for worlds whose actors share nothing but
-  /// Quarry's memory and what they wait for: no variable of the world function, say.
+  /// Quarry's memory: no variable of the world function, no quarry::mutex.
   bool reduces = false;
+  /// Of "exhaustive", not with `reduces`: an execution is given up when it has come to a state that
+  /// has been seen. Also within most_deviations; for the same worlds as `reduces`.
+  bool hashes_states = false;
   /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
   std::span<std::uint8_t const> bytes{};
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
@@ -138,9 +141,9 @@ struct verdict {
   std::optional<exploration_failure> failure;
   std::uint64_t executions = 0;
   std::uint64_t inconclusive = 0; ///< cut off by most_decisions
-  std::uint64_t redundant = 0;    ///< given up, as they came to nothing new (`reduces`)
+  std::uint64_t redundant = 0;    ///< given up, as they came to nothing new
   std::string busiest;            ///< in the last one of those: who, where
-  bool is_complete = false;       ///< there are no other executions (`reduces`: that differ)
+  bool is_complete = false;       ///< there are no others, or none that differ
   /// There are no others with at most so many deviations.
   std::optional<std::uint32_t> is_complete_up_to{};
   std::uint64_t trace_hash = 0; ///< of all executions
@@ -164,10 +167,11 @@ struct verdict {
 /// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
 /// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
 ///
-/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do; a reduced
-///          exploration that is not exhaustive, or has a bound; a number of jobs outside the
-///          limits; a replay file that cannot be read; std::system_error – the folder for failures,
-///          threads
+/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do; reduces
+/// or
+///          hashes_states without "exhaustive", reduces with a bound or with hashes_states; a
+///          number of jobs outside the limits; a replay file that cannot be read; std::system_error
+///          – the folder for failures, threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function);

@@ -23,7 +23,8 @@ struct target {
   std::uint64_t most_decisions = 5'000;
   /// Names of weakenings that nobody can notice, in this model: other entries order the same.
   std::vector<std::string> indistinguishable{};
-  /// Its actors share nothing but Quarry's memory: its exploration can be reduced.
+  /// Its actors share nothing but Quarry's memory, and counts of what came, in whatever order: its
+  /// exploration can be reduced.
   bool shares_only_memory = false;
 };
 
