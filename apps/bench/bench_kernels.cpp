@@ -76,6 +76,7 @@ void add_all(std::vector<peer> const& peers) {
       add<launch_work>(p, "launch", p.launch, groups);
       add<launch_work>(p, "launch_coroutine", p.launch_coroutine, groups);
       add<launch_work>(p, "launch_packet", p.launch_packet, groups);
+      add<launch_work>(p, "launch_straight", p.launch_straight, groups);
     });
   each([](peer const& p) { add<item_work>(p, "item_plain", p.item_plain); });
   each([](peer const& p) { add<item_work>(p, "item_coroutine", p.item_coroutine); });

@@ -34,6 +34,7 @@ struct peer {
   prepare<launch_problem> launch = {};
   prepare<launch_problem> launch_coroutine = {};
   prepare<launch_problem> launch_packet = {};
+  prepare<launch_problem> launch_straight = {};
   prepare<item_problem> item_plain = {};
   prepare<item_problem> item_coroutine = {};
 };

@@ -210,6 +210,9 @@ struct item_plain {
 /// The emulated GPU on which all kernels run.
 class gpu {
 public:
+  explicit gpu(launch_path launches = launch_path::automatic)
+      : agent_(scheduler_, {}, {.launches = launches}) {}
+
   template<class Kernel, class... Args>
   void run(launch_config site, Kernel kernel, Args... args) {
     outcome const end = agent_.run(site, kernel, args...);
@@ -232,7 +235,7 @@ public:
 
 private:
   native_scheduler scheduler_;
-  basic_agent<native_targets> agent_{scheduler_};
+  basic_agent<native_targets> agent_;
   user_queue queue_{agent_.core().known(), 64};
   packet_processor packets_{agent_.core(), queue_};
   signal signal_{agent_.core().known()};
@@ -312,6 +315,8 @@ peer quarry_peer() {
   p.launch = on<launch_problem>(g, run_launch<nothing>);
   p.launch_coroutine = on<launch_problem>(g, run_launch<nothing_coroutine>);
   p.launch_packet = on<launch_problem>(g, run_launch_packet);
+  p.launch_straight =
+      on<launch_problem>(std::make_shared<gpu>(launch_path::straight), run_launch<nothing>);
   p.item_plain = on<item_problem>(g, run_items<item_plain>);
   p.item_coroutine = on<item_problem>(g, run_items<item_coroutine>);
   return p;

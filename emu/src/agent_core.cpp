@@ -2,6 +2,7 @@
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/launch_queue.hpp>
 
 #include <fmt/core.h>
 
@@ -46,10 +47,13 @@ void check_group(launch_config const& c, std::string const& kernel) {
 
 } // namespace
 
-agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds)
+agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds,
+                       launch_path launches)
     : scheduler_(scheduler), native_(dynamic_cast<native_scheduler*>(&scheduler)),
       sequential_(dynamic_cast<sequential_scheduler*>(&scheduler)), machine_(m),
-      checks_bounds_(checks_bounds || scheduler.decides()) {
+      checks_bounds_(checks_bounds || scheduler.decides()),
+      is_launched_by_packets_(launches == launch_path::packets ||
+                              (launches == launch_path::automatic && !scheduler.decides())) {
   if (auto* const memory = explored_memory::of(scheduler)) {
     known_.tell(memory);
     known_.include(memory->shared());
@@ -67,8 +71,10 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
 }
 
 agent_core::~agent_core() {
-  processor_.reset();
+  launch_queue_.reset();
   QUARRY_ASSERT(launches_.empty());
+  units_.clear(); // before the command processor: one that ends a launch wakes it
+  processor_.reset();
   withdraw(debug_);
 }
 
@@ -115,10 +121,31 @@ void agent_core::prepare(launch_state& l) const {
   l.waves_per_group = waves;
   l.scheduler = &scheduler_;
   l.bounds = checks_bounds_ ? &known_ : nullptr;
+  l.unfinished.store(l.group_count, std::memory_order_relaxed);
+}
+
+void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake) {
+  if (is_launched_by_packets_)
+    launches_by_packets().submit(std::move(l));
+  else
+    start(*l, wake);
+}
+
+outcome agent_core::join(launch_state& l) {
+  return l.completion != nullptr ? launch_queue_->wait(l) : wait(l);
+}
+
+bool agent_core::has_ended(launch_state const& l) {
+  return l.completion != nullptr ? launch_queue_->has_ended(l) : l.is_done();
+}
+
+launch_queue& agent_core::launches_by_packets() {
+  std::call_once(has_launch_queue_,
+                 [this] { launch_queue_ = std::make_unique<launch_queue>(*this); });
+  return *launch_queue_;
 }
 
 void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
-  l.unfinished.store(l.group_count, std::memory_order_relaxed);
   bool is_alone = false;
   {
     std::lock_guard const lock(mutex_);

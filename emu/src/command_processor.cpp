@@ -200,15 +200,20 @@ command_processor::~command_processor() {
   QUARRY_ASSERT(service_count() == 0);
 }
 
-command_processor::entry* command_processor::add(std::unique_ptr<any_service> s) {
+std::uint32_t command_processor::least_busy_core() const noexcept {
   auto const least =
       std::min_element(cores_.begin(), cores_.end(), [](auto const& a, auto const& b) {
         return a->service_count() < b->service_count();
       });
+  return static_cast<std::uint32_t>(least - cores_.begin());
+}
+
+command_processor::entry* command_processor::add(std::unique_ptr<any_service> s,
+                                                 std::uint32_t core) {
   auto e = std::make_unique<entry>();
   e->service = std::move(s);
-  e->on = least->get();
-  (*least)->add(*e);
+  e->on = cores_[core].get();
+  cores_[core]->add(*e);
   return e.release();
 }
 
@@ -216,6 +221,10 @@ void command_processor::remove(entry* e) noexcept {
   std::unique_ptr<entry> last(e);
   if (!e->on->leave(*e))
     e->on->keep(std::move(last));
+}
+
+void command_processor::wake(std::uint32_t core) noexcept {
+  cores_[core]->wake();
 }
 
 void command_processor::wake() noexcept {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/command_processor.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/report.hpp>
@@ -56,7 +57,11 @@ void launch_state::finish(std::uint64_t count) {
   if (unfinished.fetch_sub(count, std::memory_order_acq_rel) != count)
     return;
   executor& waiter = *scheduler; // the launch may be gone once `done` is seen
+  command_processor* const starter = started_by;
+  std::uint32_t const core = started_by_core;
   done.store(true, std::memory_order_release);
+  if (starter != nullptr)
+    starter->wake(core);
   waiter.notify();
 }
 

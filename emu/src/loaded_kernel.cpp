@@ -27,14 +27,15 @@ std::uint64_t loaded_kernel::kernarg_address() const noexcept {
   return reinterpret_cast<std::uintptr_t>(arguments_.get());
 }
 
-dispatch_packet loaded_kernel::packet(launch_config const& config, packet_header header) const {
+dispatch_packet packet_of(launch_config const& config, packet_header header,
+                          std::string const& kernel) {
   header.type = packet_type::kernel_dispatch;
   extent const per = config.work_items_per_group;
   constexpr std::uint32_t most = std::numeric_limits<std::uint16_t>::max();
   if (per.x > most || per.y > most || per.z > most)
     throw std::invalid_argument(
         fmt::format("packet for {}: a group of {} x {} x {} work-items; at most {} in a dimension",
-                    code_.name, per.x, per.y, per.z, most));
+                    kernel, per.x, per.y, per.z, most));
   extent items = config.work_items;
   if (items.volume() == 0) // the packet has no other way to say it
     items = {config.work_groups.x * per.x, config.work_groups.y * per.y,
@@ -45,6 +46,11 @@ dispatch_packet loaded_kernel::packet(launch_config const& config, packet_header
                        static_cast<std::uint16_t>(per.z)};
   p.grid_size = {items.x, items.y, items.z};
   p.group_segment_bytes = config.lds_bytes;
+  return p;
+}
+
+dispatch_packet loaded_kernel::packet(launch_config const& config, packet_header header) const {
+  dispatch_packet p = packet_of(config, header, code_.name);
   p.kernel_object = kernel_object();
   p.kernarg_address = kernarg_address();
   return p;

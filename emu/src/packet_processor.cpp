@@ -23,17 +23,18 @@ global<std::int64_t> signal_word(std::uint64_t handle) {
 
 } // namespace
 
-packet_processor::packet_processor(agent_core& agent, user_queue& queue, functions known)
-    : agent_(agent), queue_(queue), functions_(std::move(known)), by_(agent.processor()),
-      running_(agent) {
+packet_processor::packet_processor(agent_core& agent, user_queue& queue, functions known,
+                                   launches prepared)
+    : agent_(agent), queue_(queue), functions_(std::move(known)), prepared_(std::move(prepared)),
+      by_(agent.processor()), core_(by_.least_busy_core()), running_(agent) {
+  serving_.emplace(by_.serve(*this, core_));
   if (!agent.scheduler().decides())
     queue_.tell(this);
-  serving_.emplace(by_.serve(*this));
 }
 
 packet_processor::~packet_processor() {
-  serving_.reset();
   queue_.tell(nullptr);
+  serving_.reset();
 }
 
 // For a host
@@ -103,7 +104,7 @@ template bool packet_processor::has_work(basic_core<interleaving_memory>&);
 template<class Core>
 bool packet_processor::finish_dispatches(Core& self) {
   return running_.finish([&](launch_state const& l, packet_end const& e) {
-    if (l.first_fault)
+    if (l.first_fault && !e.was_prepared)
       fail(*l.first_fault);
     complete(self, e.release, e.signal, !l.first_fault);
   });
@@ -213,21 +214,27 @@ void packet_processor::call(Core& self, service_packet const& p) {
     self.store(global<std::uint64_t>(reinterpret_cast<std::uint64_t*>(p.return_address)), result);
 }
 
-/// The end of a packet. The fence and the relaxed count are one release, as far as the fence goes.
+/// The end of a packet: a release as far as its scope goes, with the count or before it.
 template<class Core>
 void packet_processor::complete(Core& self, fence_scope release, std::uint64_t signal, bool good) {
-  if (release != fence_scope::none)
+  bool const counts = signal != 0 && is_word(signal);
+  bool const releases = counts && release == fence_scope::system; // no fence: TSan knows none
+  if (release != fence_scope::none && !releases)
     self.fence(order::release, scope_of(release));
-  if (signal == 0 || !is_word(signal))
+  if (!counts)
     return;
+  order const how = releases ? order::release : order::relaxed;
   if (good)
-    self.fetch_sub(signal_word(signal), 1, order::relaxed, scope::system);
+    self.fetch_sub(signal_word(signal), 1, how, scope::system);
   else
-    self.store(signal_word(signal), -1, order::relaxed, scope::system);
+    self.store(signal_word(signal), -1, how, scope::system);
   agent_.scheduler().notify(); // a host that waits looks again
 }
 
 void packet_processor::start(dispatch_packet const& p, packet_header h) {
+  if (prepared_)
+    if (auto l = prepared_(p.kernel_object))
+      return running_.start(std::move(l), {h.release, p.completion_signal, true});
   if (!agent_.is_loaded(p.kernel_object, p.kernarg_address))
     refuse(fmt::format("kernel object {:#x} with arguments {:#x} is not loaded on this agent",
                        p.kernel_object, p.kernarg_address));
@@ -248,12 +255,22 @@ void packet_processor::start(dispatch_packet const& p, packet_header h) {
   l->acquire = h.acquire;
   l->release = h.release;
   agent_.prepare(*l);
+  await_end(*l);
   running_.start(std::move(l), {h.release, p.completion_signal});
 }
 
+void packet_processor::await_end(launch_state& l) const noexcept {
+  if (agent_.scheduler().decides())
+    return; // there nobody sleeps
+  l.started_by = &by_;
+  l.started_by_core = core_;
+}
+
 bool packet_processor::is_word(std::uint64_t address) const noexcept {
-  return address % 8 == 0 &&
-         agent_.known().contain(reinterpret_cast<void const*>(address), sizeof(std::uint64_t));
+  auto const* const at = reinterpret_cast<void const*>(address);
+  return address % sizeof(std::uint64_t) == 0 &&
+         (agent_.known().contain(at, sizeof(std::uint64_t)) ||
+          queue_.known().contain(at, sizeof(std::uint64_t)));
 }
 
 } // namespace quarry::emu

@@ -42,6 +42,7 @@
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
+#include <quarry/emu/launch_queue.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/wavefront_yield.hpp>
 

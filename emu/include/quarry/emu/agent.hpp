@@ -19,8 +19,10 @@ namespace quarry::emu {
 /// A launch that is running. Waits for it at the latest when it is destroyed.
 class [[nodiscard]] completion {
 public:
-  completion(agent_core& agent, std::unique_ptr<launch_state> launch) noexcept
-      : agent_(&agent), launch_(std::move(launch)) {}
+  /// `bound`: the kernel and its arguments, which go when the launch has ended.
+  completion(agent_core& agent, std::shared_ptr<launch_state> launch,
+             std::shared_ptr<void const> bound) noexcept
+      : agent_(&agent), bound_(std::move(bound)), launch_(std::move(launch)) {}
   completion(completion&&) noexcept = default;
   completion& operator=(completion&&) = delete;
   ~completion() {
@@ -30,16 +32,18 @@ public:
 
   /// Runs compute units on this thread until the launch has ended. Once.
   outcome wait() {
-    outcome result = agent_->wait(*launch_);
+    outcome result = agent_->join(*launch_);
     launch_.reset();
+    bound_.reset();
     return result;
   }
   /// True when wait() would return at once.
-  [[nodiscard]] bool is_done() const noexcept { return launch_ == nullptr || launch_->is_done(); }
+  [[nodiscard]] bool is_done() const { return launch_ == nullptr || agent_->has_ended(*launch_); }
 
 private:
   agent_core* agent_;
-  std::unique_ptr<launch_state> launch_;
+  std::shared_ptr<void const> bound_;
+  std::shared_ptr<launch_state> launch_;
 };
 
 /// An emulated GPU. `Targets` says which memory models and wavefront sizes its kernels are
@@ -57,12 +61,13 @@ public:
   struct options {
     /// Check bounds and alignment of every access; always done by deterministic schedulers.
     bool checks_bounds = false;
+    launch_path launches = launch_path::automatic;
   };
 
   explicit basic_agent(executor& scheduler, machine const& m = {})
       : basic_agent(scheduler, m, {}) {}
   basic_agent(executor& scheduler, machine const& m, options o)
-      : core_(scheduler, m, o.checks_bounds) {}
+      : core_(scheduler, m, o.checks_bounds, o.launches) {}
 
   /// Memory that kernels may touch, zeroed unless it is asked for uninitialised, until the buffer
   /// is destroyed. Coarse-grained memory is for data that only kernels touch while they run.
@@ -84,16 +89,16 @@ public:
                         grain);
   }
 
-  /// Starts a kernel and comes back.
+  /// Starts a kernel and comes back. By packets not from within a service of the command processor,
+  /// whose core is the one that should take them.
   template<class Kernel, class... Args>
   completion launch(launch_config const& config, Kernel kernel, Args... args) {
     auto bound =
         std::make_shared<bound_kernel<Kernel, Args...>>(std::move(kernel), std::move(args)...);
     auto l = prepared<Kernel, Args...>(config);
     l->bound = bound.get();
-    l->keeps_alive = std::move(bound);
-    core_.start(*l, native_scheduler::wake_workers::yes);
-    return completion(core_, std::move(l));
+    core_.launch(l, native_scheduler::wake_workers::yes);
+    return completion(core_, std::move(l), std::move(bound));
   }
 
   /// Runs a kernel to its end; the calling thread takes part.
@@ -102,10 +107,10 @@ public:
     bound_kernel<Kernel, Args...> const bound(std::move(kernel), std::move(args)...);
     auto const l = prepared<Kernel, Args...>(config);
     l->bound = &bound;
-    // Waking a worker costs 40 us: a single group is left to this thread.
-    core_.start(*l, l->group_count == 1 ? native_scheduler::wake_workers::no
+    // Waking a worker costs 40 us: without a packet a single group is left to this thread.
+    core_.launch(l, l->group_count == 1 ? native_scheduler::wake_workers::no
                                         : native_scheduler::wake_workers::yes);
-    return core_.wait(*l);
+    return core_.join(*l);
   }
 
   /// A kernel with its arguments, for packets in user-mode queues to name.
@@ -120,8 +125,8 @@ public:
 
 private:
   template<class Kernel, class... Args>
-  std::unique_ptr<launch_state> prepared(launch_config const& config) {
-    auto l = std::make_unique<launch_state>();
+  std::shared_ptr<launch_state> prepared(launch_config const& config) {
+    auto l = std::make_shared<launch_state>();
     l->config = config;
     l->kernel = kernel_name<Kernel>();
     core_.prepare(*l);

@@ -25,11 +25,22 @@
 
 namespace quarry::emu {
 
+class launch_queue;
+
+/// How launches come from hosts to the compute units.
+enum class launch_path : std::uint8_t {
+  /// By packets; straight where a scheduler decides, for which each word of a packet is a decision.
+  automatic,
+  packets,  ///< by a queue of the agent's own, through a core of the command processor
+  straight, ///< the host's thread hands them to the compute units
+};
+
 /// The part of an agent that is no template: its compute units, its launches, its memory's bounds.
 class agent_core {
 public:
   /// Errors   std::invalid_argument – a machine that cannot exist, naming the number and the limits
-  agent_core(executor& scheduler, machine const& m, bool checks_bounds);
+  agent_core(executor& scheduler, machine const& m, bool checks_bounds,
+             launch_path launches = launch_path::automatic);
   agent_core(agent_core const&) = delete;
   agent_core& operator=(agent_core const&) = delete;
   /// No launch may be running.
@@ -37,14 +48,23 @@ public:
 
   /// Completes and checks a launch's shape. Errors   std::invalid_argument
   void prepare(launch_state& l) const;
-  /// Starts a prepared launch; it must be waited for before it is destroyed.
+  /// Launches what is prepared, by the agent's path; join() must follow.
+  void launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake);
+  /// Runs compute units until it has ended, faults included.
+  outcome join(launch_state& l);
+  /// True when join() would return at once.
+  [[nodiscard]] bool has_ended(launch_state const& l);
+
+  /// Hands a prepared launch to the compute units; it must be waited for before it is destroyed.
   void start(launch_state& l, native_scheduler::wake_workers wake);
-  /// Runs compute units until the launch has ended, faults included.
+  /// Runs compute units until a launch that was started has ended.
   outcome wait(launch_state& l);
   /// Forgets a launch that has ended. `by_core`: a core of the command processor sees that it has.
   void retire(launch_state& l, bool by_core = false);
   /// Ends a launch that runs, with this fault. From any actor.
   void stop(launch_state& l, fault f);
+  /// The same where nobody can go on: the fault says who waits for what.
+  void give_up(launch_state& l);
   /// Runs whatever there is until `is_over()`; otherwise what says that it cannot come to that.
   template<class F>
   [[nodiscard]] std::optional<fault> wait_until(std::string_view what, F const& is_over) {
@@ -81,7 +101,7 @@ private:
   void place_everywhere();
   void evict_everywhere(launch_state& l);
   void let_go(wave_slot& w);
-  void give_up(launch_state& l);
+  [[nodiscard]] launch_queue& launches_by_packets();
   [[nodiscard]] bool run_until_settled(bool (*is_over)(void const*), void const* argument);
   [[nodiscard]] fault stuck(std::string_view what);
   [[nodiscard]] actor* exploring_host() const noexcept;
@@ -91,6 +111,7 @@ private:
   sequential_scheduler* sequential_; ///< scheduler_, if it is sequential
   machine machine_;
   bool checks_bounds_;
+  bool is_launched_by_packets_;
   allocations known_;
   std::mutex mutex_; ///< guards launches_, loaded_ and debug_
   debug_agent debug_;
@@ -99,6 +120,8 @@ private:
   /// Last, so first to go: a unit may still look for launches while another one is destroyed.
   std::vector<std::unique_ptr<compute_unit>> units_;
   std::unique_ptr<command_processor> processor_; ///< once somebody asks for it
+  std::once_flag has_launch_queue_;
+  std::unique_ptr<launch_queue> launch_queue_; ///< once there is a launch for it
 };
 
 } // namespace quarry::emu

@@ -16,7 +16,7 @@ class agent_core;
 /// An agent's command processor: a few scalar cores, each an actor on a strand of its own with its
 /// own L1, that poll services in turn.
 ///
-/// A service belongs to one core, the one with the fewest at the time when it came. A core whose
+/// A service belongs to one core. A core whose
 /// services all have nothing to do waits: for a doorbell where they may sleep, otherwise it looks
 /// again and again, less and less often (`native`), or when the scheduler asks it.
 ///
@@ -39,12 +39,19 @@ public:
   /// Ends the serving when it goes: on return no core is in the service, or will be.
   class [[nodiscard]] serving;
 
-  /// Serves `s` from now on, while the result lives. Borrowed.
+  /// Serves `s` from now on, while the result lives, on this core or the one with the fewest
+  /// services. Borrowed.
+  template<service S>
+  serving serve(S& s, std::uint32_t core);
   template<service S>
   serving serve(S& s);
+  /// From 0 on.
+  [[nodiscard]] std::uint32_t least_busy_core() const noexcept;
 
-  /// Something turned up for a service that sleeps. From any thread and any actor.
+  /// Something turned up for a service that sleeps, on any core or on this one. From any thread and
+  /// any actor.
   void wake() noexcept;
+  void wake(std::uint32_t core) noexcept;
 
   [[nodiscard]] std::uint32_t core_count() const noexcept;
   /// Services now.
@@ -53,7 +60,7 @@ public:
 private:
   class core;
   struct entry;
-  entry* add(std::unique_ptr<any_service> s);
+  entry* add(std::unique_ptr<any_service> s, std::uint32_t core);
   void remove(entry* e) noexcept;
 
   std::vector<std::unique_ptr<core>> cores_;
@@ -78,7 +85,12 @@ private:
 
 template<service S>
 command_processor::serving command_processor::serve(S& s) {
-  return {*this, add(std::make_unique<service_model<S>>(s))};
+  return serve(s, least_busy_core());
+}
+
+template<service S>
+command_processor::serving command_processor::serve(S& s, std::uint32_t core) {
+  return {*this, add(std::make_unique<service_model<S>>(s), core)};
 }
 
 } // namespace quarry::emu

@@ -21,6 +21,8 @@ namespace quarry::emu {
 
 class wave_slot;
 class allocations;
+class command_processor;
+class signal;
 
 /// A contiguous range of work-groups [first, last).
 struct group_range {
@@ -42,9 +44,12 @@ struct launch_state {
   /// Calls the kernel for one wavefront; the kernel and its arguments are behind `bound`.
   task<> (*start)(void const* bound, wave_slot& wave) = nullptr;
   void const* bound = nullptr;
-  std::shared_ptr<void const> keeps_alive; ///< owns `bound` in asynchronous launches
+  std::shared_ptr<void const> keeps_alive; ///< owns `bound`, if nobody else does
+  std::shared_ptr<signal> completion; ///< counted down at the end; null: goes through no packet
   std::string kernel;
   executor* scheduler = nullptr;
+  command_processor* started_by = nullptr;   ///< null: a host has started it
+  std::uint32_t started_by_core = 0;         ///< woken at the end
   allocations const* bounds = nullptr;       ///< null: global accesses are not checked
   fence_scope acquire = fence_scope::system; ///< of each wavefront, when it begins
   fence_scope release = fence_scope::system; ///< and when it ends

@@ -15,6 +15,13 @@ namespace quarry::emu {
 class agent_core;
 class wave_slot;
 
+/// A dispatch packet for this grid, that names no kernel yet.
+///
+/// Errors   std::invalid_argument – a group of more than 65535 work-items in a dimension; what else
+///          is wrong with the grid the command processor says
+[[nodiscard]] dispatch_packet packet_of(launch_config const& config, packet_header header,
+                                        std::string const& kernel);
+
 /// A kernel with its arguments, for dispatch packets to name: what hosts, and kernels on the GPU,
 /// put into user-mode queues. Made by agent::load().
 ///
@@ -34,10 +41,7 @@ public:
   [[nodiscard]] std::uint64_t kernel_object() const noexcept;
   [[nodiscard]] std::uint64_t kernarg_address() const noexcept;
 
-  /// A packet that runs it.
-  ///
-  /// Errors   std::invalid_argument – a group of more than 65535 work-items in a dimension; what
-  ///          else is wrong with the grid the command processor says
+  /// A packet that runs it. Errors   as packet_of()
   [[nodiscard]] dispatch_packet packet(launch_config const& config, packet_header header) const;
   /// The same with a signal, which is counted down when the kernel has ended.
   [[nodiscard]] dispatch_packet packet(launch_config const& config, packet_header header,

@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -34,9 +35,13 @@ public:
   using function = std::function<std::uint64_t(std::array<std::uint64_t, 4> const&)>;
   /// What service packets may call, by number; on the core's thread, so short.
   using functions = std::map<std::uint16_t, function>;
+  /// Gives the launch that a kernel object names, once; null: it names a loaded kernel.
+  using launches = std::function<std::shared_ptr<launch_state>(std::uint64_t kernel_object)>;
 
-  /// Serves the queue from now on. Borrowed.
-  packet_processor(agent_core& agent, user_queue& queue, functions known = {});
+  /// Serves the queue from now on. Borrowed. A fault of one of the `prepared` launches stays its
+  /// own.
+  packet_processor(agent_core& agent, user_queue& queue, functions known = {},
+                   launches prepared = {});
   /// Kernels that it has started have ended then, or are given up; packets that are in the queue
   /// stay there.
   ~packet_processor();
@@ -53,6 +58,8 @@ public:
   outcome submit(packet const& p);
 
   [[nodiscard]] std::optional<fault> first_fault();
+  /// The end of this launch, which a packet of the queue is going to start, is to wake the core.
+  void await_end(launch_state& l) const noexcept;
 
   // A service
 
@@ -60,7 +67,7 @@ public:
   task<bool> poll(Core& self);
   template<class Core>
   [[nodiscard]] bool has_work(Core& self);
-  [[nodiscard]] bool may_sleep() const noexcept { return running_.is_empty() && !is_blocked_; }
+  [[nodiscard]] bool may_sleep() const noexcept { return !is_blocked_; }
   [[nodiscard]] std::string const& name() const noexcept { return queue_.name(); }
 
 private:
@@ -68,9 +75,10 @@ private:
   struct packet_end {
     fence_scope release;
     std::uint64_t signal;
+    bool was_prepared = false;
   };
 
-  void rang() noexcept override { by_.wake(); }
+  void rang() noexcept override { by_.wake(core_); }
   template<class Core>
   bool finish_dispatches(Core& self);
   template<class Core>
@@ -93,8 +101,10 @@ private:
   agent_core& agent_;
   user_queue& queue_;
   functions functions_;
+  launches prepared_;
   command_processor& by_;
-  std::uint64_t taken_ = 0; ///< packets
+  std::uint32_t const core_; ///< that serves
+  std::uint64_t taken_ = 0;  ///< packets
   running_launches<packet_end> running_;
   packet next_; ///< read already, waits for what is before it
   bool is_blocked_ = false;

@@ -27,7 +27,7 @@ public:
   }
 
   /// Starts a prepared launch.
-  void start(std::unique_ptr<launch_state> l, Note note) {
+  void start(std::shared_ptr<launch_state> l, Note note) {
     running_.push_back({std::move(l), std::move(note)});
     agent_.start(*running_.back().launch, native_scheduler::wake_workers::yes);
   }
@@ -58,7 +58,7 @@ public:
 
 private:
   struct entry {
-    std::unique_ptr<launch_state> launch;
+    std::shared_ptr<launch_state> launch;
     Note note;
   };
   agent_core& agent_;

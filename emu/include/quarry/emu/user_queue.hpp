@@ -76,11 +76,13 @@ public:
   /// Errors   std::invalid_argument – a slot count outside the limits
   basic_user_queue(allocations& known, std::uint32_t slot_count, user_queue_orders orders = {},
                    std::string name = "user queue")
-      : slot_count_(checked(slot_count)), orders_(orders), name_(std::move(name)),
+      : slot_count_(checked(slot_count)), orders_(orders), name_(std::move(name)), known_(&known),
         slots_(known, slot_count, name_ + " packets"), indices_(known, 3, name_ + " indices") {}
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
+  /// Where its memory is known.
+  [[nodiscard]] allocations const& known() const noexcept { return *known_; }
 
   // Producers
 
@@ -200,6 +202,7 @@ private:
   std::uint32_t slot_count_;
   user_queue_orders orders_;
   std::string name_;
+  allocations const* known_;
   buffer<packet> slots_;
   index_lines<std::uint64_t> indices_;
   std::uint64_t next_ = 0; ///< the command processor's own

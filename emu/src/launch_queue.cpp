@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/launch_queue.hpp>
+#include <quarry/emu/loaded_kernel.hpp>
+#include <quarry/emu/signal.hpp>
+
+#include <fmt/core.h>
+
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace quarry::emu {
+namespace {
+
+std::uint64_t kernel_object(launch_state const& l) noexcept {
+  return reinterpret_cast<std::uintptr_t>(&l);
+}
+
+/// `explore` gets to know what is allocated there, as it knows the agent's memory.
+allocations& told(allocations& memory, executor const& scheduler) {
+  if (auto* const explored = explored_memory::of(scheduler))
+    memory.tell(explored);
+  return memory;
+}
+
+} // namespace
+
+launch_queue::launch_queue(agent_core& agent)
+    : agent_(agent), queue_(told(memory_, agent.scheduler()), slots, {}, "launch queue"),
+      processor_(agent, queue_, {}, [this](std::uint64_t object) { return take(object); }) {}
+
+void launch_queue::submit(std::shared_ptr<launch_state> l) {
+  launch_state& mine = *l;
+  mine.completion = std::make_shared<signal>(memory_, 1, "launch signal");
+  dispatch_packet p = packet_of(mine.config, {packet_type::kernel_dispatch}, mine.kernel);
+  p.kernel_object = kernel_object(mine);
+  p.kernarg_address = reinterpret_cast<std::uintptr_t>(mine.bound);
+  p.completion_signal = mine.completion->handle();
+  processor_.await_end(mine);
+  {
+    std::lock_guard const lock(mutex_);
+    submitted_.emplace(p.kernel_object, std::move(l));
+  }
+  std::optional<fault> stuck = hand_over(p);
+  if (!stuck)
+    return;
+  static_cast<void>(take(p.kernel_object));
+  mine.fail(std::move(*stuck));
+  agent_.with_host([&](auto const& host) { host.store(mine.completion->word(), -1); });
+}
+
+/// Natively one host at a time: nobody gives up between its reservation and its doorbell, for
+/// which all others would wait for ever.
+std::optional<fault> launch_queue::hand_over(packet const& p) {
+  if (agent_.scheduler().decides()) // a lock would be held at decision points
+    return processor_.submit(p).get_fault();
+  basic_core<native_memory> const host({});
+  for (;;) {
+    {
+      std::lock_guard const lock(producing_);
+      if (auto const mine = queue_.try_reserve(host)) {
+        host.store(queue_.slot(*mine), p);
+        static_cast<void>(queue_.try_commit(host, *mine)); // it is its turn
+        return std::nullopt;
+      }
+    }
+    if (auto stuck = agent_.wait_until("wait for room in " + queue_.name(),
+                                       [&] { return queue_.has_room(host); }))
+      return stuck;
+  }
+}
+
+outcome launch_queue::wait(launch_state& l) {
+  // The host is asked whether it is over while others run: it is to be itself then.
+  agent_.with_host([&](auto const& host) {
+    while (std::optional<fault> const stuck =
+               agent_.wait_until(l.kernel, [&] { return has_ended(host, l); })) {
+      bool const was_over = l.is_done();
+      if (is_queued(l)) // no wavefront will begin
+        agent_.stop(l, {stuck->what, l.kernel,
+                        fmt::format("no core of the command processor comes to its packet\n{}\n{}",
+                                    stuck->report, l.describe())});
+      else if (!was_over)
+        agent_.give_up(l);
+      if (was_over || is_queued(l))
+        break; // the core that should take note of it is stuck itself
+    }
+  });
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+    memory->to_host(); // as after every launch
+  return outcome(l.first_fault);
+}
+
+bool launch_queue::has_ended(launch_state const& l) {
+  return agent_.with_host([&](auto const& host) { return has_ended(host, l); });
+}
+
+template<class Host>
+bool launch_queue::has_ended(Host const& host, launch_state const& l) {
+  return host.load(l.completion->word(), order::acquire, scope::system) <= 0;
+}
+
+bool launch_queue::is_queued(launch_state const& l) {
+  std::lock_guard const lock(mutex_);
+  return submitted_.contains(kernel_object(l));
+}
+
+std::shared_ptr<launch_state> launch_queue::take(std::uint64_t kernel_object) {
+  std::lock_guard const lock(mutex_);
+  auto const found = submitted_.extract(kernel_object);
+  return found.empty() ? nullptr : std::move(found.mapped());
+}
+
+} // namespace quarry::emu
