@@ -2,8 +2,6 @@
 #include <quarry/random_bits.hpp>
 #include <quarry/trace_fingerprint.hpp>
 
-#include <algorithm>
-
 namespace quarry {
 namespace {
 
@@ -30,11 +28,7 @@ void trace_fingerprint::begin_step(std::uint32_t actor) {
 
 void trace_fingerprint::add(effect const& e) {
   is_running_ = true;
-  flags_.publishes = flags_.publishes || e.publishes;
-  flags_.acquires = flags_.acquires || e.acquires;
-  flags_.is_any = flags_.is_any || e.is_any;
-  if (e.word != 0 && std::find(words_.begin(), words_.end(), e.word) == words_.end())
-    words_.push_back(e.word);
+  does_.add(e);
 }
 
 void trace_fingerprint::add_choice(unsigned n, unsigned taken) noexcept {
@@ -49,25 +43,24 @@ void trace_fingerprint::end_step() {
   if (last_of_actor_.size() <= actor_)
     last_of_actor_.resize(actor_ + 1);
   std::uint64_t hash = with(with(last_of_actor_[actor_], actor_), choices_);
-  std::uint64_t of_words = 0; // a sum: in which order a step first met them follows from the rest
-  for (std::uint64_t const word : words_)
-    of_words += with(word, last_of_word_[word]);
-  hash = with(with(hash, of_words), last_of_any_);
-  hash = with(hash, flags_.acquires ? published_ : 0);
-  hash = with(hash, flags_.publishes ? acquired_ : 0);
-  hash = with(hash, flags_.is_any ? all_ : 0);
+  // Sorted: in which order a step first met them follows from the rest.
+  for (std::uint64_t const word : does_.words)
+    hash = with(with(hash, word), last_of_word_[word]);
+  hash = with(hash, last_of_any_);
+  hash = with(hash, does_.acquires ? published_ : 0);
+  hash = with(hash, does_.publishes ? acquired_ : 0);
+  hash = with(hash, does_.is_any ? all_ : 0);
 
   last_of_actor_[actor_] = hash;
-  for (std::uint64_t const word : words_)
+  for (std::uint64_t const word : does_.words)
     last_of_word_[word] = hash;
-  if (flags_.is_any)
+  if (does_.is_any)
     last_of_any_ = hash;
-  published_ += flags_.publishes ? hash : 0;
-  acquired_ += flags_.acquires ? hash : 0;
+  published_ += does_.publishes ? hash : 0;
+  acquired_ += does_.acquires ? hash : 0;
   all_ += hash;
   choices_ = 0;
-  flags_ = {};
-  words_.clear();
+  does_.clear();
 }
 
 std::uint64_t trace_fingerprint::value() {

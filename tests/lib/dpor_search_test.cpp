@@ -45,11 +45,7 @@ TEST_SUITE("lib.dpor_search") {
     quarry::random_bits bits(7);
     std::uint64_t full_count = 0, reduced_count = 0;
     for (int i = 0; i < 300; ++i) {
-      program p(2 + bits.below(2));
-      for (auto& actor : p)
-        for (std::uint32_t n = 1 + bits.below(3); n != 0; --n)
-          actor.push_back(
-              {1 + bits.below(3), bits.below(2) == 0, 1 + bits.below(4) / 3, bits.below(6) == 0});
+      program const p = random_program(bits);
       auto const full = all<exhaustive_search>(p);
       auto const reduced = all<dpor_search>(p);
       CAPTURE(i);

@@ -23,15 +23,6 @@ using namespace quarry_test;
 
 namespace {
 
-program random_program(quarry::random_bits& bits) {
-  program p(2 + bits.below(2));
-  for (auto& actor : p)
-    for (std::uint32_t n = 1 + bits.below(3); n != 0; --n)
-      actor.push_back(
-          {1 + bits.below(3), bits.below(2) == 0, 1 + bits.below(4) / 3, bits.below(6) == 0});
-  return p;
-}
-
 // The same on the scheduler itself, whose queue says who goes on at no cost
 
 enum class does { read, write, wait };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <quarry/choices.hpp>
+#include <quarry/random_bits.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,15 @@ struct step {
   bool waits = false;        ///< until the word is not 0
 };
 using program = std::vector<std::vector<step>>; ///< by actor
+
+inline program random_program(quarry::random_bits& bits) {
+  program p(2 + bits.below(2));
+  for (auto& actor : p)
+    for (std::uint32_t n = 1 + bits.below(3); n != 0; --n)
+      actor.push_back(
+          {1 + bits.below(3), bits.below(2) == 0, 1 + bits.below(4) / 3, bits.below(6) == 0});
+  return p;
+}
 
 /// The words and what the actors read, at the end of an execution; empty if it was given up.
 template<class Search>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/choices.hpp>
+#include <quarry/footprint.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +22,7 @@ namespace quarry {
 ///       early once search.is_redundant()…
 ///     } while (search.next());
 ///
-/// Two steps have to do with each other if they access the same word, if one acquires and the other
-/// publishes, or if one of them may concern everybody. Actors must share nothing but what their
+/// What has to do with what: footprint::has_to_do_with(). Actors must share nothing but what their
 /// effects tell. Somebody else goes on at a choice only where that turns round two such steps.
 ///
 /// Shape    a few dozen bytes a step and actor; time grows with the square of an execution's steps
@@ -54,17 +54,6 @@ public:
   [[nodiscard]] std::uint64_t redundant_count() const noexcept { return redundant_count_; }
 
 private:
-  /// What one or more steps have done.
-  struct footprint {
-    std::vector<std::uint64_t> words; ///< sorted
-    bool publishes = false;
-    bool acquires = false;
-    bool is_any = false;
-
-    void add(effect const& e);
-    void clear() noexcept;
-    [[nodiscard]] bool has_to_do_with(footprint const& other) const noexcept;
-  };
   /// Whoever goes on next leads to nothing new, until somebody has to do with what it does.
   struct sleeper {
     std::uint32_t actor;

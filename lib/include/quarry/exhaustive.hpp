@@ -49,6 +49,7 @@ public:
   ///
   /// Equal hashes must mean equal futures: hash whatever decides what can still happen.
   [[nodiscard]] bool is_new(std::uint64_t state_hash);
+  /// Whether is_new() has been asked about this hash beyond the replayed choices.
   [[nodiscard]] bool has_seen(std::uint64_t state_hash) const {
     return states_.contains(state_hash);
   }

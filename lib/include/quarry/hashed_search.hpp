@@ -57,6 +57,8 @@ public:
   [[nodiscard]] std::uint64_t redundant_count() const noexcept { return redundant_count_; }
 
 private:
+  [[nodiscard]] bool is_new(std::span<std::uint32_t const> ready);
+
   exhaustive_search search_;
   trace_fingerprint steps_;
   bool is_limited_;

@@ -32,6 +32,7 @@
 #include <quarry/bytes.hpp>
 #include <quarry/choice_record.hpp>
 #include <quarry/dpor_search.hpp>
+#include <quarry/footprint.hpp>
 #include <quarry/hashed_search.hpp>
 #include <quarry/pct.hpp>
 #include <quarry/random_walk.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/choices.hpp>
+#include <quarry/footprint.hpp>
 
 #include <cstdint>
 #include <unordered_map>
@@ -13,10 +14,9 @@ namespace quarry {
 /// with each other: of the state that it has come to, as far as anybody can tell.
 ///
 /// A step is what one actor does from one choice of an actor to the next. It has to do with the
-/// steps of its own actor, with those that access a word that it accesses, with those that publish
-/// where it acquires, and the other way round; and one that may concern everybody with all. Its
-/// hash is that of its choices and of the steps before that it has to do with, and the sum over all
-/// steps does not say in which order the others came.
+/// steps of its own actor and with those that footprint::has_to_do_with() says. Its hash is that of
+/// its choices and of the steps before that it has to do with, and the sum over all steps does not
+/// say in which order the others came.
 ///
 /// Source   Musuvathi and Qadeer: Partial-order reduction for context-bounded state exploration,
 ///          MSR-TR-2007-12: happens-before graphs in the place of states
@@ -42,8 +42,7 @@ private:
   bool is_running_ = false;
   std::uint32_t actor_ = 0;
   std::uint64_t choices_ = 0;
-  effect flags_;
-  std::vector<std::uint64_t> words_; ///< each once
+  footprint does_;
 
   // Of those before; a hash of a step stands for all that comes before it
   std::vector<std::uint64_t> last_of_actor_;
