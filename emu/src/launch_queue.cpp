@@ -19,8 +19,7 @@ std::uint64_t kernel_object(launch_state const& l) noexcept {
 
 /// `explore` gets to know what is allocated there, as it knows the agent's memory.
 allocations& told(allocations& memory, executor const& scheduler) {
-  if (auto* const explored = explored_memory::of(scheduler))
-    memory.tell(explored);
+  memory.tell(explored_memory::of(scheduler));
   return memory;
 }
 

@@ -271,8 +271,7 @@ target mpmc_target() {
 target work_group_target() {
   return {.name = "work-group-queue",
           .what = "three work-groups of two wavefronts on two agents push, a host thread and a "
-                  "wavefront take "
-                  "packages; one slot",
+                  "wavefront take packages; one slot",
           .weakenings = weakenings_of<slot_orders>(),
           .run = run_work_group,
           .indistinguishable = redundant_in_slots,

@@ -244,8 +244,8 @@ private:
     auto const r = worlds_.run(choices);
     recorder const& chosen = worlds_.chosen();
     count_execution(verdict_, chosen.trace_hash());
-    if (r.is_cut || (r.is_beyond && !r.finding && !options_.replays)) {
-      if (choices.is_redundant())
+    if (r.is_cut || (r.is_beyond && !options_.replays)) {
+      if (choices.is_redundant() && !r.is_beyond)
         return;
       ++verdict_.inconclusive;
       verdict_.busiest = r.busiest;

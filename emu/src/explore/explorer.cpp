@@ -120,7 +120,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   }
   memory_.end();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
-  bool const is_beyond = end_.has_begun();
+  bool const is_beyond = end_.has_begun() && !memory_.first_finding();
   return {memory_.first_finding(), is_cut, is_beyond, is_cut || is_beyond ? memory_.busiest() : "",
           memory_.history()};
 }

@@ -61,7 +61,7 @@ public:
   struct result {
     std::optional<emu::explored_memory::finding> finding;
     bool is_cut = false;    ///< by the limit of decisions, without a finding
-    bool is_beyond = false; ///< the limit: its end was not that of the choices
+    bool is_beyond = false; ///< the limit, without one: its end was not that of the choices
     std::string busiest{};  ///< then
     std::string history{};
   };

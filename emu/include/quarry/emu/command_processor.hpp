@@ -16,9 +16,9 @@ class agent_core;
 /// An agent's command processor: a few scalar cores, each an actor on a strand of its own with its
 /// own L1, that poll services in turn.
 ///
-/// A service belongs to one core. A core whose
-/// services all have nothing to do waits: for a doorbell where they may sleep, otherwise it looks
-/// again and again, less and less often (`native`), or when the scheduler asks it.
+/// A service belongs to one core. A core whose services all have nothing to do waits: for a
+/// doorbell where they may sleep, otherwise it looks again and again, less and less often
+/// (`native`), or when the scheduler asks it.
 ///
 /// Source   design §6; ComP-Net §2 and §4.1
 class command_processor {

@@ -167,11 +167,10 @@ struct verdict {
 /// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
 /// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
 ///
-/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do; reduces
-/// or
-///          hashes_states without "exhaustive", reduces with a bound or with hashes_states; a
-///          number of jobs outside the limits; a replay file that cannot be read; std::system_error
-///          – the folder for failures, threads
+/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do;
+///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
+///          `hashes_states`; a number of jobs outside the limits; a replay file that cannot be
+///          read; std::system_error – the folder for failures, threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function);
