@@ -109,9 +109,9 @@ result<command::program_result> run(command::run_options const& o, settings cons
 void check(command::run_options const& o, settings const& s) {
   if (std::uint64_t const least = std::uint64_t{o.node_count} * s.common.work_group_count;
       s.element_count < least)
-    throw CLI::ValidationError("--elements", fmt::format("{} for {} rings of {} nodes; at least {}",
-                                                         s.element_count, s.common.work_group_count,
-                                                         o.node_count, least));
+    command::refuse("--elements",
+                    fmt::format("{} for {} rings of {} nodes; at least {}", s.element_count,
+                                s.common.work_group_count, o.node_count, least));
 }
 
 command::program_run add_options(CLI::App& app) {
@@ -119,7 +119,7 @@ command::program_run add_options(CLI::App& app) {
   command::add_comp_net_options(app, s->common);
   command::add_number(app, "--elements", s->element_count, 1, 1U << 28, "of the vector, floats");
   command::add_number(app, "--sums", s->sum_count, 1, 1U << 20, "how often");
-  app.parse_complete_callback([s] { command::check(s->common); });
+  command::check_when_read(app, [s] { command::check(s->common); });
   return [s](command::run_options const& o) {
     check(o, *s);
     return run(o, *s);

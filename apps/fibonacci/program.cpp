@@ -4,6 +4,8 @@
 #include "kernel.hpp"
 #include "reference.hpp"
 
+#include <fmt/format.h>
+
 #include <cilk_program.hpp>
 #include <memory>
 

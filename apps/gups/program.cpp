@@ -135,12 +135,10 @@ result<command::program_result> run(command::run_options const& o, settings cons
 
 void check(command::run_options const& o, settings const& s) {
   if (!std::has_single_bit(o.node_count))
-    throw CLI::ValidationError("--nodes",
-                               fmt::format("gups needs a power of two; got {}", o.node_count));
+    command::refuse("--nodes", fmt::format("gups needs a power of two; got {}", o.node_count));
   if (s.updates < o.node_count)
-    throw CLI::ValidationError(
-        "--updates",
-        fmt::format("{} updates for {} nodes; at least one each", s.updates, o.node_count));
+    command::refuse("--updates", fmt::format("{} updates for {} nodes; at least one each",
+                                             s.updates, o.node_count));
 }
 
 command::program_run add_options(CLI::App& app) {

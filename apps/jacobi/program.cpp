@@ -244,8 +244,8 @@ result<command::program_result> run(command::run_options const& o, settings cons
 void check(settings const& s) {
   command::check(s.common);
   if (s.rows % s.common.work_group_count != 0)
-    throw CLI::ValidationError("--rows", fmt::format("{} for {} work-groups; allowed are multiples",
-                                                     s.rows, s.common.work_group_count));
+    command::refuse("--rows", fmt::format("{} for {} work-groups; allowed are multiples", s.rows,
+                                          s.common.work_group_count));
 }
 
 command::program_run add_options(CLI::App& app) {
@@ -257,7 +257,7 @@ command::program_run add_options(CLI::App& app) {
   command::add_number(app, "--check-every", s->sweeps_per_check, 1, 1U << 30,
                       "sweeps until the largest change is looked at");
   command::add_number(app, "--digits", s->digits, 1, 15, "it ends below 10 to minus this");
-  app.parse_complete_callback([s] { check(*s); });
+  command::check_when_read(app, [s] { check(*s); });
   return [s](command::run_options const& o) { return run(o, *s); };
 }
 

@@ -291,10 +291,11 @@ result<command::program_result> run(command::run_options const& o, settings cons
 
 command::program_run add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
-  auto* const file = app.add_option("--graph", s->graph_file,
-                                    "a Matrix Market file, .gz too; names beside it in X.names");
-  command::add_choice(app, "--generate", s->made_by, generator_choices, "a graph without a file")
-      ->excludes(file);
+  auto* const file = command::add_text(app, "--graph", s->graph_file,
+                                       "a Matrix Market file, .gz too; names beside it in X.names");
+  auto* const made = command::add_choice(app, "--generate", s->made_by, generator_choices,
+                                         "a graph without a file");
+  command::exclude(made, file);
   command::add_number(app, "--scale", s->scale, 2, 26, "log2 of a generated graph's vertices");
   command::add_number(app, "--iterations", s->iterations, 1, 10'000, "rounds");
   command::add_number(app, "--top", s->top, 0, 1'000'000, "vertices to print");

@@ -211,7 +211,7 @@ command::program_run add_options(CLI::App& app) {
                       "messages to and fro, or each fetches from the other");
   command::add_number(app, "--rounds", s->shape.rounds, 1, 1U << 30, "of each work-group");
   command::add_number(app, "--words", s->shape.words, 1, most_words, "of 8 bytes, in a message");
-  app.parse_complete_callback([s] { command::check(s->common); });
+  command::check_when_read(app, [s] { command::check(s->common); });
   return [s](command::run_options const& o) { return run(o, *s); };
 }
 

@@ -1,11 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "checked_option.hpp"
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace quarry::command {
 namespace {
+
+template<class T>
+CLI::Option* add_whole(CLI::App& command, std::string const& name, T& number, T low, T high,
+                       std::string const& what) {
+  auto const is_allowed = [low, high](std::string const& text) -> std::string {
+    T read{};
+    auto const last = text.data() + text.size();
+    auto const [end, code] = std::from_chars(text.data(), last, read);
+    if (code == std::errc{} && end == last && low <= read && read <= high)
+      return {};
+    return fmt::format("read '{}', allowed is a whole number from {} to {}", text, low, high);
+  };
+  return command.add_option(name, number, what)
+      ->capture_default_str()
+      ->type_name("N")
+      ->check(CLI::Validator(is_allowed, ""));
+}
 
 std::optional<std::chrono::milliseconds> to_time(std::string const& text) {
   double seconds = 0;
@@ -17,6 +42,16 @@ std::optional<std::chrono::milliseconds> to_time(std::string const& text) {
 }
 
 } // namespace
+
+CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_t& number,
+                        std::uint32_t low, std::uint32_t high, std::string const& what) {
+  return add_whole(command, name, number, low, high, what);
+}
+
+CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
+                        std::uint64_t low, std::uint64_t high, std::string const& what) {
+  return add_whole(command, name, number, low, high, what);
+}
 
 CLI::Option* add_seconds(CLI::App& command, std::string const& name,
                          std::chrono::milliseconds& time, std::string const& what) {
@@ -30,6 +65,49 @@ CLI::Option* add_seconds(CLI::App& command, std::string const& name,
       ->type_name("SECONDS")
       ->default_str(fmt::format("{}", static_cast<double>(time.count()) / 1000))
       ->check(CLI::Validator(is_allowed, ""));
+}
+
+CLI::Option* add_text(CLI::App& command, std::string const& name, std::string& text,
+                      std::string const& what) {
+  return command.add_option(name, text, what);
+}
+
+CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
+                      std::string const& what) {
+  return command.add_flag(name, is_set, what);
+}
+
+CLI::Option* add_named(CLI::App& command, std::string const& name,
+                       std::span<char const* const> names, std::size_t chosen,
+                       std::function<void(std::size_t)> choose, std::string const& what) {
+  std::vector<std::string> const all(names.begin(), names.end());
+  std::string const list = fmt::format("{}", fmt::join(all, ", "));
+  auto const index_of = [all](std::string const& text) {
+    return static_cast<std::size_t>(std::find(all.begin(), all.end(), text) - all.begin());
+  };
+  auto const is_allowed = [index_of, list, count = all.size()](std::string const& text) {
+    return index_of(text) < count ? std::string()
+                                  : fmt::format("read '{}', allowed is one of: {}", text, list);
+  };
+  auto const set = [index_of, choose = std::move(choose)](std::string const& text) {
+    choose(index_of(text));
+  };
+  return command.add_option_function<std::string>(name, set, what + ": " + list)
+      ->type_name("NAME")
+      ->default_str(chosen < all.size() ? all[chosen] : "")
+      ->check(CLI::Validator(is_allowed, ""));
+}
+
+void exclude(CLI::Option* one, CLI::Option* other) {
+  one->excludes(other);
+}
+
+void check_when_read(CLI::App& command, std::function<void()> check) {
+  command.parse_complete_callback(std::move(check));
+}
+
+void refuse(std::string const& option, std::string const& why) {
+  throw CLI::ValidationError(option, why);
 }
 
 } // namespace quarry::command

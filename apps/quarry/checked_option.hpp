@@ -1,43 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
+// Options that say what is allowed. CLI11's header takes longer to compile than many a kernel, so
+// that only files which use more of it include it.
 #pragma once
 
-#include <CLI/CLI.hpp>
-#include <fmt/format.h>
-
 #include <array>
-#include <charconv>
 #include <chrono>
-#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
-#include <system_error>
-#include <type_traits>
+
+namespace CLI {
+class App;
+class Option;
+} // namespace CLI
 
 namespace quarry::command {
 
 /// Adds an option that takes a whole number from `low` to `high`, and says so when it gets
 /// something else. (CLI11 alone takes -1 for the largest unsigned number.)
-template<std::unsigned_integral T>
-CLI::Option* add_number(CLI::App& command, std::string const& name, T& number,
-                        std::type_identity_t<T> low, std::type_identity_t<T> high,
-                        std::string const& what) {
-  auto const is_allowed = [low, high](std::string const& text) -> std::string {
-    T read{};
-    auto const last = text.data() + text.size();
-    auto const [end, code] = std::from_chars(text.data(), last, read);
-    if (code == std::errc{} && end == last && low <= read && read <= high)
-      return {};
-    return fmt::format("read '{}', allowed is a whole number from {} to {}", text, low, high);
-  };
-  return command.add_option(name, number, what)
-      ->capture_default_str()
-      ->type_name("N")
-      ->check(CLI::Validator(is_allowed, ""));
-}
+CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_t& number,
+                        std::uint32_t low, std::uint32_t high, std::string const& what);
+CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
+                        std::uint64_t low, std::uint64_t high, std::string const& what);
 
 /// Adds an option that takes a time in seconds, from a millisecond to a day.
 CLI::Option* add_seconds(CLI::App& command, std::string const& name,
                          std::chrono::milliseconds& time, std::string const& what);
+
+/// Adds an option that takes any text.
+CLI::Option* add_text(CLI::App& command, std::string const& name, std::string& text,
+                      std::string const& what);
+
+/// Adds an option that takes no value.
+CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
+                      std::string const& what);
+
+/// Adds an option that takes one of `names`, and lists them all when it gets something else;
+/// `choose` gets the index. names[chosen] is the default.
+CLI::Option* add_named(CLI::App& command, std::string const& name,
+                       std::span<char const* const> names, std::size_t chosen,
+                       std::function<void(std::size_t)> choose, std::string const& what);
 
 /// One word that an option takes, and what it stands for.
 template<class T>
@@ -46,33 +50,20 @@ struct choice {
   T value;
 };
 
-/// Adds an option that takes one of the names of `choices`, which outlive it, and lists them all
-/// when it gets something else. `chosen` holds the default.
+/// Adds an option that takes one of the names of `choices`, which outlive it. `chosen` holds the
+/// default.
 template<class T, std::size_t N>
 CLI::Option* add_choice(CLI::App& command, std::string const& name, T& chosen,
                         std::array<choice<T>, N> const& choices, std::string const& what) {
-  std::string names;
-  std::string default_name;
-  for (auto const& one : choices) {
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-    if (one.value == chosen)
-      default_name = one.name;
+  std::array<char const*, N> names{};
+  std::size_t at = N;
+  for (std::size_t i = 0; i < N; ++i) {
+    names[i] = choices[i].name;
+    if (choices[i].value == chosen)
+      at = i;
   }
-  auto const is_allowed = [&choices, names](std::string const& text) -> std::string {
-    for (auto const& one : choices)
-      if (text == one.name)
-        return {};
-    return fmt::format("read '{}', allowed is one of: {}", text, names);
-  };
-  auto const choose = [&chosen, &choices](std::string const& text) {
-    for (auto const& one : choices)
-      if (text == one.name)
-        chosen = one.value;
-  };
-  return command.add_option_function<std::string>(name, choose, what + ": " + names)
-      ->type_name("NAME")
-      ->default_str(default_name)
-      ->check(CLI::Validator(is_allowed, ""));
+  return add_named(
+      command, name, names, at, [&](std::size_t i) { chosen = choices[i].value; }, what);
 }
 
 /// The name that stands for `value`.
@@ -83,5 +74,14 @@ char const* name_of(std::array<choice<T>, N> const& choices, T value) {
       return one.name;
   return "?";
 }
+
+/// Only one of the two may be given.
+void exclude(CLI::Option* one, CLI::Option* other);
+
+/// Looks whether options go together, when all have been read and before anything runs.
+void check_when_read(CLI::App& command, std::function<void()> check);
+
+/// For a check: the command ends with "option: why".
+[[noreturn]] void refuse(std::string const& option, std::string const& why);
 
 } // namespace quarry::command

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cilk_program.hpp"
 
+#include <fmt/format.h>
+
 #include <array>
 #include <bit>
 
@@ -17,12 +19,10 @@ constexpr std::array reservation_choices{
 
 void check(cilk_settings const& s) {
   if (!std::has_single_bit(s.width))
-    throw CLI::ValidationError("--channel-width",
-                               fmt::format("read {}, allowed are powers of two", s.width));
+    refuse("--channel-width", fmt::format("read {}, allowed are powers of two", s.width));
   if (s.width % s.done_share != 0)
-    throw CLI::ValidationError(
-        "--done-count",
-        fmt::format("read {}, allowed are divisors of the width, {}", s.done_share, s.width));
+    refuse("--done-count",
+           fmt::format("read {}, allowed are divisors of the width, {}", s.done_share, s.width));
 }
 
 } // namespace
@@ -33,14 +33,13 @@ void add_cilk_options(CLI::App& app, cilk_settings& s) {
   add_choice(app, "--traversal", s.order, traversal_choices, "how the tree of calls is walked");
   add_choice(app, "--full", s.full, full_choices, "what a wavefront does in a full channel");
   add_choice(app, "--reservation", s.reservation, reservation_choices, "who reserves elements");
-  app.add_flag("--padded", s.is_padded, "no two elements share a cache line");
-  app.parse_complete_callback([&s] { check(s); });
+  add_flag(app, "--padded", s.is_padded, "no two elements share a cache line");
+  check_when_read(app, [&s] { check(s); });
 }
 
 void need_one_node(run_options const& o, char const* program) {
   if (o.node_count != 1)
-    throw CLI::ValidationError("--nodes",
-                               fmt::format("{} runs on one; got {}", program, o.node_count));
+    refuse("--nodes", fmt::format("{} runs on one; got {}", program, o.node_count));
 }
 
 emu::cilk_options options_of(cilk_settings const& s, std::uint32_t depth) {

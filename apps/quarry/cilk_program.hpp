@@ -30,7 +30,7 @@ struct cilk_settings {
 /// combinations are refused when the command line is complete. `s` outlives the parse.
 void add_cilk_options(CLI::App& app, cilk_settings& s);
 
-/// These programs run on one node; throws CLI::ValidationError.
+/// These programs run on one node; refuses others.
 void need_one_node(run_options const& o, char const* program);
 
 [[nodiscard]] emu::cilk_options options_of(cilk_settings const& s, std::uint32_t depth);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comp_net_cluster.hpp"
 
+#include <fmt/format.h>
+
 #include <memory>
 #include <utility>
 
@@ -46,9 +48,9 @@ void add_comp_net_options(CLI::App& command, comp_net_settings& settings) {
 
 void check(comp_net_settings const& settings) {
   if (settings.service_threads > settings.work_group_count)
-    throw CLI::ValidationError("--service-threads",
-                               fmt::format("{} for {} work-groups; allowed is one for each at most",
-                                           settings.service_threads, settings.work_group_count));
+    refuse("--service-threads",
+           fmt::format("{} for {} work-groups; allowed is one for each at most",
+                       settings.service_threads, settings.work_group_count));
 }
 
 void add_settings(program_result& result, comp_net_settings const& settings) {

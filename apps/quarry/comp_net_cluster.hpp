@@ -36,7 +36,7 @@ struct comp_net_settings {
 
 /// Adds --configuration, --work-groups and --service-threads.
 void add_comp_net_options(CLI::App& command, comp_net_settings& settings);
-/// Throws CLI::ValidationError where they do not go together: for a parse_complete_callback.
+/// Refuses what does not go together: for check_when_read().
 void check(comp_net_settings const& settings);
 /// They stand in the table's head.
 void add_settings(program_result& result, comp_net_settings const& settings);

@@ -3,6 +3,7 @@
 
 #include <quarry/emu/replay_file.hpp>
 
+#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include <cerrno>

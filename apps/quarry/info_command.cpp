@@ -7,6 +7,8 @@
 
 #include <quarry/net/mpi.hpp>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <cstdio>

@@ -6,6 +6,9 @@
 
 #include <quarry/net/job.hpp>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <memory>
 

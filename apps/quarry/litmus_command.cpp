@@ -7,6 +7,9 @@
 
 #include <quarry/litmus/parse.hpp>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>

@@ -9,6 +9,9 @@
 #include "run_command.hpp"
 #include "study_command.hpp"
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <exception>
 #include <iostream>

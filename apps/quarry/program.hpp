@@ -52,8 +52,7 @@ struct program {
   char const* examples; ///< command lines at the end of `quarry run APP --help`
 
   /// Adds the program's own options and returns what will run. Wrong combinations of options are
-  /// refused in a parse_complete_callback of `command` by throwing a CLI::ValidationError, which
-  /// comes before any process is started.
+  /// refused in check_when_read(), which comes before any process is started.
   program_run (*add_options)(CLI::App& command);
 };
 

@@ -5,6 +5,9 @@
 #include "result_table.hpp"
 #include "text_file.hpp"
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <cstdio>
 #include <exception>
 #include <filesystem>

@@ -3,6 +3,9 @@
 
 #include <quarry/net/mpi.hpp>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <thread>
@@ -25,16 +28,14 @@ struct launcher {
 result<void> join_job(CLI::App const& command, run_options& options, launcher const& by) {
   auto const& [transport, sign, size, find] = by;
   if (command.count("--transport") > 0 && options.transport != transport)
-    throw CLI::ValidationError("--transport",
-                               fmt::format("this process is one node of a job ({}): allowed is {}",
-                                           sign, name_of(transport_choices, transport)));
+    refuse("--transport", fmt::format("this process is one node of a job ({}): allowed is {}", sign,
+                                      name_of(transport_choices, transport)));
   auto job = find(options);
   if (!job)
     return job.error();
   if (command.count("--nodes") > 0 && options.node_count != job->pe_count)
-    throw CLI::ValidationError("--nodes",
-                               fmt::format("read {}, but this process is one of {} nodes ({})",
-                                           options.node_count, job->pe_count, size));
+    refuse("--nodes", fmt::format("read {}, but this process is one of {} nodes ({})",
+                                  options.node_count, job->pe_count, size));
   options.transport = transport;
   options.node_count = job->pe_count;
   options.job = *std::move(job);
@@ -64,7 +65,7 @@ void add_run_options(CLI::App& command, run_options& options) {
   add_number(command, "--threads", options.thread_count, 0, most_threads,
              "threads of each node; 0: the machine's, shared among the nodes");
   add_number(command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same input");
-  command.add_flag("--check-bounds", options.checks_bounds, "check every access to global memory");
+  add_flag(command, "--check-bounds", options.checks_bounds, "check every access to global memory");
   add_seconds(command, "--timeout", options.timeout,
               "how long a node waits for another before it counts as lost");
   command.add_option("--json", options.json_file, "write the result to this file as well")

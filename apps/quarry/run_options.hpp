@@ -64,7 +64,7 @@ void add_run_options(CLI::App& command, run_options& options);
 /// Finds out which node this process is, once the options are read.
 ///
 /// Under a launcher (QUARRY_RANK is set) the transport is loopback, under mpirun it is mpi, and the
-/// node count that of the job; a command line that says otherwise throws CLI::ValidationError.
+/// node count that of the job; a command line that says otherwise is refused.
 ///
 /// Errors   net_errc::bad_environment – the launcher's variables make no job, mpi without mpirun or
 ///          in a build without MPI; a std::errc – no port

@@ -9,6 +9,9 @@
 #include <quarry/study/aggregation_study.hpp>
 #include <quarry/study/channel_studies.hpp>
 
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <charconv>

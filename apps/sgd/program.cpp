@@ -104,12 +104,12 @@ result<command::program_result> run(command::run_options const& o, settings cons
 
 void check(command::run_options const& o, settings const& s) {
   if (s.batch < o.node_count)
-    throw CLI::ValidationError("--batch", fmt::format("{} samples for {} nodes; at least one each",
-                                                      s.batch, o.node_count));
+    command::refuse("--batch", fmt::format("{} samples for {} nodes; at least one each", s.batch,
+                                           o.node_count));
   if (s.common.work_group_count * o.node_count > parameter_count)
-    throw CLI::ValidationError(
-        "--work-groups", fmt::format("{} rings of {} nodes for {} parameters; at least one each",
-                                     s.common.work_group_count, o.node_count, parameter_count));
+    command::refuse("--work-groups",
+                    fmt::format("{} rings of {} nodes for {} parameters; at least one each",
+                                s.common.work_group_count, o.node_count, parameter_count));
 }
 
 command::program_run add_options(CLI::App& app) {
@@ -120,7 +120,7 @@ command::program_run add_options(CLI::App& app) {
   command::add_number(app, "--samples", s->sample_count, 1, 1U << 20, "that are learnt");
   command::add_number(app, "--accuracy", s->percent, 0, 100,
                       "percent of the samples that must be right in the end");
-  app.parse_complete_callback([s] { command::check(s->common); });
+  command::check_when_read(app, [s] { command::check(s->common); });
   return [s](command::run_options const& o) {
     check(o, *s);
     return run(o, *s);

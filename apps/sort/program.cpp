@@ -5,6 +5,8 @@
 #include "reference.hpp"
 #include "values.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cilk_program.hpp>
 #include <memory>

@@ -5,6 +5,8 @@
 #include "matrix.hpp"
 #include "reference.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cilk_program.hpp>
@@ -44,7 +46,7 @@ command::program_result run(command::run_options const& o, settings const& s) {
 
 void check(settings const& s) {
   if (!std::has_single_bit(s.size))
-    throw CLI::ValidationError("--size", fmt::format("read {}, allowed are powers of two", s.size));
+    command::refuse("--size", fmt::format("read {}, allowed are powers of two", s.size));
 }
 
 command::program_run add_options(CLI::App& app) {
