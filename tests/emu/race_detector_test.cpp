@@ -259,9 +259,9 @@ TEST_SUITE("emu.race_detector") {
   TEST_CASE("what meets, or is received, is before what follows") {
     CHECK(!is_racy({store(a, x), store(b, y), meet({a, b}), store(b, x), store(a, y)}));
     CHECK(is_racy({store(a, x), meet({a, b}), store(a, x), load(b, x)}));
-    CHECK(!is_racy({store(host, x), signal(host), receive(a, 1), load(a, x), signal(a),
+    CHECK(!is_racy({store(host, x), hrf::signal(host), receive(a, 1), load(a, x), hrf::signal(a),
                     receive(host, 4), store(host, x)}));
-    CHECK(is_racy({signal(host), store(host, x), receive(a, 0), load(a, x)}));
+    CHECK(is_racy({hrf::signal(host), store(host, x), receive(a, 0), load(a, x)}));
     CHECK(last_race({store(a, x), load(host, x)})->missing == why::no_synchronisation);
   }
 
