@@ -84,7 +84,8 @@ TEST_SUITE("emu.explore") {
   TEST_CASE(
       "so is a kernel that never ends: the launch that waits for it takes it for no deadlock") {
     verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
-      agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_slots = 1, .wavefront_size = 32});
+      explored_agent gpu(w.scheduler(),
+                         {.compute_units = 2, .wavefront_slots = 1, .wavefront_size = 32});
       auto words = gpu.allocate<std::uint32_t>(64, "words");
       static_cast<void>(gpu.run({.work_items = 64, .work_items_per_group = 32}, count_for_ever{},
                                 words.global()));
@@ -203,7 +204,8 @@ TEST_SUITE("emu.explore") {
     std::uint32_t of_second_group = 0;
     auto const run = [&](bool writes_all) {
       return explore({.executions = 50}, [&](world& w) {
-        agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_slots = 1, .wavefront_size = 32});
+        explored_agent gpu(w.scheduler(),
+                           {.compute_units = 1, .wavefront_slots = 1, .wavefront_size = 32});
         auto out = gpu.allocate<std::uint32_t>(96, "out");
         auto const end = gpu.run({.work_items = 96, .work_items_per_group = 32, .lds_bytes = 128},
                                  use_lds{}, out.global(), writes_all);
@@ -333,7 +335,7 @@ TEST_SUITE("emu.explore") {
   TEST_CASE("a store that is only relaxed reaches a waiter all the same, one of narrow scope not") {
     auto const run = [](scope far) {
       return explore({.executions = 50, .detects_races = false}, [far](world& w) {
-        agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+        explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
         auto words = gpu.allocate<std::uint32_t>(1, "words");
         w.start_task("host", [&](world_core& self) -> task<> {
           auto const is_set = [](std::uint32_t v) { return v == 1; };

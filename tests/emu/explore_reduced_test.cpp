@@ -204,8 +204,9 @@ explored_all all_of(program const& p, unsigned compute_units, search how,
   explored_all e;
   verdict const v = explore(options_of(how, deviations), [&](world& w) {
     std::vector<std::uint32_t> saw(p.size());
-    agent gpu(w.scheduler(),
-              {.compute_units = compute_units, .wavefront_slots = 2, .wavefront_size = 32});
+    explored_agent gpu(
+        w.scheduler(),
+        {.compute_units = compute_units, .wavefront_slots = 2, .wavefront_size = 32});
     auto memory = gpu.allocate<std::uint32_t>(32, "words");
     auto const end = gpu.run({.work_items = 32 * p.size(), .work_items_per_group = 32}, interpret{},
                              memory.global(), &p, saw.data());

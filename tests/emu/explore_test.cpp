@@ -37,7 +37,8 @@ struct produce {
 };
 
 void pass_between_groups(world& w, scope far) {
-  agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_slots = 1, .wavefront_size = 32});
+  explored_agent gpu(w.scheduler(),
+                     {.compute_units = 2, .wavefront_slots = 1, .wavefront_size = 32});
   auto words = gpu.allocate<std::uint32_t>(64, "words");
   auto const end = gpu.run({.work_items = 64, .work_items_per_group = 32, .cooperative = true},
                            produce{}, words.global(), words.global() + 32, far);
@@ -160,7 +161,7 @@ TEST_SUITE("emu.explore") {
       int executions = 0;
       verdict const v = explore({.executions = 40, .most_decisions = 200}, [&](world& w) {
         int const count = ++executions % 2 != 0 ? 2000 : 20;
-        agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+        explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
         auto words = gpu.allocate<std::uint32_t>(48, "words");
         auto const at = words.global();
         auto const work = [&](world_core& self, std::uint32_t mine) {

@@ -34,10 +34,10 @@ struct fences {
 };
 
 void two_kernels(world& w, fences f) {
-  agent gpu(w.scheduler(), {.compute_units = 2,
-                            .wavefront_slots = 1,
-                            .wavefront_size = 32,
-                            .command_processor_cores = 1});
+  explored_agent gpu(w.scheduler(), {.compute_units = 2,
+                                     .wavefront_slots = 1,
+                                     .wavefront_size = 32,
+                                     .command_processor_cores = 1});
   auto words = gpu.allocate<std::uint32_t>(32, "words", contents::zeroed, f.grain);
   auto const from = words.global(), to = words.global() + 16;
   user_queue queue(gpu.core().known(), 2);

@@ -41,8 +41,7 @@ task<> proxy(world& w, world_core& self, word trigger) {
 }
 
 void trigger_world(world& w) {
-  basic_agent<targets<memories<interleaving_memory>, 32>> gpu(
-      w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
   auto trigger = gpu.allocate<std::uint64_t>(2, "trigger");
   w.start_task("proxy", [&](world_core& self) { return proxy(w, self, trigger.global()); });
   static_cast<void>(gpu.run({.work_items = 1}, send_trigger{}, trigger.global()));

@@ -80,11 +80,10 @@ struct passes {
 };
 
 void pass_message(world& w, placement where, protocol p) {
-  using small_agent = basic_agent<targets<memories<interleaving_memory>, 32>>;
   machine const shape{.compute_units = where == placement::other_unit ? 2U : 1U,
                       .wavefront_slots = where == placement::other_unit ? 1U : 2U,
                       .wavefront_size = 32};
-  small_agent gpu(w.scheduler(), shape);
+  explored_agent gpu(w.scheduler(), shape);
   auto words = gpu.allocate<std::uint32_t>(32, "words");
   auto const data = words.global(), flag = words.global() + 16;
   if (where != placement::other_agent) {
@@ -95,7 +94,7 @@ void pass_message(world& w, placement where, protocol p) {
     w.check(static_cast<bool>(end), "the kernel ended with a fault");
     return;
   }
-  small_agent other(w.scheduler(), shape);
+  explored_agent other(w.scheduler(), shape);
   auto const seen_there = other.expose(words.host().data(), words.size(), "words");
   launch_config const one{.work_items = 32, .work_items_per_group = 32};
   auto writes = gpu.launch(one, writer{}, data, flag, p);

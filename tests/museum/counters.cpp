@@ -100,9 +100,8 @@ struct await_flag {
 /// iris: a release at agent scope on a flag that another GPU waits for. Source   iris#462
 case_world flag_of_another_gpu(scope far) {
   return [far](world& w) {
-    using small_agent = basic_agent<targets<memories<interleaving_memory>, 32>>;
-    small_agent here(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
-    small_agent there(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+    explored_agent here(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+    explored_agent there(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
     auto flag = here.allocate<std::uint64_t>(16, "flag");
     auto const seen_there = there.expose(flag.host().data(), flag.size(), "flag");
     auto waits = there.launch({.work_items = 32}, await_flag{}, flag.global());

@@ -26,7 +26,7 @@ constexpr std::uint32_t nodes = 2;
 
 struct small_node {
   world& w;
-  agent& gpu;
+  explored_agent& gpu;
   comp_net::node& net;
   std::span<std::uint64_t> words;
 };
@@ -39,7 +39,8 @@ verdict explore_nodes(std::string_view configuration, std::uint64_t executions, 
     auto ends = make_in_process(nodes);
     for (std::uint32_t id = 0; id < nodes; ++id)
       w.start(id == 0 ? "node 0" : "node 1", [&, id](world_core&) {
-        agent gpu(w.scheduler(), {.compute_units = 1, .lds_bytes = 4096, .wavefront_size = 32});
+        explored_agent gpu(w.scheduler(),
+                           {.compute_units = 1, .lds_bytes = 4096, .wavefront_size = 32});
         auto net = comp_net::node::start(
             gpu.core(), std::move(ends[id]),
             {.configuration = configuration,

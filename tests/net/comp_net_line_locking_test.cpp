@@ -62,7 +62,7 @@ struct count_on_gpu {
 verdict count_together(counting_service::request how) {
   explore_options const options{.executions = 1'000, .shrinks = false, .diagnoses = false};
   return explore(options, [how](world& w) {
-    agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+    explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
     auto word = gpu.allocate<std::uint64_t>(1, "lock word");
     counting_service counts(word.global(), how);
     auto const serving = gpu.core().processor().serve(counts);

@@ -35,7 +35,7 @@ struct add_one {
 void finish_one_of_two(world& w, std::string_view style) {
   std::vector<std::uint64_t> heap(2);
   auto ends = make_in_process(1);
-  agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
+  explored_agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
   gravel::gravel_node net(gpu.core(), std::move(ends[0]), heap,
                           {.style = style,
                            .buffer_bytes = 64,

@@ -41,7 +41,7 @@ struct check_sums {
 
 void run_allreduce(world& w, weakening const* weak) {
   run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end) {
-    agent gpu(w.scheduler(), node_machine);
+    explored_agent gpu(w.scheduler(), node_machine);
     comp_net::node::options const o{
         .rings = 1,
         .ring_entries = 2,

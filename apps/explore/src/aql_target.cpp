@@ -84,8 +84,8 @@ private:
 };
 
 void run_aql(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(),
-            {.compute_units = 1, .wavefront_size = 32, .command_processor_cores = 1});
+  explored_agent gpu(w.scheduler(),
+                     {.compute_units = 1, .wavefront_size = 32, .command_processor_cores = 1});
   aql_world shared(w, gpu.core().known(), weakened<user_queue_orders>(weak));
   packet_taker taker(shared);
   auto const served = gpu.core().processor().serve(taker);

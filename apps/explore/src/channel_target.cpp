@@ -91,7 +91,7 @@ struct consume {
   }
 };
 
-task<> aggregate(world_core& self, channel_world& shared, agent& gpu) {
+task<> aggregate(world_core& self, channel_world& shared, explored_agent& gpu) {
   small_channel& ch = shared.elements;
   std::deque<completion> running;
   std::uint32_t freed = 0;
@@ -113,7 +113,7 @@ task<> aggregate(world_core& self, channel_world& shared, agent& gpu) {
 }
 
 void run_channel(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
+  explored_agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
   channel_world shared(w, gpu.core().known(), weakened<channel_orders>(weak));
   w.start_task("aggregator", [&](world_core& self) { return aggregate(self, shared, gpu); });
   w.start_task("host producer", [&](world_core& self) { return send_from_host(self, shared); });

@@ -14,14 +14,15 @@ namespace {
 using namespace quarry::emu;
 
 void run_cilk(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(), {.compute_units = 2,
-                            .wavefront_slots = 1,
-                            .wavefront_size = 32,
-                            .command_processor_cores = 1});
-  cilk<fibonacci::call> program(gpu, {.depth = fibonacci::call::depth(5),
-                                      .width = 2,
-                                      .elements_per_done_count = 1,
-                                      .orders = weakened<agent_channel_orders>(weak)});
+  explored_agent gpu(w.scheduler(), {.compute_units = 2,
+                                     .wavefront_slots = 1,
+                                     .wavefront_size = 32,
+                                     .command_processor_cores = 1});
+  cilk<fibonacci::call, explored_targets> program(gpu,
+                                                  {.depth = fibonacci::call::depth(5),
+                                                   .width = 2,
+                                                   .elements_per_done_count = 1,
+                                                   .orders = weakened<agent_channel_orders>(weak)});
   outcome const end = program.run(fibonacci::call{5});
   if (auto const& fault = end.get_fault())
     w.check(false, fault->report);

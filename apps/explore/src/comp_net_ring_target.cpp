@@ -84,7 +84,7 @@ constexpr machine small{.compute_units = 2, .wavefront_size = 32};
 constexpr launch_config one_wavefront{.work_items = 32, .work_items_per_group = 32};
 
 void run_on_agent(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(), small);
+  explored_agent gpu(w.scheduler(), small);
   ring_world shared(w, gpu.core().known(), weakened<agent_ring_orders>(weak));
   auto serves = gpu.launch(one_wavefront, service_side{}, std::ref(shared));
   static_cast<void>(gpu.run(one_wavefront, work_group_side{}, std::ref(shared)));
@@ -92,7 +92,7 @@ void run_on_agent(world& w, weakening const* weak) {
 }
 
 void run_on_host(world& w, weakening const* weak) {
-  agent gpu(w.scheduler(), small);
+  explored_agent gpu(w.scheduler(), small);
   ring_world shared(w, gpu.core().known(), weakened<ring_orders>(weak));
   w.start_task("service", [&](world_core& self) { return serve(self, shared); });
   static_cast<void>(gpu.run(one_wavefront, work_group_side{}, std::ref(shared)));

@@ -102,7 +102,7 @@ void run_comp_net(world& w, weakening const* weak, std::string_view configuratio
                         : weakened_partly<comp_net::ring_orders>(weak);
   auto const orders = weakened_partly<shmem::shmem_orders>(weak);
   run_nodes(w, [&](std::uint32_t, std::unique_ptr<in_process> end) {
-    agent gpu(w.scheduler(), node_machine);
+    explored_agent gpu(w.scheduler(), node_machine);
     comp_net::node::options const o{
         .configuration = configuration,
         .rings = 1,

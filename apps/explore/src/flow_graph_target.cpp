@@ -26,7 +26,7 @@ std::optional<std::size_t> eager(std::span<channel_state const> channels, bool) 
 
 void run(world& w, machine const& m, channel_options const& o, std::uint32_t n,
          std::uint32_t right) {
-  agent gpu(w.scheduler(), m);
+  explored_agent gpu(w.scheduler(), m);
   auto result = gpu.allocate<std::uint32_t>(1, "result");
   channel_graph g(gpu, eager);
   auto& numbers = g.add_channel<term>(o);

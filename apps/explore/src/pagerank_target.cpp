@@ -35,7 +35,7 @@ graph::csr_graph small_graph() {
 void run_node(world& w, std::uint32_t id, std::unique_ptr<in_process> end, std::span<fixed> next,
               graph::csr_graph const& all, std::vector<fixed>& ranks) {
   constexpr std::uint32_t own = vertices / nodes;
-  agent gpu(w.scheduler(), node_machine);
+  explored_agent gpu(w.scheduler(), node_machine);
   gravel::gravel_node net(gpu.core(), std::move(end), next, node_options);
   auto offsets = gpu.allocate<std::uint32_t>(own + 1, "offsets");
   auto targets = gpu.allocate<std::uint32_t>(all.targets.size(), "targets");

@@ -102,7 +102,7 @@ void run_spsc(world& w, weakening const* weak) {
   using queue = spsc_queue<parcel, 1>;
   constexpr std::uint32_t count = 3;
   auto const orders = weakened<spsc_orders>(weak);
-  agent gpu(w.scheduler(), small);
+  explored_agent gpu(w.scheduler(), small);
   queue up(gpu.core().known(), 2, orders);
   queue down(gpu.core().known(), 2, orders);
   delivery at_host(w, count, true);
@@ -155,7 +155,7 @@ struct mpmc_receiver {
 
 void run_mpmc(world& w, weakening const* weak) {
   using queue = mpmc_queue<parcel, 2>;
-  agent gpu(w.scheduler(), small);
+  explored_agent gpu(w.scheduler(), small);
   queue q(gpu.core().known(), 1, weakened<slot_orders>(weak));
   delivery got(w, 4, false);
   for (std::uint32_t i = 0; i < 2; ++i)
@@ -219,8 +219,8 @@ struct package_receiver {
 void run_work_group(world& w, weakening const* weak) {
   using queue = work_group_queue<std::uint32_t, 2, 2>;
   constexpr std::uint32_t groups = 3; // the last one on another agent
-  agent gpu(w.scheduler(), small);
-  agent other(w.scheduler(), small);
+  explored_agent gpu(w.scheduler(), small);
+  explored_agent other(w.scheduler(), small);
   queue q(w.known(), 1, 64, weakened<slot_orders>(weak));
   std::vector<int> seen(groups * 64);
   // A host thread and a wavefront take turns in the slot.

@@ -103,7 +103,7 @@ void run_shmem(world& w, weakening const* weak) {
     check_ok(w, n->finish());
   });
   w.start("pe 1", [&](world_core& self) {
-    agent gpu(w.scheduler(), node_machine);
+    explored_agent gpu(w.scheduler(), node_machine);
     auto n = shmem::node::start(gpu.core(), std::move(ends[1]), options);
     w.check(n.has_value(), n ? "" : n.error().what);
     if (!n)

@@ -139,5 +139,7 @@ private:
 
 /// An agent whose kernels run under every scheduler and with both wavefront sizes.
 using agent = basic_agent<>;
+/// An agent for explored worlds, with wavefronts of 32.
+using explored_agent = basic_agent<explored_targets>;
 
 } // namespace quarry::emu

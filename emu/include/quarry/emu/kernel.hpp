@@ -149,6 +149,8 @@ private:
 using all_targets = targets<memories<native_memory, checked_memory, interleaving_memory>, 32, 64>;
 /// Only `native`, 64 lanes, unchecked: compiles fastest.
 using native_targets = targets<memories<native_memory>, 64>;
+/// Only schedulers that decide, such as that of `explore`, 32 lanes: compiles as fast.
+using explored_targets = targets<memories<interleaving_memory>, 32>;
 
 // Implementation
 
