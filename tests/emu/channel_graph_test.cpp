@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
+#include "test_agents.hpp"
 
 #include <quarry/emu.hpp>
 
@@ -59,7 +60,7 @@ struct stop {
 TEST_SUITE("emu.channel_graph") {
   TEST_CASE("the naive Fibonacci of Figure 4-5") {
     with_schedulers([](executor& s) {
-      agent gpu(s, shape);
+      wide_agent gpu(s, shape);
       auto result = gpu.allocate<std::uint32_t>(1);
       channel_graph g(gpu);
       auto& numbers = g.add_channel<term>({.width = 4096, .name = "numbers"});
@@ -80,7 +81,7 @@ TEST_SUITE("emu.channel_graph") {
 
   TEST_CASE("several channels and kernels") {
     with_schedulers([](executor& s) {
-      agent gpu(s, shape);
+      wide_agent gpu(s, shape);
       auto sums = gpu.allocate<std::uint64_t>(2);
       channel_graph g(gpu);
       auto& in = g.add_channel<number>({.width = 1024, .name = "in"});
@@ -102,7 +103,7 @@ TEST_SUITE("emu.channel_graph") {
 
   TEST_CASE("a kernel's fault ends the graph; what is wrong with a graph is said before it runs") {
     sequential_scheduler s;
-    agent gpu(s, shape);
+    wide_agent gpu(s, shape);
     channel_graph g(gpu);
     auto& in = g.add_channel<number>({.width = 64, .name = "in"});
     CHECK_THROWS_WITH(g.execute(), "channel_graph: nobody consumes in");
@@ -123,7 +124,7 @@ TEST_SUITE("emu.channel_graph") {
 
   TEST_CASE("a cycle that is too narrow is a reported deadlock, which names the channel") {
     sequential_scheduler s;
-    agent gpu(s, shape);
+    wide_agent gpu(s, shape);
     auto result = gpu.allocate<std::uint32_t>(1);
     channel_graph g(gpu);
     auto& numbers =
@@ -145,7 +146,7 @@ TEST_SUITE("emu.channel_graph") {
   TEST_CASE("a cycle that is too narrow for one generation ends well if wavefronts yield") {
     with_schedulers([](executor& s) {
       for (std::uint32_t const slots : {1U, 3U}) { // fewer than wavefronts that wait
-        agent gpu(s, {.compute_units = 2, .wavefront_slots = slots, .wavefront_size = 64});
+        wide_agent gpu(s, {.compute_units = 2, .wavefront_slots = slots, .wavefront_size = 64});
         auto result = gpu.allocate<std::uint32_t>(1);
         channel_graph g(gpu);
         auto& numbers = g.add_channel<term>({.width = 4,
@@ -171,7 +172,7 @@ TEST_SUITE("emu.channel_graph") {
 
   TEST_CASE("a fault ends the graph also where wavefronts have yielded") {
     with_schedulers([](executor& s) {
-      agent gpu(s, shape);
+      wide_agent gpu(s, shape);
       channel_graph g(gpu);
       auto& in = g.add_channel<number>({.width = 1024, .name = "in"});
       auto& out = g.add_channel<number>({.width = 64, .full = when_full::yield, .name = "out"});
@@ -188,7 +189,7 @@ TEST_SUITE("emu.channel_graph") {
 
   TEST_CASE("a graph can be drawn, and tells how far it is") {
     sequential_scheduler s;
-    agent gpu(s, shape);
+    wide_agent gpu(s, shape);
     auto sums = gpu.allocate<std::uint64_t>(2);
     channel_graph g(gpu);
     auto& in = g.add_channel<number>({.width = 128, .name = "in"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue_traffic.hpp"
+#include "test_agents.hpp"
 
 #include <quarry/emu.hpp>
 
@@ -91,7 +92,7 @@ struct receive {
 
 /// Producers run beside an aggregator, which dispatches what is ready until all has come.
 void pass_all(executor& s, channel_options o, std::uint32_t senders) {
-  agent gpu(s, shape);
+  wide_agent gpu(s, shape);
   channel<pair_of> ch(gpu.core().known(), o);
   auto seen = gpu.allocate<std::uint32_t>(senders * 3 + 1);
   auto wrong = gpu.allocate<std::uint32_t>(64);
@@ -146,7 +147,7 @@ TEST_SUITE("emu.channel") {
   TEST_CASE("a wavefront reserves once for all its work-items: 64 times fewer exchanges") {
     auto const exchanges = [](channel_reservation how) {
       sequential_scheduler s;
-      agent gpu(s, shape);
+      wide_agent gpu(s, shape);
       channel<pair_of> ch(gpu.core().known(), {.width = 4096, .reservation = how});
       REQUIRE(gpu.run({.work_items = 640, .work_items_per_group = 64}, send{}, std::ref(ch)));
       CHECK(ch.counts().allocated == 1279); // 213 times 1 + 2 + 3, and 1
@@ -191,7 +192,7 @@ TEST_SUITE("emu.channel") {
 
   TEST_CASE("more at once than the channel is wide, and another channel's elements, are faults") {
     sequential_scheduler s;
-    agent gpu(s, shape);
+    wide_agent gpu(s, shape);
     channel<pair_of> narrow(gpu.core().known(),
                             {.width = 64, .elements_per_done_count = 16, .name = "narrow"});
     outcome const wide =
@@ -211,7 +212,7 @@ TEST_SUITE("emu.channel") {
 
   TEST_CASE("a deq of what was not dispatched, and a second tfree, are faults of a wavefront") {
     sequential_scheduler s;
-    agent gpu(s, shape);
+    wide_agent gpu(s, shape);
     channel<pair_of> ch(gpu.core().known(),
                         {.width = 4, .elements_per_done_count = 1, .name = "short"});
     basic_core<native_memory> host({});

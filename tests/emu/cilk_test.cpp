@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
+#include "test_agents.hpp"
 
 #include <quarry/emu/cilk.hpp>
 
@@ -113,11 +114,11 @@ TEST_SUITE("emu.cilk") {
       for (auto const order : {traversal::help_first, traversal::hybrid})
         for (std::uint32_t const width : {4096U, 128U, 4U}) {
           CAPTURE(width);
-          agent gpu(s, {.compute_units = 2, .wavefront_slots = 3, .wavefront_size = 64});
-          cilk<fib> program(gpu, {.depth = fib::depth(15),
-                                  .width = width,
-                                  .elements_per_done_count = width == 4 ? 1U : 64U,
-                                  .order = order});
+          wide_agent gpu(s, {.compute_units = 2, .wavefront_slots = 3, .wavefront_size = 64});
+          cilk<fib, wide_targets> program(gpu, {.depth = fib::depth(15),
+                                                .width = width,
+                                                .elements_per_done_count = width == 4 ? 1U : 64U,
+                                                .order = order});
           REQUIRE(program.run(fib{15}));
           CHECK(program.root_result() == fibonacci::number(15));
           flow_counts const done = program.totals();
@@ -137,8 +138,8 @@ TEST_SUITE("emu.cilk") {
 
   TEST_CASE("again on the same channels; a narrow one where wavefronts wait in their slots") {
     sequential_scheduler s;
-    agent gpu(s, shape);
-    cilk<fib> program(gpu, {.depth = 12, .width = 256, .full = when_full::wait});
+    wide_agent gpu(s, shape);
+    cilk<fib, wide_targets> program(gpu, {.depth = 12, .width = 256, .full = when_full::wait});
     for (std::uint32_t const n : {1U, 2U, 13U, 7U}) {
       REQUIRE(program.run(fib{n}));
       CHECK(program.root_result() == fibonacci::number(n));
@@ -149,9 +150,9 @@ TEST_SUITE("emu.cilk") {
   TEST_CASE(
       "each lane for itself: the same answer, with as many reservations as calls that spawn") {
     sequential_scheduler s;
-    agent gpu(s, shape);
+    wide_agent gpu(s, shape);
     auto const reservations = [&](channel_reservation how) {
-      cilk<fib> program(gpu, {.depth = 14, .width = 1024, .reservation = how});
+      cilk<fib, wide_targets> program(gpu, {.depth = 14, .width = 1024, .reservation = how});
       REQUIRE(program.run(fib{15}));
       CHECK(program.root_result() == fibonacci::number(15));
       return program.totals().channels.reservations;
@@ -164,13 +165,13 @@ TEST_SUITE("emu.cilk") {
   TEST_CASE("a function that syncs twice, and one that never does") {
     with_schedulers([](executor& s) {
       for (std::uint32_t const width : {1024U, 8U}) {
-        agent gpu(s, shape);
+        wide_agent gpu(s, shape);
         cilk_options const o{.depth = 8, .width = width, .elements_per_done_count = 1};
-        cilk<two_rounds> rounds(gpu, o);
+        cilk<two_rounds, wide_targets> rounds(gpu, o);
         REQUIRE(rounds.run(two_rounds{4}));
         CHECK(rounds.root_result() == two_rounds_serially(4));
         auto marks = gpu.allocate<std::uint32_t>(100);
-        cilk<mark> marking(gpu, o);
+        cilk<mark, wide_targets> marking(gpu, o);
         REQUIRE(marking.run(mark{marks.global(), 100}));
         for (std::uint32_t const m : marks.host())
           REQUIRE(m == 7);
@@ -182,9 +183,9 @@ TEST_SUITE("emu.cilk") {
     with_schedulers([](executor& s) {
       constexpr std::uint32_t count = 300;
       for (std::uint32_t const width : {1024U, 4U}) {
-        agent gpu(s, {.compute_units = 2, .wavefront_slots = 2, .wavefront_size = 64});
+        wide_agent gpu(s, {.compute_units = 2, .wavefront_slots = 2, .wavefront_size = 64});
         auto marks = gpu.allocate<std::uint32_t>(count + 1, "marks");
-        cilk<odd_goes_on> program(
+        cilk<odd_goes_on, wide_targets> program(
             gpu, {.depth = 10, .width = width, .elements_per_done_count = width == 4 ? 1U : 64U});
         REQUIRE(program.run({marks.global(), marks.global() + count, count}));
         for (std::uint32_t i = 0; i < count; ++i)
@@ -198,14 +199,14 @@ TEST_SUITE("emu.cilk") {
 
   TEST_CASE("a recursion that is too deep, and too many children, are faults by name") {
     sequential_scheduler s;
-    agent gpu(s, shape);
-    cilk<fib> shallow(gpu, {.depth = 3, .width = 128});
+    wide_agent gpu(s, shape);
+    cilk<fib, wide_targets> shallow(gpu, {.depth = 3, .width = 128});
     outcome const deep = shallow.run(fib{15});
     REQUIRE(!deep);
     CHECK(deep.get_fault()->what == fault::kind::wrong_shape);
     CHECK(deep.get_fault()->report.find("the recursion is deeper than its 3 levels") !=
           std::string::npos);
-    cilk<spawns_too_many> wide(gpu, {.depth = 3, .width = 128});
+    cilk<spawns_too_many, wide_targets> wide(gpu, {.depth = 3, .width = 128});
     CHECK(wide.run(spawns_too_many{2}));
     outcome const many = wide.run(spawns_too_many{3});
     REQUIRE(!many);
@@ -214,8 +215,8 @@ TEST_SUITE("emu.cilk") {
 
   TEST_CASE("what cannot be is refused") {
     sequential_scheduler s;
-    agent gpu(s, shape);
-    auto const make = [&](cilk_options const& o) { cilk<fib> const program(gpu, o); };
+    wide_agent gpu(s, shape);
+    auto const make = [&](cilk_options const& o) { cilk<fib, wide_targets> const program(gpu, o); };
     CHECK_THROWS_WITH(make({.depth = 0}), "cilk: 0 levels of recursion; allowed are 1 to 4096");
     CHECK_THROWS_WITH(make({.width = 64, .elements_per_done_count = 64}),
                       "cilk: channels of 64 elements, with 64 a done count; a call spawns up to 2");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
+#include "test_agents.hpp"
 
 #include <quarry/emu/agent.hpp>
 #include <quarry/emu/wavefront.hpp>
@@ -55,7 +56,7 @@ struct passes_by {
 TEST_SUITE("emu.wavefront_yield") {
   TEST_CASE("whoever yields gives up its slot, and goes on where it was once it is restarted") {
     with_schedulers([](executor& s) {
-      agent gpu(s, one_slot);
+      wide_agent gpu(s, one_slot);
       auto steps = gpu.allocate<std::uint32_t>(2);
       restart_context last{};
       for (int round = 0; round < 3; ++round) {
@@ -80,7 +81,7 @@ TEST_SUITE("emu.wavefront_yield") {
 
   TEST_CASE("a restart that comes before the wavefront suspends is not lost") {
     with_schedulers([](executor& s) {
-      agent gpu(s, one_slot);
+      wide_agent gpu(s, one_slot);
       auto steps = gpu.allocate<std::uint32_t>(2);
       left_behind left;
       REQUIRE(gpu.run(one_wavefront, gives_way{}, std::ref(left), steps.global(), true));
@@ -91,7 +92,7 @@ TEST_SUITE("emu.wavefront_yield") {
   TEST_CASE(
       "a wavefront that nobody restarts is a reported deadlock, and its ticket is void then") {
     sequential_scheduler s;
-    agent gpu(s, one_slot);
+    wide_agent gpu(s, one_slot);
     auto steps = gpu.allocate<std::uint32_t>(2);
     left_behind left;
     outcome const end = gpu.run(one_wavefront, gives_way{}, std::ref(left), steps.global(), false);

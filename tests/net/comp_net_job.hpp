@@ -2,6 +2,8 @@
 // A job of ComP-Net nodes in one process: a thread each, or one thread and a schedule.
 #pragma once
 
+#include "test_agents.hpp"
+
 #include <quarry/emu.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net.hpp>
@@ -25,12 +27,13 @@ namespace comp_net_test {
 using namespace quarry;
 using namespace quarry::emu;
 using namespace quarry::net;
+using quarry_test::unchecked_agent;
 
 inline constexpr std::size_t heap_words = 512;
 
 /// One node of a test's job.
 struct test_node {
-  agent& gpu;
+  unchecked_agent& gpu;
   comp_net::node& net;
   std::span<std::uint64_t> words; ///< symmetric
   std::uint32_t id;
@@ -58,7 +61,7 @@ struct job_shape {
 
 inline void run_one(executor& scheduler, std::unique_ptr<transport_port> end, job_shape const& s,
                     node_body const& body) {
-  agent gpu(scheduler, {.compute_units = 2, .wavefront_size = s.wavefront_size});
+  unchecked_agent gpu(scheduler, {.compute_units = 2, .wavefront_size = s.wavefront_size});
   std::uint32_t const id = end->self().id;
   comp_net::node::options const o{.configuration = s.configuration,
                                   .rings = 8,

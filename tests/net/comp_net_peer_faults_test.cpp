@@ -100,7 +100,7 @@ std::string run_row(row const& r) {
   std::latch all_here(2), has_ended(1);
   auto const run = [&](std::uint32_t id) -> std::string {
     native_scheduler scheduler({.threads = 1, .stall_timeout = 60s});
-    agent gpu(scheduler, {.compute_units = 1, .wavefront_size = 64});
+    unchecked_agent gpu(scheduler, {.compute_units = 1, .wavefront_size = 64});
     auto net = comp_net::node::start(
         gpu.core(), std::make_unique<faulty::port>(std::move(ends[id]), controls[id], pe{1 - id}),
         options_of(r));

@@ -2,6 +2,8 @@
 // A job of Gravel nodes in one process: a thread each, or one thread and a schedule.
 #pragma once
 
+#include "test_agents.hpp"
+
 #include <quarry/emu.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net.hpp>
@@ -23,12 +25,13 @@ using namespace quarry;
 using namespace quarry::emu;
 using namespace quarry::net;
 using gravel::gravel_node;
+using quarry_test::unchecked_agent;
 
 inline constexpr std::size_t heap_words = 256;
 
 /// One node of a test's job.
 struct test_node {
-  agent& gpu;
+  unchecked_agent& gpu;
   gravel_node& net;
   std::span<std::uint64_t> heap;
   std::uint32_t id;
@@ -54,7 +57,7 @@ struct job_outcome {
 inline void run_one(executor& scheduler, std::unique_ptr<transport_port> end,
                     gravel_node::options o, node_body const& body, job_outcome& out,
                     std::uint32_t id, std::uint32_t wave_size) {
-  agent gpu(scheduler, {.compute_units = 2, .wavefront_size = wave_size});
+  unchecked_agent gpu(scheduler, {.compute_units = 2, .wavefront_size = wave_size});
   std::uint32_t const count = end->pe_count();
   gravel_node net(gpu.core(), std::move(end), out.heaps[id], o);
   test_node node{gpu, net, out.heaps[id], id, count};

@@ -115,7 +115,7 @@ TEST_SUITE("net.gravel") {
     auto ends = make_in_process(2);
     auto out = make_outcome(2);
     native_scheduler scheduler({.threads = 1});
-    agent gpu(scheduler);
+    unchecked_agent gpu(scheduler);
     gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {});
     ends[1].reset();
     auto const b = net.barrier();
@@ -130,7 +130,7 @@ TEST_SUITE("net.gravel") {
     auto ends = make_in_process(3);
     auto out = make_outcome(1);
     native_scheduler scheduler({.threads = 1});
-    agent gpu(scheduler);
+    unchecked_agent gpu(scheduler);
     gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
                     {.timeout = std::chrono::milliseconds(50)});
     auto const b = net.quiet();
@@ -145,7 +145,7 @@ TEST_SUITE("net.gravel") {
       auto ends = make_in_process(2);
       auto out = make_outcome(1);
       native_scheduler scheduler({.threads = 1});
-      agent gpu(scheduler);
+      unchecked_agent gpu(scheduler);
       gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
                       {.timeout = std::chrono::milliseconds(50)});
       std::vector<std::uint32_t> frame(1 + random() % 12);
@@ -166,7 +166,7 @@ TEST_SUITE("net.gravel") {
 
   TEST_CASE("options that cannot be are refused by name") {
     native_scheduler scheduler({.threads = 1});
-    agent gpu(scheduler);
+    unchecked_agent gpu(scheduler);
     std::vector<std::uint64_t> heap(8);
     auto const make = [&](gravel_node::options o) {
       gravel_node const net(gpu.core(), std::move(make_in_process(1)[0]), heap, o);

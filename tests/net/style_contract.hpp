@@ -243,7 +243,7 @@ void ends_in_typed_errors() {
   SUBCASE("a word outside the target's heap ends the job, and nothing of its frame is done") {
     job_outcome out = make_outcome(1);
     native_scheduler scheduler({.threads = 1});
-    agent gpu(scheduler);
+    unchecked_agent gpu(scheduler);
     gravel_node net(gpu.core(), std::move(make_in_process(1)[0]), out.heaps[0],
                     {.style = S::name, .flush_after = std::chrono::hours(1)});
     test_node node{gpu, net, out.heaps[0], 0, 1};
@@ -263,7 +263,7 @@ void ends_in_typed_errors() {
     auto ends = make_in_process(2);
     job_outcome out = make_outcome(1);
     native_scheduler scheduler({.threads = 1});
-    agent gpu(scheduler);
+    unchecked_agent gpu(scheduler);
     gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {.style = S::name});
     ends[1].reset();
     test_node node{gpu, net, out.heaps[0], 0, 2};
