@@ -3,7 +3,10 @@
 #pragma once
 
 #include <quarry/choices.hpp>
+#include <quarry/exhaustive.hpp>
 #include <quarry/random_bits.hpp>
+
+#include <doctest/doctest.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +86,30 @@ outcome all(program const& p, Search&& search = {}) {
   } while (search.next());
   o.executions = search.execution_count();
   return o;
+}
+
+/// Of 300 random programs a search comes to what all executions come to, in no more of them. How
+/// many both needed.
+struct executions {
+  std::uint64_t all = 0;
+  std::uint64_t searched = 0;
+};
+template<class Search>
+executions compare_with_all() {
+  quarry::random_bits bits(7);
+  executions needed;
+  for (int i = 0; i < 300; ++i) {
+    program const p = random_program(bits);
+    auto const full = all<quarry::exhaustive_search>(p);
+    auto const less = all<Search>(p);
+    CAPTURE(i);
+    CHECK(less.ends == full.ends);
+    CHECK(less.executions <= full.executions);
+    needed.all += full.executions;
+    needed.searched += less.executions;
+  }
+  MESSAGE(needed.all, " executions, of this search ", needed.searched);
+  return needed;
 }
 
 } // namespace quarry_test
