@@ -63,7 +63,7 @@ private:
   std::vector<node> nodes_;
   stage stage_ = stage::running;
   clock::time_point deadline_;
-  std::optional<int> exit_status_; // decided by the first failure or request to end
+  std::optional<int> exit_status_; // decided by a request to end, or the failure that is the cause
 };
 
 result<void> process_group::start() {
@@ -172,8 +172,8 @@ void process_group::take_request(signalfd_siginfo const& info) {
 }
 
 void process_group::join_ended() {
-  // Of those that ended at about the same time one that died of a signal is the cause: the others
-  // may have ended because they lost it.
+  // One that died of a signal before anybody was told to end is the cause: the others may have
+  // ended because they lost it, and be seen to have ended before it, whose connections close first.
   std::optional<std::pair<std::size_t, child_end>> first;
   for (std::size_t rank = 0; rank < nodes_.size(); ++rank) {
     auto const end = nodes_[rank].process.try_join();
@@ -182,7 +182,7 @@ void process_group::join_ended() {
     if (!first || (first->second.signal == 0 && end->signal != 0))
       first = {rank, *end};
   }
-  if (first && !exit_status_)
+  if (first && (!exit_status_ || (stage_ == stage::asked_nicely_next && first->second.signal != 0)))
     take_failure(first->first, first->second);
 }
 

@@ -36,8 +36,8 @@ struct process_group_options {
 ///
 /// Only to be called while this process has one thread; signals are blocked meanwhile.
 ///
-/// Shape    the exit status of the node that failed first (128 + signal for one that died of it),
-///          128 + signal if we were asked to end, 0 otherwise
+/// Shape    the exit status of the node that failed first, but 128 + signal if one died of that
+///          before anybody was told to end; 128 + signal if we were asked to end, 0 otherwise
 /// Errors   a std::errc or net_errc – the program or a socket could not be had; names it
 [[nodiscard]] result<int> run_process_group(process_group_options const& options);
 

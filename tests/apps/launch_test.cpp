@@ -124,6 +124,21 @@ TEST_SUITE("apps.launch") {
     CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
   }
 
+  TEST_CASE("one that died is the cause, even if it is seen after one that ended for want of it") {
+    temporary_folder const folder;
+    auto const pid = (folder.path() / "pid").string();
+    REQUIRE(::mkfifo(pid.c_str(), 0600) == 0);
+    // Node 1 dies when the launcher has joined node 0; it may still see both at once.
+    auto const outcome =
+        launch({"-n", "2", "--grace", "60"},
+               "if [ $QUARRY_RANK = 0 ]; then echo $$ >" + pid + "; exit 3; fi; read it <" + pid +
+                   "; while kill -0 $it 2>/dev/null; do :; done; kill -KILL $$");
+    CHECK(outcome.status == 128 + SIGKILL);
+    std::regex const message("(quarry launch: node 0 .* ended with exit status 3; .*\n)?"
+                             "quarry launch: node 1 \\(pid [0-9]+\\) died of signal 9 .*\n");
+    CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
+  }
+
   TEST_CASE("a process that does not end when asked to is killed") {
     temporary_folder const folder;
     auto const ready = (folder.path() / "ready").string();
