@@ -41,7 +41,8 @@ std::vector<std::string> sorted_lines(std::string const& text) {
   return lines;
 }
 
-constexpr char const* wait_for_ever = "exec tail -f /dev/null";
+// tail ends when its output is a pipe that nobody reads any more.
+constexpr char const* wait_for_ever = "exec tail -f /dev/null >/dev/null";
 
 } // namespace
 
