@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Options that say what is allowed. CLI11's header takes longer to compile than many a kernel, so
-// that only files which use more of it include it.
+// Options that say what is allowed. Only files that use more of CLI11 include its header.
 #pragma once
+
+#include "cli_forward.hpp"
 
 #include <array>
 #include <chrono>
@@ -10,11 +11,6 @@
 #include <functional>
 #include <span>
 #include <string>
-
-namespace CLI {
-class App;
-class Option;
-} // namespace CLI
 
 namespace quarry::command {
 

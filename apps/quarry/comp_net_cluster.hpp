@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli_forward.hpp"
 #include "cluster.hpp"
 #include "host_threads.hpp"
 

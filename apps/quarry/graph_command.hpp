@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace CLI {
-class App;
-}
+#include "cli_forward.hpp"
 
 namespace quarry::command {
 

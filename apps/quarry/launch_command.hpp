@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli_forward.hpp"
+
 #include <string>
 #include <vector>
-
-namespace CLI {
-class App;
-}
 
 namespace quarry::command {
 

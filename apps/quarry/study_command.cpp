@@ -95,6 +95,7 @@ void check(request& r) {
   check_names("--study", r.studies, study::channel_studies());
   check_names("--program", r.programs, study::channel_programs());
   std::vector<std::string> sized;
+  sized.reserve(r.sizes.size());
   for (auto const& one : r.sizes)
     sized.push_back(one.substr(0, one.find('=')));
   check_names("--size", sized, study::channel_programs());
