@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -67,6 +68,27 @@ public:
     return !is_let_go;
   }
   std::string name() const { return "obstacle"; }
+};
+
+/// An agent whose launch queue is there, and whose only core is in an obstacle.
+struct obstructed_agent {
+  native_scheduler scheduler{{.threads = 2, .stall_timeout = impatience}};
+  agent gpu{scheduler,
+            {.compute_units = 2,
+             .wavefront_slots = 8,
+             .wavefront_size = 32,
+             .command_processor_cores = 1},
+            by_packets};
+  buffer<std::uint32_t> words = gpu.allocate<std::uint32_t>(32, "words");
+  obstacle o;
+  std::optional<command_processor::serving> serving;
+
+  obstructed_agent() {
+    succeed(gpu.run(one_wave, add{}, words.global(), 1U));
+    serving.emplace(gpu.core().processor().serve(o));
+    while (!o.is_entered) // by the pool's thread, as this one is not in the scheduler
+      std::this_thread::yield();
+  }
 };
 
 } // namespace
@@ -174,16 +196,8 @@ TEST_SUITE("emu.launch_queue") {
   }
 
   TEST_CASE("a launch that no core comes to is given up, and does not begin afterwards") {
-    native_scheduler scheduler({.threads = 2, .stall_timeout = impatience});
-    machine m = shape;
-    m.command_processor_cores = 1;
-    agent gpu(scheduler, m, by_packets);
-    auto words = gpu.allocate<std::uint32_t>(32, "words");
-    succeed(gpu.run(one_wave, add{}, words.global(), 1U)); // the queue is there
-    obstacle o;
-    auto const serving = gpu.core().processor().serve(o);
-    while (!o.is_entered) // by the pool's thread, as this one is not in the scheduler
-      std::this_thread::yield();
+    obstructed_agent obstructed;
+    auto& [scheduler, gpu, words, o, serving] = obstructed;
     std::string const report =
         fail_with(gpu.run(one_wave, add{}, words.global(), 10U), fault::kind::stall);
     CHECK_SAYS(report, "no core of the command processor comes to its packet");
@@ -209,16 +223,8 @@ TEST_SUITE("emu.launch_queue") {
   }
 
   TEST_CASE("a queue that stays full gives up what finds no room") {
-    native_scheduler scheduler({.threads = 2, .stall_timeout = impatience});
-    machine m = shape;
-    m.command_processor_cores = 1;
-    agent gpu(scheduler, m, by_packets);
-    auto words = gpu.allocate<std::uint32_t>(32, "words");
-    succeed(gpu.run(one_wave, add{}, words.global(), 1U));
-    obstacle o;
-    auto const serving = gpu.core().processor().serve(o);
-    while (!o.is_entered)
-      std::this_thread::yield();
+    obstructed_agent obstructed;
+    auto& [scheduler, gpu, words, o, serving] = obstructed;
     std::deque<completion> those;
     for (int i = 0; i < 65; ++i) // 64 slots
       those.push_back(gpu.launch(one_wave, add{}, words.global(), 1U));
@@ -234,8 +240,9 @@ TEST_SUITE("emu.launch_queue") {
   TEST_CASE("explored, packets order what hosts and kernels do") {
     auto const explored = [](scope far) {
       return explore({.executions = 60, .most_shrinking = 50, .diagnoses = false}, [=](world& w) {
-        agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_slots = 2, .wavefront_size = 32},
-                  {.launches = launch_path::packets});
+        explored_agent gpu(w.scheduler(),
+                           {.compute_units = 2, .wavefront_slots = 2, .wavefront_size = 32},
+                           {.launches = launch_path::packets});
         auto words = gpu.allocate<std::uint32_t>(32, "words");
         auto const kernel = [far](any_wavefront auto& wf, global<std::uint32_t> at) {
           auto const one_lane = wf.where(wf.local_id() == 0);
