@@ -19,7 +19,7 @@ constexpr char const* footer =
     "PROGRAM and its arguments come after --. Each of the N processes finds its place in\n"
     "QUARRY_RANK, QUARRY_SIZE, QUARRY_TOKEN, QUARRY_ADDRESSES, QUARRY_TIMEOUT_MS and\n"
     "QUARRY_LISTEN_FD. One that fails takes the job down and is named; the exit status is that\n"
-    "of the first to fail, 128 + N for one that died of signal N.\n\n"
+    "of the first to fail, but 128 + N if one died by itself of signal N.\n\n"
     "Examples:\n"
     "  quarry launch -n 4 -- quarry run gups\n"
     "  quarry launch -n 2 --timeout 60 -- ./my_program --its-option\n"
