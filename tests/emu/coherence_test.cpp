@@ -61,7 +61,7 @@ launch_config const one_wavefront{.work_items = 32, .work_items_per_group = 32};
 
 verdict to_host(coherence data_in, coherence flag_in, bool detects_races) {
   return explore({.executions = 300, .detects_races = detects_races}, [=](world& w) {
-    agent gpu(w.scheduler(), small);
+    explored_agent gpu(w.scheduler(), small);
     auto data = gpu.allocate<std::uint32_t>(1, "data", contents::zeroed, data_in);
     auto flag = gpu.allocate<std::uint32_t>(1, "flag", contents::zeroed, flag_in);
     auto end = gpu.allocate<std::uint32_t>(1, "end");
@@ -82,7 +82,7 @@ verdict to_host(coherence data_in, coherence flag_in, bool detects_races) {
 
 verdict from_host(coherence data_in, bool detects_races) {
   return explore({.executions = 300, .detects_races = detects_races}, [=](world& w) {
-    agent gpu(w.scheduler(), small);
+    explored_agent gpu(w.scheduler(), small);
     auto data = gpu.allocate<std::uint32_t>(1, "data", contents::zeroed, data_in);
     auto flag = gpu.allocate<std::uint32_t>(2, "flag");
     auto running =
@@ -143,7 +143,7 @@ TEST_SUITE("emu.coherence") {
   TEST_CASE("kernels pass coarse-grained memory on, from agent to agent and to the host") {
     for (bool const detects_races : {true, false}) {
       verdict const v = explore({.executions = 200, .detects_races = detects_races}, [](world& w) {
-        agent one(w.scheduler(), small), two(w.scheduler(), small);
+        explored_agent one(w.scheduler(), small), two(w.scheduler(), small);
         auto word = one.allocate<std::uint32_t>(1, "word", contents::zeroed, coarse);
         auto const also = two.expose(word.host().data(), 1, "word", coarse);
         word.host()[0] = 7;
@@ -161,7 +161,7 @@ TEST_SUITE("emu.coherence") {
   TEST_CASE("within an agent it is like any other memory") {
     for (bool const detects_races : {true, false}) {
       verdict const v = explore({.executions = 200, .detects_races = detects_races}, [](world& w) {
-        agent gpu(w.scheduler(), small);
+        explored_agent gpu(w.scheduler(), small);
         auto words = gpu.allocate<std::uint32_t>(3, "words", contents::zeroed, coarse);
         auto const end =
             gpu.run({.work_items = 64, .work_items_per_group = 32, .cooperative = true},
@@ -175,7 +175,7 @@ TEST_SUITE("emu.coherence") {
 
   TEST_CASE("what is forgotten is fine-grained again") {
     verdict const v = explore({.executions = 100}, [](world& w) {
-      agent gpu(w.scheduler(), small);
+      explored_agent gpu(w.scheduler(), small);
       std::uint32_t words[3]{};
       {
         auto const before = gpu.expose(words, 3, "words", coarse);
