@@ -85,7 +85,7 @@ private:
 
 TEST_SUITE("net.shmem_crowded") {
   TEST_CASE("a put that finds the transport taken leaves once, whenever it gets in") {
-    constexpr std::uint64_t puts = 1000;
+    constexpr std::uint64_t puts = 2000;
     crowded_port* crowded = nullptr;
     auto const make = [&](std::uint32_t pes) {
       ends all = in_process_ends(pes);
