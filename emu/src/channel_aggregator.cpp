@@ -30,6 +30,12 @@ std::optional<std::size_t> drain_last(std::span<channel_state const> channels, b
   return std::nullopt;
 }
 
+void channel_aggregator::add(std::unique_ptr<channel_node> n) {
+  states_.push_back({n->name(), 0, 0, 0, agent_.shape().wavefront_size});
+  nodes_.push_back(std::move(n));
+  at_.emplace_back();
+}
+
 channel<restart_context>& channel_aggregator::restarts(channel_orders const& orders) {
   machine const& m = agent_.shape();
   // One a slot; done counts of their own: they are consumed in order.
@@ -82,16 +88,16 @@ task<bool> channel_aggregator::poll(Core& self) {
   bool worked = finish_dispatches();
   if (first_fault_ && was_well)
     running_.stop(*first_fault_); // or they might wait for room for ever
-  for (auto const& n : nodes_)
-    if (n->can_reclaim(self)) {
-      n->reclaim(self);
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (look(self, i)) {
+      nodes_[i]->reclaim(self);
       worked = true;
     }
   if (restarts_ != nullptr)
     worked = take_restarts(self) || worked;
   if (blocked_ != 0 && !first_fault_)
     worked = restart_blocked(self) || worked;
-  std::optional<channel_choice> const next = first_fault_ ? std::nullopt : pick(self);
+  std::optional<channel_choice> const next = first_fault_ ? std::nullopt : pick();
   if (next)
     start(*next);
   else if (running_.is_empty() &&
@@ -108,11 +114,13 @@ template<class Core>
 bool channel_aggregator::has_work(Core& self) {
   if (is_done())
     return false;
-  return running_.is_empty() || running_.any_ended() ||
-         std::any_of(nodes_.begin(), nodes_.end(),
-                     [&](auto const& n) { return n->can_reclaim(self); }) ||
-         (restarts_ != nullptr && restarts_->ready(self) != 0) ||
-         (!first_fault_ && (can_restart(self) || pick(self)));
+  if (running_.is_empty() || running_.any_ended() ||
+      (restarts_ != nullptr && restarts_->ready(self) != 0))
+    return true;
+  for (std::size_t i = 0; i < nodes_.size(); ++i)
+    if (look(self, i))
+      return true;
+  return !first_fault_ && (can_restart(self) || pick());
 }
 
 template task<bool> channel_aggregator::poll(basic_core<native_memory>&);
@@ -120,14 +128,21 @@ template task<bool> channel_aggregator::poll(basic_core<interleaving_memory>&);
 template bool channel_aggregator::has_work(basic_core<native_memory>&);
 template bool channel_aggregator::has_work(basic_core<interleaving_memory>&);
 
-/// What the scheduler says of the channels as they are now.
+/// Takes note of what a channel is like now. Can it be reclaimed?
 template<class Core>
-std::optional<channel_choice> channel_aggregator::pick(Core& self) {
-  states_.clear();
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    states_.push_back({nodes_[i]->name(), nodes_[i]->ready(self), at_[i].running,
-                       nodes_[i]->waiting(self) + static_cast<std::uint32_t>(at_[i].blocked.size()),
-                       agent_.shape().wavefront_size});
+bool channel_aggregator::look(Core& self, std::size_t node) {
+  channel_node::sight const s = nodes_[node]->look(self);
+  states_[node].ready = s.ready;
+  at_[node].waiting = s.waiting;
+  return s.can_reclaim;
+}
+
+/// What the scheduler says of the channels as they were when it has looked.
+std::optional<channel_choice> channel_aggregator::pick() {
+  for (std::size_t i = 0; i < states_.size(); ++i) {
+    states_[i].running = at_[i].running;
+    states_[i].waiting = at_[i].waiting + static_cast<std::uint32_t>(at_[i].blocked.size());
+  }
   auto const next = scheduler_(states_, running_.is_empty());
   return next && next->most != 0 && states_[next->channel].ready != 0 ? next : std::nullopt;
 }

@@ -74,12 +74,14 @@ public:
   [[nodiscard]] virtual std::string const& name() const = 0;
   [[nodiscard]] virtual void const* consumed() const = 0; ///< the channel's address
   [[nodiscard]] virtual bool has_consumer() const = 0;
-  [[nodiscard]] virtual std::uint32_t ready(basic_core<native_memory>& self) = 0;
-  [[nodiscard]] virtual std::uint32_t ready(basic_core<interleaving_memory>& self) = 0;
-  [[nodiscard]] virtual std::uint32_t waiting(basic_core<native_memory>& self) = 0;
-  [[nodiscard]] virtual std::uint32_t waiting(basic_core<interleaving_memory>& self) = 0;
-  [[nodiscard]] virtual bool can_reclaim(basic_core<native_memory>& self) = 0;
-  [[nodiscard]] virtual bool can_reclaim(basic_core<interleaving_memory>& self) = 0;
+  /// What there is to be seen of the channel.
+  struct sight {
+    std::uint32_t ready;   ///< elements
+    std::uint32_t waiting; ///< producers for room, those that have not yielded
+    bool can_reclaim;
+  };
+  [[nodiscard]] virtual sight look(basic_core<native_memory>& self) = 0;
+  [[nodiscard]] virtual sight look(basic_core<interleaving_memory>& self) = 0;
   virtual void reclaim(basic_core<native_memory>& self) = 0;
   virtual void reclaim(basic_core<interleaving_memory>& self) = 0;
   [[nodiscard]] virtual std::uint32_t room(basic_core<native_memory>& self) = 0;
@@ -122,10 +124,7 @@ public:
   channel_aggregator& operator=(channel_aggregator const&) = delete;
 
   /// Before it is served.
-  void add(std::unique_ptr<channel_node> n) {
-    nodes_.push_back(std::move(n));
-    at_.emplace_back();
-  }
+  void add(std::unique_ptr<channel_node> n);
   /// Where wavefronts leave their restart contexts; made with these orders when it is first asked
   /// for, before it is served.
   [[nodiscard]] channel<restart_context>& restarts(channel_orders const& orders);
@@ -160,11 +159,13 @@ private:
   /// What the aggregator itself knows of a channel.
   struct node_state {
     std::uint32_t running = 0;           ///< dispatches
+    std::uint32_t waiting = 0;           ///< producers that have not yielded, as it has looked last
     std::deque<restart_context> blocked; ///< wavefronts that have yielded, the oldest first
   };
 
   template<class Core>
-  [[nodiscard]] std::optional<channel_choice> pick(Core& self);
+  bool look(Core& self, std::size_t node);
+  [[nodiscard]] std::optional<channel_choice> pick();
   template<class Core>
   bool take_restarts(Core& self);
   template<class Core>
@@ -181,7 +182,7 @@ private:
   std::vector<node_state> at_; ///< by node
   std::unique_ptr<channel<restart_context>> restarts_;
   running_launches<std::size_t> running_; ///< with their nodes
-  std::vector<channel_state> states_;     ///< as pick() has found them
+  std::vector<channel_state> states_;     ///< by node, as it has looked last
   std::uint64_t blocked_ = 0;             ///< in all nodes
   flow_counts counts_;
   std::function<void(flow_counts const&)> watch_;

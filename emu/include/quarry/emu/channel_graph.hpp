@@ -190,16 +190,12 @@ private:
     std::string const& name() const override { return elements.name(); }
     void const* consumed() const override { return &elements; }
     bool has_consumer() const override { return static_cast<bool>(make); }
-    std::uint32_t ready(basic_core<native_memory>& c) override { return elements.ready(c); }
-    std::uint32_t ready(basic_core<interleaving_memory>& c) override { return elements.ready(c); }
-    std::uint32_t waiting(basic_core<native_memory>& c) override { return elements.waiting(c); }
-    std::uint32_t waiting(basic_core<interleaving_memory>& c) override {
-      return elements.waiting(c);
+    template<class Core>
+    sight look_as(Core& c) {
+      return {elements.ready(c), elements.waiting(c), elements.can_reclaim(c)};
     }
-    bool can_reclaim(basic_core<native_memory>& c) override { return elements.can_reclaim(c); }
-    bool can_reclaim(basic_core<interleaving_memory>& c) override {
-      return elements.can_reclaim(c);
-    }
+    sight look(basic_core<native_memory>& c) override { return look_as(c); }
+    sight look(basic_core<interleaving_memory>& c) override { return look_as(c); }
     void reclaim(basic_core<native_memory>& c) override { static_cast<void>(elements.reclaim(c)); }
     void reclaim(basic_core<interleaving_memory>& c) override {
       static_cast<void>(elements.reclaim(c));
