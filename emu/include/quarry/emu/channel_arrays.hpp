@@ -14,6 +14,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <optional>
 #include <source_location>
 #include <stdexcept>
@@ -59,6 +60,27 @@ public:
   [[nodiscard]] std::uint32_t most_at_once() const noexcept { return width_ - share_ + 1; }
   [[nodiscard]] std::size_t bytes() const noexcept {
     return data_.size() * sizeof(T) + control_.size() * 4 + done_.size() * 4;
+  }
+
+  /// Elements in a row, by number. Has its own copy of the channel's shape: a loop that writes them
+  /// need not load it again for each.
+  class row {
+  public:
+    [[nodiscard]] global<T> operator[](std::uint32_t i) const noexcept {
+      return data_ + std::size_t{(first_ + i) & last_} * stride_;
+    }
+
+  private:
+    friend class channel_arrays;
+    row(global<T> data, std::uint32_t first, std::uint32_t last, std::uint32_t stride) noexcept
+        : data_(data), first_(first), last_(last), stride_(stride) {}
+    global<T> data_;
+    std::uint32_t first_;
+    std::uint32_t last_; ///< position of the array
+    std::uint32_t stride_;
+  };
+  [[nodiscard]] row row_of(channel_elements const& e) {
+    return {data_.global(), e.first, width_ - 1, stride_};
   }
 
 protected:
@@ -216,6 +238,13 @@ protected:
   template<class A>
   std::uint64_t write_control(A& self, channel_elements const& e, std::source_location where) {
     std::uint64_t const from = reserve_control(self, e.count);
+    if constexpr (!A::memory_type::may_explore)
+      if (std::uint32_t const entry = static_cast<std::uint32_t>(from) & (2 * width_ - 1);
+          entry + e.count <= 2 * width_ && e.first + e.count <= width_) [[likely]] {
+        std::uint32_t* const to = control(entry).get();
+        std::iota(to, to + e.count, e.first); // nothing wraps: rows, a register at a time
+        return from;
+      }
     for (std::uint32_t i = 0; i < e.count; ++i) {
       move(self, e.first + i, state::reserved, state::ready, "enqueues", where);
       self.store(control(from + i), (e.first + i) & (width_ - 1));

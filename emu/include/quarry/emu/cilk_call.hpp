@@ -10,6 +10,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <source_location>
 #include <string>
 #include <type_traits>
@@ -63,6 +64,25 @@ struct cilk_parts {
   };
 };
 
+/// Room for values that are written before they are read; none is made here, which would take a
+/// wavefront longer than to run its lanes.
+template<class T, std::size_t Size>
+class unwritten_array {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+public:
+  [[nodiscard]] T& operator[](std::size_t i) noexcept { return at(bytes_)[i]; }
+  [[nodiscard]] T const& operator[](std::size_t i) const noexcept { return at(bytes_)[i]; }
+
+private:
+  // An array of bytes has whatever trivially copyable objects one takes it for.
+  static T* at(std::byte* b) noexcept { return std::launder(reinterpret_cast<T*>(b)); }
+  static T const* at(std::byte const* b) noexcept {
+    return std::launder(reinterpret_cast<T const*>(b));
+  }
+  alignas(T) std::byte bytes_[sizeof(T) * Size];
+};
+
 /// What one wavefront has to put into channels: calls in the order in which they were spawned, and
 /// who spawned them. At most `most_calls` of them at a time; the lanes that find it full go later.
 template<cilk_function F, int Size>
@@ -79,8 +99,8 @@ struct cilk_piece {
   std::uint32_t parents = 0;
   std::uint32_t syncs = 0; ///< of those parents
   // Only what is counted has been written.
-  std::array<F, most_calls> call;   // NOLINT(*-member-init)
-  std::array<parent, Size> spawner; // NOLINT(*-member-init)
+  unwritten_array<F, most_calls> call;
+  unwritten_array<parent, Size> spawner;
 };
 
 /// What a part of a function sees of its call, on one lane.

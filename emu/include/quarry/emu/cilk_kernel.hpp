@@ -165,10 +165,11 @@ private:
   [[gnu::noinline]] static void
   fill(W& wf, cilk_level<F>& level, cilk_piece<F, W::size> const& piece,
        std::optional<channel_elements> const& waiting, channel_elements const& mine) {
+    auto const children = level.deeper->row_of(mine);
     std::uint32_t call = 0;
     [[maybe_unused]] std::uint32_t sync = 0;
     for (std::uint32_t p = 0; p < piece.parents; ++p) {
-      auto const& parent = piece.spawner[p];
+      auto const parent = piece.spawner[p]; // a copy, which the stores do not change
       typename parts::place into;
       if constexpr (syncs_again)
         if (parent.syncs) {
@@ -178,7 +179,7 @@ private:
           into = global(element->results.data());
         }
       for (std::uint32_t i = 0; i < parent.count; ++i, ++call)
-        wf.store(level.deeper->at(mine, call), {piece.call[call], parent.syncs ? into + i : into});
+        wf.store(children[call], {piece.call[call], parent.syncs ? into + i : into});
     }
   }
 
