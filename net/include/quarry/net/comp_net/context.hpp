@@ -119,8 +119,8 @@ public:
                                     std::size_t count, emu::global<std::uint64_t> signal,
                                     std::uint64_t value, shmem::signal_op how, pe target,
                                     std::source_location where = std::source_location::current()) {
-    return put_signal_bytes(self, dest.get(), source.get(), count * sizeof(T), signal.get(), value,
-                            how, target, 0, where);
+    return put_signal_bytes(self, dest.get(), source.get(), count * sizeof(T),
+                            {signal.get(), value, how}, target, 0, where);
   }
   /// The same; on return the source may be reused.
   template<shmem::element T, caller A>
@@ -129,8 +129,8 @@ public:
                                 std::size_t count, emu::global<std::uint64_t> signal,
                                 std::uint64_t value, shmem::signal_op how, pe target,
                                 std::source_location where = std::source_location::current()) {
-    return put_signal_bytes(self, dest.get(), source.get(), count * sizeof(T), signal.get(), value,
-                            how, target, command::is_blocking, where);
+    return put_signal_bytes(self, dest.get(), source.get(), count * sizeof(T),
+                            {signal.get(), value, how}, target, command::is_blocking, where);
   }
 
   // Atomics, at the target. Those that bring nothing back do not wait.
@@ -255,16 +255,21 @@ private:
     c.flags = flags;
     return start(self, command_call{c}, where);
   }
+  struct signal_update {
+    std::uint64_t* at;
+    std::uint64_t value;
+    shmem::signal_op how;
+  };
   template<class A>
   auto put_signal_bytes(A& self, void* dest, void const* source, std::size_t bytes,
-                        std::uint64_t* signal, std::uint64_t value, shmem::signal_op how, pe target,
-                        std::uint8_t flags, std::source_location where) const {
+                        signal_update signal, pe target, std::uint8_t flags,
+                        std::source_location where) const {
     command c = symmetric(operation::put_signal, dest, bytes, target, "put_signal", where);
     c.local = reinterpret_cast<std::uintptr_t>(source);
-    c.extra = handle_.net().offset_of(signal, sizeof *signal, "put_signal's signal", where);
-    emu::check_alignment(signal, sizeof *signal, where);
-    c.operand = value;
-    c.kind = static_cast<std::uint8_t>(how);
+    c.extra = handle_.net().offset_of(signal.at, sizeof *signal.at, "put_signal's signal", where);
+    emu::check_alignment(signal.at, sizeof *signal.at, where);
+    c.operand = signal.value;
+    c.kind = static_cast<std::uint8_t>(signal.how);
     return start(self, with_data(c, flags), where);
   }
   /// Up to 8 bytes go into the entry, so that there is nothing to wait for.
