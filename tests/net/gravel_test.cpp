@@ -6,6 +6,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace gravel_test;
@@ -53,6 +54,16 @@ struct send_active {
     using w = std::remove_reference_t<decltype(wf)>;
     auto const i = gravel::as_words<w>(wf.global_id());
     task<> sent = net.active_message(wf, handler, words + i % 4, i, 0);
+    co_await std::move(sent);
+  }
+};
+
+struct send_to_last {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words,
+                    gravel::endpoint& net) const {
+    using w = std::remove_reference_t<decltype(wf)>;
+    auto const i = gravel::as_words<w>(wf.global_id());
+    task<> sent = net.increment(wf, words + i % 50, 1);
     co_await std::move(sent);
   }
 };
@@ -137,6 +148,29 @@ TEST_SUITE("net.gravel") {
     REQUIRE(b.has_error());
     CHECK(b.error().code == net_errc::timeout);
     CHECK(b.error().what.find("pe 1, pe 2") != std::string::npos);
+  }
+
+  TEST_CASE("a node that takes nothing ends neither a kernel nor a wait; both end in its timeout") {
+    for (std::string_view const style : {gravel::aggregated::name, gravel::simt_direct::name}) {
+      CAPTURE(style);
+      auto ends = make_in_process(2, 4);
+      auto out = make_outcome(1);
+      native_scheduler scheduler({.threads = 2});
+      unchecked_agent gpu(scheduler);
+      gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
+                      {.style = style,
+                       .buffer_bytes = 64,
+                       .buffers_per_node = 2,
+                       .queue_slots = 2,
+                       .timeout = std::chrono::milliseconds(50)});
+      launch_config const config{.work_items = 4096};
+      CHECK(gpu.run(config, send_to_last{}, global<std::uint64_t>(out.heaps[0].data()),
+                    std::ref(net.device())));
+      auto const q = net.quiet();
+      REQUIRE(q.has_error());
+      CHECK(q.error().code == net_errc::timeout);
+      CHECK(q.error().what.find("no word from pe 1") != std::string::npos);
+    }
   }
 
   TEST_CASE("a frame that is none ends the job with bad_frame, and touches nothing") {

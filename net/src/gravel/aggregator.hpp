@@ -53,14 +53,14 @@ private:
     for (;;) {
       emu::slot_claim const mine = packages_.claim(self);
       while (!packages_.is_ready(self, mine)) {
-        if (shared_.is_over())
+        if (shared_.is_stopping())
           co_return;
         if (has_other_work(self, true)) {
           task<> other = do_other_work(self);
           co_await std::move(other);
         } else {
           auto const work = [this, &self, mine] {
-            return packages_.is_ready(self, mine) || shared_.is_over() ||
+            return packages_.is_ready(self, mine) || shared_.is_stopping() ||
                    has_other_work(self, true);
           };
           poll_until wait(work);
@@ -71,7 +71,7 @@ private:
       shared_.packages.fetch_add(1, std::memory_order_relaxed);
       for (node& n : nodes_)
         n.frame.expect(p.header.tag);
-      for (std::uint32_t next = 0; !bin(self, p, next) && !shared_.is_over();) {
+      for (std::uint32_t next = 0; !bin(self, p, next) && !shared_.is_stopping();) {
         task<> replaced = replace(self, nodes_[full_]);
         co_await std::move(replaced);
       }

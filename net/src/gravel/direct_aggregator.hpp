@@ -45,8 +45,8 @@ private:
       task<> opened = open(self, n);
       co_await std::move(opened);
     }
-    while (!shared_.is_over()) {
-      auto const work = [this, &self] { return shared_.is_over() || has_work(self); };
+    while (!shared_.is_stopping()) {
+      auto const work = [this, &self] { return shared_.is_stopping() || has_work(self); };
       poll_until wait(work);
       co_await wait;
       task<> done = look_at_all(self);
@@ -64,7 +64,8 @@ private:
   }
 
   bool has_work(core& self) {
-    if (wants_quiet() || direct_.stray_target(self) != direct_buffers::none)
+    if (wants_quiet() ||
+        (!shared_.has_failed() && direct_.stray_target(self) != direct_buffers::none))
       return true;
     bool const old_ones = is_time();
     for (std::uint32_t n = 0; n < direct_.node_count(); ++n) {
@@ -76,7 +77,8 @@ private:
   }
 
   task<> look_at_all(core& self) {
-    if (std::uint32_t const stray = direct_.stray_target(self); stray != direct_buffers::none) {
+    if (std::uint32_t const stray = direct_.stray_target(self);
+        stray != direct_buffers::none && !shared_.has_failed()) {
       shared_.fail(make_error(
           net_errc::outside_heap,
           fmt::format("gravel: a message for node {}; there are {}", stray, direct_.node_count())));
@@ -87,7 +89,7 @@ private:
     if (is_quiet)
       shared_.quiet_begins.take();
     bool const old_ones = is_time();
-    for (std::uint32_t n = 0; n < direct_.node_count() && !shared_.is_over(); ++n) {
+    for (std::uint32_t n = 0; n < direct_.node_count() && !shared_.is_stopping(); ++n) {
       auto const t = direct_.look(self, n);
       bool const is_old =
           !t.is_empty() && old_ones && (shared_.scheduler.decides() || seen_[n] == t.word());

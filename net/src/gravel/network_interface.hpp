@@ -23,6 +23,7 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace quarry::net::gravel {
@@ -48,12 +49,11 @@ public:
       task<> lent = lend_buffers(self, *shared_.buffers[a]);
       co_await std::move(lent);
     }
-    // What others still wait for, a contribution or an answer, leaves before the actor ends.
-    while (!shared_.is_over() || (!shared_.failed.load() && !controls_.empty())) {
+    while (!may_end()) {
       if (step(self))
         continue;
       auto const work = [this, &self] {
-        return shared_.is_over() || (shared_.scheduler.decides() ? has_work(self) : step(self));
+        return may_end() || (shared_.scheduler.decides() ? has_work(self) : step(self));
       };
       poll_until wait(work);
       co_await wait;
@@ -95,8 +95,17 @@ private:
     }
   }
 
+  /// What others still wait for, a contribution or an answer, leaves before the actor ends; and
+  /// whoever hands over to it ends before.
+  [[nodiscard]] bool may_end() const {
+    return shared_.is_stopping() && shared_.running.load(std::memory_order_acquire) == 1 &&
+           (shared_.has_failed() || controls_.empty());
+  }
+
   /// Does what can be done now; true if anything was.
   bool step(core& self) {
+    if (shared_.has_failed())
+      return drop_frames(self);
     if (!transport_.try_enter()) // an idle worker is in transport_.wait()
       return false;
     bool progressed = look_at_requests();
@@ -113,6 +122,8 @@ private:
 
   /// As step(), but only looks: for schedulers that may not be surprised.
   bool has_work(core& self) {
+    if (shared_.has_failed())
+      return current_ || shared_.to_network.is_ready(self, claim(self));
     if (transport_.has_input() || has_new_request())
       return true;
     if (!controls_.empty())
@@ -212,20 +223,32 @@ private:
 
   bool send_frames(core& self) {
     bool any = false;
-    while (!shared_.is_over()) {
-      if (!current_) {
-        if (!shared_.to_network.is_ready(self, claim(self)))
-          return any;
-        current_ = self.load(shared_.to_network.payload(*claim_));
-        shared_.to_network.release(self, *claim_);
-        claim_.reset();
-      }
-      if (!send(self, *current_))
-        return any;
+    for (; take_next(self) && send(self, *current_); any = true)
       current_.reset();
-      any = true;
+    return any;
+  }
+  /// The job has failed: kernels and aggregators go on as if their messages left, and learn of it
+  /// where they wait for something.
+  bool drop_frames(core& self) {
+    controls_.clear();
+    bool any = false;
+    for (; take_next(self); any = true) {
+      if (current_->what == outgoing::kind::frame)
+        give_back(self, *current_);
+      current_.reset();
     }
     return any;
+  }
+  /// False if there is nothing to be sent.
+  bool take_next(core& self) {
+    if (current_)
+      return true;
+    if (!shared_.to_network.is_ready(self, claim(self)))
+      return false;
+    current_ = self.load(shared_.to_network.payload(*claim_));
+    shared_.to_network.release(self, *claim_);
+    claim_.reset();
+    return true;
   }
 
   /// False if the transport has no room.
@@ -242,29 +265,31 @@ private:
       apply(self, pe{self_id_}, words);
     } else {
       auto const sent = transport_.try_send(pe{o.target}, std::as_bytes(words), {});
-      if (!sent) {
+      if (!sent)
         shared_.fail(sent.error());
-        return true;
-      }
-      if (!*sent)
+      if (!sent || !*sent)
         return false;
       count(remote_frames_, 1);
     }
     count(frames_, 1);
     count(frame_bytes_, words.size_bytes());
     count(sent_operations_, o.operations);
-    // There are fewer buffers than slots, so that the queue always has room.
-    emu::global<std::uint32_t> const back = set.recycled.try_reserve(self);
-    self.store(back, o.buffer);
-    set.recycled.publish(self);
+    give_back(self, o);
     return true;
+  }
+  void give_back(core& self, outgoing const& o) {
+    // There are fewer buffers than slots, so that the queue always has room.
+    auto& recycled = shared_.buffers[o.aggregator]->recycled;
+    emu::global<std::uint32_t> const back = recycled.try_reserve(self);
+    self.store(back, o.buffer);
+    recycled.publish(self);
   }
 
   // Receiving
 
   bool receive(core& self) {
     auto const got = transport_.poll([&](pe from, std::span<std::byte const> bytes) {
-      if (!shared_.is_over())
+      if (!shared_.has_failed())
         take(self, from, bytes);
     });
     if (!got) {
@@ -338,8 +363,31 @@ private:
 
   // Waiting too long
 
+  [[nodiscard]] bool is_gathering() const {
+    return shared_.gather_done.load(std::memory_order_relaxed) != gather_seen_;
+  }
+  /// Who has no room for what is to be sent next.
+  [[nodiscard]] std::optional<std::uint32_t> full_node() const {
+    if (!controls_.empty())
+      return controls_.front().target;
+    return current_ && current_->what == outgoing::kind::frame ? std::optional(current_->target)
+                                                               : std::nullopt;
+  }
   [[nodiscard]] bool is_waiting() const {
-    return unanswered_ != 0 || shared_.gather_done.load(std::memory_order_relaxed) != gather_seen_;
+    return unanswered_ != 0 || is_gathering() || full_node().has_value();
+  }
+  /// The nodes that it waits for.
+  [[nodiscard]] std::string missing() const {
+    if (auto const n = full_node())
+      return to_string(pe{*n});
+    std::string all;
+    auto const contributions = gathers_.find(gather_seen_);
+    for (std::uint32_t n = 0; n < nodes_; ++n)
+      if (unanswered_ != 0
+              ? !answered_[n]
+              : contributions != gathers_.end() && !contributions->second[n].has_value())
+        all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(pe{n}));
+    return all;
   }
   void check_timeout() {
     if (shared_.scheduler.decides() || !is_waiting()) {
@@ -351,13 +399,8 @@ private:
       waiting_since_ = now;
     if (now - waiting_since_ < shared_.options.timeout)
       return;
-    std::string missing;
-    auto const& contributions = gathers_[gather_seen_];
-    for (std::uint32_t n = 0; n < nodes_; ++n)
-      if (unanswered_ != 0 ? !answered_[n] : contributions.size() > n && !contributions[n])
-        missing += fmt::format("{}{}", missing.empty() ? "" : ", ", to_string(pe{n}));
     shared_.fail(
-        make_error(net_errc::timeout, fmt::format("gravel: no word from {} for {} ms", missing,
+        make_error(net_errc::timeout, fmt::format("gravel: no word from {} for {} ms", missing(),
                                                   shared_.options.timeout.count())));
   }
 

@@ -83,9 +83,8 @@ struct shared_state {
     std::lock_guard const lock(mutex);
     return *first_error;
   }
-  [[nodiscard]] bool is_over() const noexcept {
-    return stop.load(std::memory_order_acquire) || failed.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] bool has_failed() const noexcept { return failed.load(std::memory_order_acquire); }
+  [[nodiscard]] bool is_stopping() const noexcept { return stop.load(std::memory_order_acquire); }
   /// An actor's last act.
   void ended() {
     running.fetch_sub(1, std::memory_order_release);
