@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <utility>
 
 namespace quarry::net {
@@ -38,6 +40,9 @@ result<void> peer_stream::prepare() {
   socket_.set_option(asio::ip::tcp::no_delay(true), e);
   if (!e)
     socket_.non_blocking(true, e);
+  // A program that this pe starts must not keep the connection open after its end.
+  if (!e && ::fcntl(socket_.native_handle(), F_SETFD, FD_CLOEXEC) != 0)
+    e = failure(errno, boost::system::system_category());
   if (e)
     return error{std::error_code(e), fmt::format("loopback: connection to {}", to_string(peer_))};
   received_.resize(receive_bytes);

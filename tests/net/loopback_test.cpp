@@ -6,6 +6,10 @@
 
 #include <quarry/net/loopback.hpp>
 
+#include <array>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -100,6 +104,43 @@ TEST_SUITE("net.loopback") {
     contract::all_well(
         contract::in_threads(all, [](transport_port& end) { return contract::exchange(end, 10); }));
     contract::all_well(contract::in_threads(all, contract::finish));
+  }
+
+  TEST_CASE("who has left in order takes nothing more, and breaks nothing between the others") {
+    auto const all = make(3);
+    std::jthread const leaves([&] { static_cast<void>(all[2]->finish()); });
+    std::array<std::byte, 8> const some{};
+    quarry::result<bool> sent = true;
+    while (sent) { // until the goodbye has come
+      sent = all[0]->try_send(pe{2}, some, {});
+      static_cast<void>(all[0]->poll([](pe, std::span<std::byte const>) {}));
+    }
+    CHECK(sent.error().code == net_errc::peer_lost);
+    REQUIRE(all[0]->try_send(pe{1}, some, {}).value());
+    std::size_t came = 0;
+    while (came == 0) {
+      auto const got = all[1]->poll([](pe, std::span<std::byte const>) {});
+      REQUIRE(got.has_value());
+      came = *got;
+    }
+    CHECK(all[0]->poll([](pe, std::span<std::byte const>) {}).has_value());
+    std::jthread const other([&] { static_cast<void>(all[1]->finish()); });
+    static_cast<void>(all[0]->finish());
+  }
+
+  TEST_CASE("no program that a pe starts keeps its connections open") {
+    auto const all = make(2);
+    int connections = 0;
+    for (int fd = 3; fd < 1024; ++fd) {
+      sockaddr_in peer{};
+      socklen_t size = sizeof peer;
+      if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 ||
+          peer.sin_family != AF_INET)
+        continue;
+      ++connections;
+      CHECK((::fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
+    }
+    CHECK(connections == 2);
   }
 
   TEST_CASE("finish() may be called again and says the same") {
