@@ -3,14 +3,17 @@
 // way: what is sent leaves once.
 #include "shmem_job.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <mutex>
 #include <random>
 #include <set>
 #include <string>
+#include <thread>
 
 using namespace shmem_test;
 
@@ -81,9 +84,80 @@ private:
   std::jthread somebody_else_; // last: it ends before the rest does
 };
 
+/// Who waits inside sleeps until something comes, or somebody interrupts.
+class sleepy_port final : public transport_port {
+public:
+  explicit sleepy_port(std::unique_ptr<transport_port> real) : real_(std::move(real)) {}
+
+  [[nodiscard]] pe self() const override { return real_->self(); }
+  [[nodiscard]] std::uint32_t pe_count() const override { return real_->pe_count(); }
+  [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
+                                      std::span<std::byte const> body) override {
+    return real_->try_send(target, head, body);
+  }
+  [[nodiscard]] result<std::size_t> poll(sink const& deliver) override {
+    return real_->poll(deliver);
+  }
+  [[nodiscard]] bool has_input() override { return real_->has_input(); }
+  [[nodiscard]] bool has_room(pe target) override { return real_->has_room(target); }
+  void wait(std::chrono::nanoseconds) override {
+    is_asleep.store(true);
+    real_->wait(60s);
+    is_asleep.store(false);
+  }
+  void interrupt() override { real_->interrupt(); }
+  [[nodiscard]] bool is_flushed() override { return real_->is_flushed(); }
+  [[nodiscard]] result<void> finish() override { return real_->finish(); }
+  [[nodiscard]] std::uint64_t wire_bytes() const override { return real_->wire_bytes(); }
+
+  std::atomic<bool> is_asleep{false};
+
+private:
+  std::unique_ptr<transport_port> real_;
+};
+
 } // namespace
 
 TEST_SUITE("net.shmem_crowded") {
+  TEST_CASE("a thread puts while another one of its pe sleeps inside the transport") {
+    sleepy_port* sleepy = nullptr;
+    auto const make = [&](std::uint32_t pes) {
+      ends all = loopback_ends(pes);
+      auto port = std::make_unique<sleepy_port>(std::move(all[0]));
+      sleepy = port.get();
+      all[0] = std::move(port);
+      return all;
+    };
+    all_well(run_native(make, 2, small, [&](node& n) -> std::string {
+      auto const w = n.malloc<std::uint64_t>(2);
+      QUARRY_OK(w);
+      std::ranges::fill(*w, 0);
+      QUARRY_OK(n.barrier_all());
+      if (n.self() == pe{1}) {
+        QUARRY_OK(n.wait_until(w->data() + 1, comparison::equal, 1));
+        QUARRY_OK(n.default_context().p(w->data(), 1, pe{0}));
+      } else {
+        std::string wrong;
+        auto const sleeps = [&]() -> std::string {
+          QUARRY_OK(n.wait_until(w->data(), comparison::equal, 1));
+          return "";
+        };
+        std::jthread sleeper([&] { wrong = sleeps(); });
+        while (!sleepy->is_asleep.load())
+          std::this_thread::yield();
+        auto const begun = std::chrono::steady_clock::now();
+        QUARRY_OK(n.default_context().p(w->data() + 1, 1, pe{1}));
+        // At half of the timeout whoever waits asks the others, which wakes everybody.
+        QUARRY_EXPECT(std::chrono::steady_clock::now() - begun < small.timeout / 4);
+        sleeper.join();
+        QUARRY_EXPECT(wrong.empty());
+      }
+      QUARRY_OK(n.barrier_all());
+      QUARRY_OK(n.free(w->data()));
+      return "";
+    }));
+  }
+
   TEST_CASE("a put that finds the transport taken leaves once, whenever it gets in") {
     constexpr std::uint64_t puts = 2000;
     crowded_port* crowded = nullptr;

@@ -8,7 +8,10 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <numeric>
+#include <span>
 #include <utility>
+#include <vector>
 
 using namespace quarry;
 using namespace quarry::net;
@@ -25,14 +28,14 @@ std::uint64_t* word(node& n, std::size_t i) {
 using pe_body = std::function<void(world&, world_core&, node&)>;
 
 /// Explores two pes.
-verdict two_pes(explore_options o, pe_body const& first, pe_body const& second) {
+verdict two_pes(explore_options o, pe_body const& first, pe_body const& second,
+                node::options const& size = tiny) {
   o.shrinks = o.diagnoses = false;
-  o.most_decisions = 20'000;
   return explore(o, [&](world& w) {
     auto ends = make_in_process(2);
     for (std::uint32_t id = 0; id < 2; ++id)
       w.start(id == 0 ? "pe 0" : "pe 1", [&, id](world_core& self) {
-        auto n = node::start(w.scheduler(), std::move(ends[id]), tiny);
+        auto n = node::start(w.scheduler(), std::move(ends[id]), size);
         w.check(n.has_value(), "start");
         if (!n)
           return;
@@ -120,5 +123,39 @@ TEST_SUITE("net.shmem_explore") {
         [](world&, world_core&, node&) {});
     REQUIRE(v.failure);
     CHECK(v.failure->kind == "race");
+  }
+
+  TEST_CASE("what collectives keep for themselves is seen through caches, too") {
+    auto const split = [](world& w, world_core&, node& n) {
+      w.check(n.world().split_strided(0, 1, 2).has_value(), "split");
+    };
+    auto const v = two_pes({.executions = 50}, split, split,
+                           {.heap_bytes = 256, .most_teams = 4, .team_bytes = 256});
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("a reduction gives the sums, at once and in pieces round the ring") {
+    for (std::size_t const count : {8U, 512U}) {
+      CAPTURE(count);
+      auto const sum = [count](world& w, world_core&, node& n) {
+        std::uint32_t const id = n.self().id;
+        auto const a = n.malloc<std::uint32_t>(count), b = n.malloc<std::uint32_t>(count);
+        auto& c = n.default_context();
+        std::vector<std::uint32_t> values(count);
+        std::iota(values.begin(), values.end(), id);
+        w.check(c.put(a->data(), std::span<std::uint32_t const>(values), n.self()).has_value(), "");
+        w.check(n.barrier_all().has_value(), "barrier");
+        w.check(n.world().reduce(shmem::reduction::sum, b->data(), a->data(), count).has_value(),
+                "reduce");
+        w.check(n.barrier_all().has_value(), "barrier");
+        w.check(c.get(std::span<std::uint32_t>(values), b->data(), n.self()).has_value(), "get");
+        for (std::size_t i = 0; i < count; ++i)
+          w.check(values[i] == 2 * i + 1, "a wrong sum");
+      };
+      auto const v = two_pes({.executions = count == 8 ? 100U : 60U, .most_decisions = 200'000},
+                             sum, sum, {.heap_bytes = 8192, .most_teams = 1, .team_bytes = 256});
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 0);
+    }
   }
 }

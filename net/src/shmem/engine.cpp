@@ -48,6 +48,11 @@ result<std::uint64_t> engine::offset_of(void const* local, std::size_t bytes,
   return at - begin;
 }
 
+bool engine::is_emulated(void const* local) const noexcept {
+  auto const begin = reinterpret_cast<std::uintptr_t>(region_->heap.begin());
+  return reinterpret_cast<std::uintptr_t>(local) - begin < region_->heap.size();
+}
+
 // Puts
 
 bool engine::is_full(pe target) {
@@ -60,7 +65,7 @@ bool engine::is_full(pe target) {
 
 std::vector<std::byte> engine::seen_here(std::span<std::byte const> source) {
   std::vector<std::byte> bytes(source.size());
-  if (offset_of(source.data(), source.size(), "put"))
+  if (is_emulated(source.data()))
     load_here(bytes.data(), source.data(), source.size());
   else
     std::memcpy(bytes.data(), source.data(), source.size());
@@ -337,7 +342,7 @@ bool engine::take_value(pe from, message const& m, std::span<std::byte const> bo
   lock.unlock(); // an access to memory may let others go on
   if (f.is_atomic)
     std::memcpy(f.dest, &m.value, sizeof m.value);
-  else if (offset_of(f.dest, f.bytes, "get"))
+  else if (is_emulated(f.dest))
     store_here(f.dest, body.data(), body.size());
   else
     std::memcpy(f.dest, body.data(), body.size());

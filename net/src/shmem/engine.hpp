@@ -170,13 +170,19 @@ protected:
   /// Acts on a message that is harmless.
   virtual void apply(pe from, message const& m, std::span<std::byte const> body) = 0;
 
+  struct peer;
   /// An operation of `c`, if that is not null, is numbered. `inside`: the caller has entered the
   /// transport.
   enum class entered : std::uint8_t { no, yes };
   void post(pe target, message m, std::span<std::byte const> body, context_state* c = nullptr,
             entered inside = entered::no);
-  /// Without a copy; false: there is no room now. Native only.
+  /// Without a copy, unless somebody else is in the transport; false: there is no room now. Native
+  /// only.
   bool try_post(pe target, message m, std::span<std::byte const> body, context_state& c);
+  /// Lets it wait for whoever is in the transport, or for room. The mutex is held.
+  void keep(peer& p, message const& m, std::span<std::byte const> body);
+  void kick_for_new();
+  static bool drop_probe(peer& p, message const& m) noexcept;
   /// What is waiting goes out, what has come is applied. Native; false if nothing moved.
   bool drive();
   bool flush(); ///< entered
@@ -258,7 +264,9 @@ private:
   void ask_everybody();
   error timed_out(operation const& what);
   [[nodiscard]] std::string silent_pes() const;
-  /// The source as it is for the caller: through its caches, if it is in the heap.
+  /// In the heap or in what collectives need behind it: under `explore`, behind caches.
+  [[nodiscard]] bool is_emulated(void const* local) const noexcept;
+  /// The source as it is for the caller: through its caches, if it has such.
   [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
   result<void> put_messages(context_state& c, message m, std::span<std::byte const> source,
                             pe target, char const* waits_in);

@@ -32,15 +32,12 @@ void engine::post(pe target, message m, std::span<std::byte const> body, context
       auto const sent = transport_->try_send(target, std::as_bytes(std::span(&m, 1)), body);
       if (inside == entered::no)
         transport_->leave();
-      if (!sent)
+      if (!sent && !drop_probe(p, m))
         broken = sent.error();
-      has_left = sent && *sent;
+      has_left = !sent || *sent;
     }
     if (!has_left && !broken && !is_broken_) {
-      outgoing& o = p.outbox.emplace_back(outgoing{m, {body.begin(), body.end()}});
-      o.order.give();
-      p.outbox_bytes += sizeof m + body.size();
-      queued_.fetch_add(1, std::memory_order_seq_cst);
+      keep(p, m, body);
       is_kept = true;
     }
     if (broken)
@@ -48,38 +45,66 @@ void engine::post(pe target, message m, std::span<std::byte const> body, context
   }
   if (broken)
     fail(*broken, told::nobody);
-  if (is_kept && !decides_ && inside == entered::no && !drive()) {
-    calls_.fetch_add(1, std::memory_order_relaxed);
-    kick(); // who is inside sends it
-  }
+  if (is_kept && !decides_ && inside == entered::no && !drive())
+    kick_for_new();
+}
+
+/// What only asks whether somebody is there, or answers that, is no loss: its pe has left in order,
+/// or whoever listens to it will hear that it is lost. False for other messages.
+bool engine::drop_probe(peer& p, message const& m) noexcept {
+  if (m.kind != message_kind::ping && m.kind != message_kind::pong)
+    return false;
+  p.is_heard.store(true, std::memory_order_relaxed);
+  return true;
+}
+
+void engine::keep(peer& p, message const& m, std::span<std::byte const> body) {
+  outgoing& o = p.outbox.emplace_back(outgoing{m, {body.begin(), body.end()}});
+  o.order.give();
+  p.outbox_bytes += sizeof m + body.size();
+  queued_.fetch_add(1, std::memory_order_seq_cst);
+}
+
+/// Who is inside sends what has been kept.
+void engine::kick_for_new() {
+  calls_.fetch_add(1, std::memory_order_relaxed);
+  kick();
 }
 
 bool engine::try_post(pe target, message m, std::span<std::byte const> body, context_state& c) {
   std::optional<error> broken;
+  bool is_kept = false;
   {
     std::lock_guard const lock(mutex_);
     peer& p = peers_[target.id];
     if (is_broken_)
       return true; // the wait ends with the failure
-    if (!p.outbox.empty() || !transport_->try_enter())
+    if (!p.outbox.empty())
       return false;
     auto& to = c.to[target.id];
     m.context = c.id;
     m.epoch = c.epoch;
     m.number = to.issued + 1;
-    auto const sent = transport_->try_send(target, std::as_bytes(std::span(&m, 1)), body);
-    transport_->leave();
-    if (sent && !*sent)
-      return false;
-    if (sent)
-      ++to.issued;
-    else
-      broken = sent.error();
+    if (transport_->try_enter()) {
+      auto const sent = transport_->try_send(target, std::as_bytes(std::span(&m, 1)), body);
+      transport_->leave();
+      if (sent && !*sent)
+        return false;
+      if (!sent)
+        broken = sent.error();
+    } else { // somebody may sleep inside
+      keep(p, m, body);
+      is_kept = true;
+    }
     if (broken)
       is_broken_ = true;
+    else
+      ++to.issued;
   }
   if (broken)
     fail(*broken, told::nobody);
+  if (is_kept)
+    kick_for_new();
   return true;
 }
 
@@ -106,9 +131,9 @@ bool engine::flush() {
         o.order.take();
         auto const sent =
             transport_->try_send(pe{id}, std::as_bytes(std::span(&o.head, 1)), o.body);
-        if (!sent)
+        if (!sent && !drop_probe(p, o.head))
           broken = sent.error();
-        if (!sent || !*sent)
+        if (broken || (sent && !*sent))
           break;
         p.outbox_bytes -= sizeof o.head + o.body.size();
         p.outbox.pop_front();

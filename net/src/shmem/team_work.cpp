@@ -66,6 +66,7 @@ void team_work::copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
 
 result<void> team_work::send(std::uint32_t member, std::uint64_t to, std::uint64_t from,
                              std::size_t bytes) {
+  engine_.fence(*engine_.internal_context); // who counts arrivals has those before this one
   auto const sent =
       engine_.put_signal(*engine_.internal_context, to, {here(from), bytes}, area_.arrivals(), 1,
                          signal_op::add, team_.at(member), name_);
