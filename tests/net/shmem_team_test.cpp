@@ -198,6 +198,23 @@ TEST_SUITE("net.shmem_team") {
         o);
   }
 
+  TEST_CASE("more elements than can be counted are refused, and only that call") {
+    on_all(2, [](node& n) -> std::string {
+      auto const some = n.malloc<double>(4);
+      QUARRY_OK(some);
+      double* const at = some->data();
+      for (std::size_t const count : {std::size_t{1} << 61, (std::size_t{1} << 63) + 1}) {
+        QUARRY_EXPECT(n.world().reduce(reduction::sum, at, at, count).has_error());
+        QUARRY_EXPECT(n.world().alltoall(at, at, count).has_error());
+        QUARRY_EXPECT(n.world().fcollect(at, at, count).has_error());
+        QUARRY_EXPECT(n.world().broadcast(at, at, count, 0).has_error());
+      }
+      QUARRY_OK(n.barrier_all());
+      QUARRY_OK(n.free(at));
+      return "";
+    });
+  }
+
   TEST_CASE("what is no team, root or operation is refused, and only that call") {
     on_all(2, [](node& n) -> std::string {
       auto const word = n.malloc<float>(4);

@@ -77,15 +77,17 @@ public:
       return width == 4 ? can_see<std::uint32_t>(self, at, meets)
                         : can_see<std::uint64_t>(self, at, meets);
     };
-    if (auto const w = wait(what, [&] { return all(is_there); }); !w)
-      return w.error();
-    all([&](std::size_t i) {
-      if (is_there(i)) {
-        see(self, first + i * width, width, meets);
-        met.push_back(i);
-      }
-      return true;
-    });
+    while (met.empty()) { // a word that goes to and fro may be another by then
+      if (auto const w = wait(what, [&] { return all(is_there); }); !w)
+        return w.error();
+      all([&](std::size_t i) {
+        if (is_there(i)) {
+          see(self, first + i * width, width, meets);
+          met.push_back(i);
+        }
+        return true;
+      });
+    }
     return met;
   }
 

@@ -118,7 +118,7 @@ result<void> team::broadcast_bytes(void* dest, void const* source, std::size_t b
 result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t bytes) {
   if (!is_member())
     return no_member("fcollect");
-  auto const to = engine_->offset_of(dest, bytes * state_->count, "fcollect");
+  auto const to = engine_->offset_of(dest, bytes_of(state_->count, bytes), "fcollect");
   if (!to)
     return to.error();
   auto const from = engine_->offset_of(source, bytes, "fcollect");
@@ -133,10 +133,10 @@ result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t by
 result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t bytes) {
   if (!is_member())
     return no_member("alltoall");
-  auto const to = engine_->offset_of(dest, bytes * state_->count, "alltoall");
+  auto const to = engine_->offset_of(dest, bytes_of(state_->count, bytes), "alltoall");
   if (!to)
     return to.error();
-  auto const from = engine_->offset_of(source, bytes * state_->count, "alltoall");
+  auto const from = engine_->offset_of(source, bytes_of(state_->count, bytes), "alltoall");
   if (!from)
     return from.error();
   team_work work(*engine_, *state_, "alltoall");
@@ -149,10 +149,10 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
                                 combiner* c, std::uint32_t kind) {
   if (!is_member())
     return no_member("reduce");
-  auto const to = engine_->offset_of(dest, count * each, "reduce");
+  auto const to = engine_->offset_of(dest, bytes_of(count, each), "reduce");
   if (!to)
     return to.error();
-  auto const from = engine_->offset_of(source, count * each, "reduce");
+  auto const from = engine_->offset_of(source, bytes_of(count, each), "reduce");
   if (!from)
     return from.error();
   return team_work(*engine_, *state_, "reduce")

@@ -147,9 +147,13 @@ public:
   /// The signal's value, once it compares so.
   [[nodiscard]] result<std::uint64_t> signal_wait_until(std::uint64_t const* signal, comparison c,
                                                         std::uint64_t value) {
-    if (auto const met = wait_until(signal, c, value); !met)
-      return met.error();
-    return read_word(signal, sizeof *signal, "signal_wait_until");
+    for (;;) { // the signal that has met it may be another by the time it is read
+      if (auto const met = wait_until(signal, c, value); !met)
+        return met.error();
+      auto const seen = read_word(signal, sizeof *signal, "signal_wait_until");
+      if (!seen || holds(*seen, c, value))
+        return seen;
+    }
   }
   [[nodiscard]] result<std::uint64_t> signal_fetch(std::uint64_t const* signal) {
     return read_word(signal, sizeof *signal, "signal_fetch");

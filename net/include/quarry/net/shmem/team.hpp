@@ -49,19 +49,19 @@ public:
   template<element T>
   [[nodiscard]] result<void> broadcast(T* dest, std::type_identity_t<T> const* source,
                                        std::size_t count, std::uint32_t root) {
-    return broadcast_bytes(dest, source, count * sizeof(T), root);
+    return broadcast_bytes(dest, source, bytes_of(count, sizeof(T)), root);
   }
   /// Everybody's elements, in the order of the members.
   template<element T>
   [[nodiscard]] result<void> fcollect(T* dest, std::type_identity_t<T> const* source,
                                       std::size_t count) {
-    return fcollect_bytes(dest, source, count * sizeof(T));
+    return fcollect_bytes(dest, source, bytes_of(count, sizeof(T)));
   }
   /// The i-th `count` elements go to member i; those from member i come to the i-th place.
   template<element T>
   [[nodiscard]] result<void> alltoall(T* dest, std::type_identity_t<T> const* source,
                                       std::size_t count) {
-    return alltoall_bytes(dest, source, count * sizeof(T));
+    return alltoall_bytes(dest, source, bytes_of(count, sizeof(T)));
   }
   /// Everybody's elements combined, one by one. `dest` may be `source`, but not overlap it
   /// otherwise. Members agree on every bit, also of floating point.

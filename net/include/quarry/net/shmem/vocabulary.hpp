@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <type_traits>
@@ -43,6 +44,12 @@ concept atomic_word = std::integral<T> && (sizeof(T) == 4 || sizeof(T) == 8);
 /// What reduce() works on.
 template<class T>
 concept reducible = std::integral<T> || std::floating_point<T>;
+
+/// Of so many elements; more than any heap has, where they cannot be counted.
+[[nodiscard]] constexpr std::size_t bytes_of(std::size_t count, std::size_t each) noexcept {
+  constexpr std::size_t most = ~std::size_t{0};
+  return each != 0 && count > most / each ? most : count * each;
+}
 
 [[nodiscard]] constexpr std::string_view to_string(comparison c) noexcept {
   constexpr std::string_view names[] = {"==", "!=", ">", ">=", "<", "<="};
