@@ -7,7 +7,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <functional>
+#include <source_location>
 #include <type_traits>
 #include <vector>
 
@@ -20,6 +22,11 @@ using namespace quarry_test;
 namespace {
 
 constexpr std::uint32_t items = 50; // two wavefronts of 32, or one of 64
+
+/// A job that does not fail.
+struct healthy final : job_state {
+  [[noreturn]] void stop(std::source_location) override { std::terminate(); }
+};
 
 struct message {
   std::uint32_t node;
@@ -109,7 +116,8 @@ std::vector<package> pushed(agent& gpu, Kernel kernel) {
   std::vector<std::uint64_t> heap(256);
   auto const known = gpu.expose(heap.data(), heap.size(), "heap");
   package_queue q(gpu.core().known(), 8, 64);
-  endpoint net(q, heap.data());
+  healthy job;
+  endpoint net(q, heap.data(), job);
   succeed(gpu.run({.work_groups = 1, .work_items_per_group = items}, kernel,
                   global<std::uint64_t>(heap.data()), std::ref(net)));
   CHECK(std::ranges::count(heap, 0U) == 256); // nothing is applied here

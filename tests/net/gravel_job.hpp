@@ -132,6 +132,16 @@ node_body launching(Kernel kernel, std::uint32_t items) {
   };
 }
 
+/// The same of a job that fails: the kernel ends, or is told so.
+template<class Kernel>
+node_body launching_in_vain(Kernel kernel, std::uint32_t items) {
+  return [kernel, items](test_node& n) {
+    launch_config const config{.work_items = items, .work_items_per_group = 128};
+    auto const o = n.gpu.run(config, kernel, n.at(0), n.count, std::ref(n.net.device()));
+    CHECK((o || o.get_fault()->report.find("was given up") != std::string::npos));
+  };
+}
+
 /// No node may have had an error, and the heaps must be these.
 inline void check_heaps(job_outcome const& out, heaps const& all) {
   for (auto const& e : out.errors)

@@ -58,13 +58,15 @@ struct send_active {
   }
 };
 
-struct send_to_last {
+struct send_for_ever {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words,
                     gravel::endpoint& net) const {
     using w = std::remove_reference_t<decltype(wf)>;
     auto const i = gravel::as_words<w>(wf.global_id());
-    task<> sent = net.increment(wf, words + i % 50, 1);
-    co_await std::move(sent);
+    for (;;) {
+      task<> sent = net.increment(wf, words + i % 50, 1);
+      co_await std::move(sent);
+    }
   }
 };
 
@@ -150,7 +152,7 @@ TEST_SUITE("net.gravel") {
     CHECK(b.error().what.find("pe 1, pe 2") != std::string::npos);
   }
 
-  TEST_CASE("a node that takes nothing ends neither a kernel nor a wait; both end in its timeout") {
+  TEST_CASE("a kernel that sends to a node that takes nothing ends in the timeout, as waits do") {
     for (std::string_view const style : {gravel::aggregated::name, gravel::simt_direct::name}) {
       CAPTURE(style);
       auto ends = make_in_process(2, 4);
@@ -164,8 +166,10 @@ TEST_SUITE("net.gravel") {
                        .queue_slots = 2,
                        .timeout = std::chrono::milliseconds(50)});
       launch_config const config{.work_items = 4096};
-      CHECK(gpu.run(config, send_to_last{}, global<std::uint64_t>(out.heaps[0].data()),
-                    std::ref(net.device())));
+      auto const run = gpu.run(config, send_for_ever{}, global<std::uint64_t>(out.heaps[0].data()),
+                               std::ref(net.device()));
+      REQUIRE(!run);
+      CHECK(run.get_fault()->report.find("no word from pe 1") != std::string::npos);
       auto const q = net.quiet();
       REQUIRE(q.has_error());
       CHECK(q.error().code == net_errc::timeout);

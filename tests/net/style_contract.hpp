@@ -247,7 +247,7 @@ void ends_in_typed_errors() {
     gravel_node net(gpu.core(), std::move(make_in_process(1)[0]), out.heaps[0],
                     {.style = S::name, .flush_after = std::chrono::hours(1)});
     test_node node{gpu, net, out.heaps[0], 0, 1};
-    launching(increment_own{}, heap_words + 1)(node);
+    launching_in_vain(increment_own{}, heap_words + 1)(node);
     for (int again = 0; again < 2; ++again) {
       auto const quiet = net.quiet();
       REQUIRE(quiet.has_error());
@@ -267,7 +267,7 @@ void ends_in_typed_errors() {
     gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {.style = S::name});
     ends[1].reset();
     test_node node{gpu, net, out.heaps[0], 0, 2};
-    launching(scatter_wave{}, items)(node);
+    launching_in_vain(scatter_wave{}, items)(node);
     auto const quiet = net.quiet();
     REQUIRE(quiet.has_error());
     CHECK(quiet.error().code == net_errc::peer_lost);

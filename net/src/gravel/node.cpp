@@ -69,7 +69,7 @@ public:
       direct_.emplace(agent.known(), (direct_storage_ ? *direct_storage_ : set.storage).global(),
                       buffer_count(o), words, transport_->pe_count(), o.direct);
     }
-    device_.emplace(packages_, heap.data(), direct_ ? &*direct_ : nullptr);
+    device_.emplace(packages_, heap.data(), shared_, direct_ ? &*direct_ : nullptr);
   }
   virtual ~pipeline() = default;
   pipeline(pipeline const&) = delete;
@@ -81,7 +81,7 @@ public:
   void stop() {
     if (auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler))
       native->set_idle_wait(nullptr);
-    shared_.stop.store(true, std::memory_order_release);
+    shared_.stops.store(true, std::memory_order_release);
     while (!shared_.scheduler.run_until(
         [this] { return shared_.running.load(std::memory_order_acquire) == 0; }))
       if (shared_.scheduler.decides())
@@ -91,15 +91,13 @@ public:
   /// Runs actors until `done` follows `requested`, or the job has failed.
   result<void> wait(std::atomic<std::uint64_t> const& done, std::uint64_t requested,
                     emu::handover const& ends, char const* what) {
-    bool const over = shared_.scheduler.run_until([&] {
-      return done.load(std::memory_order_acquire) == requested ||
-             shared_.failed.load(std::memory_order_acquire);
-    });
+    bool const over = shared_.scheduler.run_until(
+        [&] { return done.load(std::memory_order_acquire) == requested || shared_.has_failed(); });
     if (!over)
       shared_.fail(make_error(net_errc::timeout,
                               fmt::format("gravel: {} does not end; nothing progresses\n{}", what,
                                           shared_.scheduler.report_now().to_string())));
-    if (shared_.failed.load(std::memory_order_acquire))
+    if (shared_.has_failed())
       return shared_.why();
     ends.take();
     return {};

@@ -44,7 +44,7 @@ struct buffer_set {
 };
 
 /// What host threads, aggregators and the network interface of one node share.
-struct shared_state {
+struct shared_state final : job_state {
   executor& scheduler;
   gravel_node::options options;
   emu::mpmc_queue<outgoing> to_network;
@@ -58,9 +58,8 @@ struct shared_state {
   std::atomic<std::uint64_t> gather_done{0};
   /// What the numbers order, for `explore`.
   emu::handover quiet_begins, quiet_ends, gather_begins, gather_ends;
-  std::atomic<bool> stop{false};
-  std::atomic<std::uint32_t> running{0}; ///< actors that have not ended
-  std::atomic<bool> failed{false};
+  std::atomic<bool> stops{false};
+  std::atomic<std::uint32_t> running{0};  ///< actors that have not ended
   std::atomic<std::uint64_t> packages{0}; ///< that the aggregator has taken
 
   std::vector<std::byte> gather_mine;             ///< the host's, until gather_requested
@@ -76,15 +75,18 @@ struct shared_state {
       if (!first_error)
         first_error = std::move(e);
     }
-    failed.store(true, std::memory_order_release);
+    failed_.store(true, std::memory_order_release);
     scheduler.notify();
   }
   [[nodiscard]] error why() {
     std::lock_guard const lock(mutex);
     return *first_error;
   }
-  [[nodiscard]] bool has_failed() const noexcept { return failed.load(std::memory_order_acquire); }
-  [[nodiscard]] bool is_stopping() const noexcept { return stop.load(std::memory_order_acquire); }
+  [[noreturn]] void stop(std::source_location where) override {
+    throw emu::kernel_stop{emu::fault::kind::exception,
+                           "a network operation was given up: " + why().what, where};
+  }
+  [[nodiscard]] bool is_stopping() const noexcept { return stops.load(std::memory_order_acquire); }
   /// An actor's last act.
   void ended() {
     running.fetch_sub(1, std::memory_order_release);

@@ -10,6 +10,7 @@
 #include <quarry/net/gravel_message.hpp>
 #include <quarry/task.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <source_location>
 #include <type_traits>
@@ -34,20 +35,34 @@ template<emu::any_wavefront W, class V>
     return emu::convert<std::uint64_t>(v);
 }
 
+/// What a kernel asks before it sends: has the job failed?
+class job_state {
+public:
+  [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+  /// Throws kernel_stop with the job's first error.
+  [[noreturn]] virtual void stop(std::source_location where) = 0;
+
+protected:
+  ~job_state() = default;
+  std::atomic<bool> failed_{false};
+};
+
 /// What a kernel sees of Gravel: network operations from every lane, in divergent code too.
 ///
 /// A symmetric address is an address in this node's heap; it names the same word of every node.
 /// Operations do not block but for room in the package queue; they are complete after
 /// gravel_node::quiet(). Two messages from one work-item to one node are applied in their order.
 ///
+/// Errors   kernel_stop – the job has failed; it says why
 /// A wave kernel's operations start when they are awaited: what they are given, they keep by value.
 ///
 /// Source   thesis §5.1, §5.2; Table 3-1b, Table 5-1
 class endpoint {
 public:
   /// `direct`: null unless the style is SIMT-direct; then nothing goes through `packages`.
-  endpoint(package_queue& packages, std::uint64_t* heap, direct_buffers* direct = nullptr) noexcept
-      : packages_(packages), heap_(heap), direct_(direct) {}
+  endpoint(package_queue& packages, std::uint64_t* heap, job_state& job,
+           direct_buffers* direct = nullptr) noexcept
+      : packages_(packages), heap_(heap), job_(job), direct_(direct) {}
 
   // From a wave kernel: for the active lanes. A work-group collective: all wavefronts of the group
   // come, unless `how` says who does (wavefront::group_reduce).
@@ -58,6 +73,7 @@ public:
   task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes, D how = {},
                    std::source_location where = std::source_location::current()) {
     std::uint32_t const tag = package_tag::encode(command::increment);
+    check_job(where);
     if (direct_ != nullptr)
       return direct_->send(wf, tag, address<W>(at, nodes), lanes64<W>{});
     return send_place<W>(wf, tag, at, nodes, how, where);
@@ -150,6 +166,7 @@ private:
   template<class W>
   task<> send_items(W& wf, std::uint32_t tag, lanes64<W> const (&message)[2],
                     std::source_location where) {
+    check_job(where);
     if (direct_ != nullptr)
       return direct_->send(wf, tag, message[0], message[1]);
     return packages_.push(wf, tag, message, emu::reconverging, where);
@@ -157,6 +174,7 @@ private:
   template<class W, class Index, class Nodes, class D>
   task<> send(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
               lanes64<W> value, Nodes nodes, D how, std::source_location where) {
+    check_job(where);
     if (direct_ != nullptr)
       return direct_->send(wf, tag, address<W>(at, nodes), value);
     return send_place_and_value<W>(wf, tag, at, value, nodes, how, where);
@@ -177,6 +195,11 @@ private:
     packages_.publish(wf, place);
   }
 
+  void check_job(std::source_location where) const {
+    if (job_.has_failed()) [[unlikely]]
+      job_.stop(where);
+  }
+
   [[nodiscard]] std::uint32_t word_of(emu::global<std::uint64_t> at) const noexcept {
     return static_cast<std::uint32_t>(at.get() - heap_);
   }
@@ -189,6 +212,7 @@ private:
 
   package_queue& packages_;
   std::uint64_t* heap_;
+  job_state& job_;
   direct_buffers* direct_;
 };
 
