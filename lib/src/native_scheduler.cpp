@@ -177,8 +177,7 @@ struct native_scheduler::state {
     workers.fetch_sub(1, std::memory_order_seq_cst);
     // A strand that came between the last look and the line above must not be left alone: either
     // start_worker() saw one worker less, or we see its strand.
-    if (queued.load(std::memory_order_seq_cst) != 0)
-      start_worker();
+    leave_to_workers();
     entered.fetch_sub(1, std::memory_order_release); // the last touch: the destructor waits for it
   }
 
@@ -191,6 +190,12 @@ struct native_scheduler::state {
     entered.fetch_add(1, std::memory_order_release);
     // The closure itself is written here and read there: not to be looked at by TSan, see work().
     arena.enqueue([this]() __attribute__((no_sanitize("thread"))) { work(); });
+  }
+
+  /// Before a thread stops running strands: what it has put back must not be left alone.
+  void leave_to_workers() {
+    if (queued.load(std::memory_order_seq_cst) != 0)
+      start_worker();
   }
 
   /// Takes the strand out of the queue, and waits for those who hold it.
@@ -269,8 +274,10 @@ bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
   auto since = clock::now();
   for (;;) {
     std::uint64_t const heard = state_->news.load(std::memory_order_relaxed);
-    if (is_over(argument))
+    if (is_over(argument)) {
+      state_->leave_to_workers();
       return true;
+    }
     if (state_->turn()) {
       rounds = 0;
       continue;
@@ -281,6 +288,7 @@ bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
         seen = now;
         since = clock::now();
       } else if (clock::now() - since > state_->stall_timeout) {
+        state_->leave_to_workers();
         return is_over(argument);
       }
     }

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -20,6 +21,32 @@ namespace {
 
 task<> poll(std::atomic<bool>& flag) {
   co_await poll_until([&flag] { return flag.load(); });
+}
+
+void run_for(milliseconds time) {
+  auto const end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end) {
+  }
+}
+
+/// Whoever asks it on the thread `busy` takes long.
+struct slow_poll {
+  std::thread::id busy;
+  std::atomic<bool> was_asked{false};
+  std::atomic<bool> says_yes{false};
+
+  bool operator()() {
+    if (std::this_thread::get_id() == busy) {
+      run_for(milliseconds(20));
+      was_asked = true;
+    }
+    return says_yes;
+  }
+};
+
+task<> poll_slowly(slow_poll& slow) {
+  poll_until wait(std::ref(slow));
+  co_await wait;
 }
 
 task<> run_for(int yields) {
@@ -135,5 +162,21 @@ TEST_SUITE("lib.native_scheduler") {
         std::this_thread::yield();
     }
     CHECK(flag);
+  }
+
+  TEST_CASE("a strand that run_until leaves in the queue has a worker") {
+    for (int i = 0; i < 20; ++i) {
+      native_scheduler s({.threads = 2});
+      slow_poll slow{.busy = std::this_thread::get_id()};
+      strand place(s, "place");
+      place.spawn(poll_slowly(slow), "poller");
+      // While this thread holds the only strand, the worker finds an empty queue, and leaves.
+      CHECK(s.run_until([&] { return slow.was_asked.load(); }));
+      slow.says_yes = true;
+      auto const latest = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (!s.report_now().rows.empty() && std::chrono::steady_clock::now() < latest)
+        std::this_thread::yield();
+      REQUIRE(s.report_now().rows.empty());
+    }
   }
 }
