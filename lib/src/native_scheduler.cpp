@@ -14,6 +14,8 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #if QUARRY_TSAN
 // oneTBB hands a task over inside its library, which TSan does not see.
@@ -36,6 +38,9 @@ constexpr int pauses = 200; // rounds without progress that only pause: about 10
 constexpr int yields = 400; // then rounds that yield the processor
 constexpr microseconds first_sleep{50};
 constexpr microseconds longest_sleep{1000};
+
+/// In whose turn the thread is; null outside.
+thread_local strand* in_turn_of = nullptr;
 
 void pause() {
   __builtin_ia32_pause();
@@ -115,9 +120,13 @@ struct native_scheduler::state {
     // release hand the actors' states over.
     while (s->is_drained_.exchange(true, std::memory_order_acquire))
       std::this_thread::yield();
+    s->begin_or_end_turn();
+    strand* const outer = std::exchange(in_turn_of, s);
     strand::turn const t = s->drain();
+    in_turn_of = outer;
     if (t.progressed) // before others can see what came of it
       progress.fetch_add(1, std::memory_order_relaxed);
+    s->begin_or_end_turn();
     s->is_drained_.store(false, std::memory_order_release);
     if (t.again)
       put(*s, t.progressed);
@@ -214,6 +223,45 @@ struct native_scheduler::state {
   }
 };
 
+/// Tells a thread in run_until() when nothing has progressed for the stall timeout.
+///
+/// Progress is counted at the ends of turns, and a turn may take long: when the time is over,
+/// whoever is in the middle of one is waited for.
+class native_scheduler::stall_watch {
+public:
+  explicit stall_watch(native_scheduler& s) : scheduler_(s), state_(*s.state_), seen_(progress()) {}
+
+  bool is_stalled() {
+    if (std::uint64_t const now = progress(); now != seen_) {
+      seen_ = now;
+      since_ = clock::now();
+      is_late_ = false;
+    }
+    if (clock::now() - since_ <= state_.stall_timeout)
+      return false;
+    look_at_turns();
+    return turns_.empty() && progress() == seen_;
+  }
+
+private:
+  std::uint64_t progress() const { return state_.progress.load(std::memory_order_relaxed); }
+
+  /// Keeps those turns that were under way when the time was over, and have not ended since.
+  void look_at_turns() {
+    auto const now = scheduler_.turns_under_way();
+    if (!std::exchange(is_late_, true))
+      turns_ = now;
+    std::erase_if(turns_, [&](auto const& t) { return std::ranges::find(now, t) == now.end(); });
+  }
+
+  native_scheduler& scheduler_;
+  state& state_;
+  std::uint64_t seen_;
+  clock::time_point since_ = clock::now();
+  bool is_late_ = false; ///< nothing has progressed for the stall timeout, but in turns_ perhaps
+  std::vector<turn_under_way> turns_;
+};
+
 native_scheduler::native_scheduler() : native_scheduler(options{}) {}
 
 native_scheduler::native_scheduler(options o) {
@@ -268,30 +316,33 @@ void native_scheduler::notify() {
 }
 
 bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
+  // An actor that waits here only polls: nobody is to wait for the end of its strand's turn.
+  strand* const waiting = std::exchange(in_turn_of, nullptr);
+  if (waiting != nullptr)
+    waiting->begin_or_end_turn();
+  bool const is_it = work_until(is_over, argument);
+  if (waiting != nullptr)
+    waiting->begin_or_end_turn();
+  in_turn_of = waiting;
+  state_->leave_to_workers();
+  return is_it;
+}
+
+bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
   microseconds sleep = first_sleep;
   int rounds = 0;
-  std::uint64_t seen = state_->progress.load(std::memory_order_relaxed);
-  auto since = clock::now();
+  stall_watch watch(*this);
   for (;;) {
     std::uint64_t const heard = state_->news.load(std::memory_order_relaxed);
-    if (is_over(argument)) {
-      state_->leave_to_workers();
+    if (is_over(argument))
       return true;
-    }
     if (state_->turn()) {
       rounds = 0;
       continue;
     }
-    if (++rounds >= pauses) { // the clock is read only when there is time to do so
-      std::uint64_t const now = state_->progress.load(std::memory_order_relaxed);
-      if (now != seen) {
-        seen = now;
-        since = clock::now();
-      } else if (clock::now() - since > state_->stall_timeout) {
-        state_->leave_to_workers();
-        return is_over(argument);
-      }
-    }
+    // The clock is read only when there is time to do so.
+    if (++rounds >= pauses && watch.is_stalled())
+      return is_over(argument);
     state_->relax(rounds, heard, sleep);
   }
 }

@@ -41,6 +41,19 @@ void executor::remove(strand& s) noexcept {
   debug_.strands.remove(s.debug_);
 }
 
+std::vector<executor::turn_under_way> executor::turns_under_way() {
+  std::vector<turn_under_way> found;
+  std::lock_guard const lock(strands_mutex_);
+  for (debug_strand const* entry = debug_.strands.first; entry != nullptr; entry = entry->next) {
+    // Acquire: pairs with the release in begin_or_end_turn(); what a turn that has ended came to is
+    // visible.
+    std::uint64_t const turn = entry->self->turns_.load(std::memory_order_acquire);
+    if (turn % 2 != 0)
+      found.push_back({entry->self, turn});
+  }
+  return found;
+}
+
 report executor::report_now() {
   report table;
   std::lock_guard const lock(strands_mutex_);

@@ -54,6 +54,20 @@ task<> run_for(int yields) {
     co_await yield();
 }
 
+task<> take_long(std::atomic<int>& stage) {
+  stage = 1;
+  run_for(milliseconds(300));
+  stage = 2;
+  co_return;
+}
+
+task<> wait_inside(executor& s, std::atomic<int>& given_up) {
+  auto const latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  if (!s.run_until([latest] { return std::chrono::steady_clock::now() > latest; }))
+    ++given_up;
+  co_return;
+}
+
 double cpu_seconds() {
   timespec t{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
@@ -81,6 +95,34 @@ TEST_SUITE("lib.native_scheduler") {
     CHECK(s.report_now().rows.size() == 1);
     flag = true;
     CHECK(s.run_until([&] { return s.report_now().rows.empty(); }));
+  }
+
+  TEST_CASE("a slice that takes longer than the stall timeout is no stall") {
+    native_scheduler s({.threads = 2, .stall_timeout = milliseconds(50)});
+    strand place(s, "place");
+    std::atomic<int> stage{0};
+    place.spawn(take_long(stage), "long");
+    auto const latest = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (stage == 0 && std::chrono::steady_clock::now() < latest)
+      std::this_thread::yield(); // a worker takes it, not this thread
+    CHECK(s.run_until([&] { return stage == 2; }));
+    CHECK_FALSE(s.run_until([] { return false; }));
+  }
+
+  TEST_CASE("actors that wait in run_until do not keep each other from giving up") {
+    for (std::size_t threads : {1U, 2U}) {
+      CAPTURE(threads);
+      native_scheduler s({.threads = threads, .stall_timeout = milliseconds(50)});
+      strand a(s, "a");
+      strand b(s, "b");
+      std::atomic<int> given_up{0};
+      a.spawn(wait_inside(s, given_up), "a");
+      b.spawn(wait_inside(s, given_up), "b");
+      auto const latest = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+      while (given_up != 2 && std::chrono::steady_clock::now() < latest)
+        static_cast<void>(s.run_until([&] { return given_up == 2; }));
+      CHECK(given_up == 2);
+    }
   }
 
   TEST_CASE("idle threads sleep, with somebody polling as without") {

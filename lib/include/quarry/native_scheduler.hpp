@@ -23,7 +23,8 @@ public:
   struct options {
     /// Threads that run strands, the one in run_until() included. 0: one per hardware thread.
     std::size_t threads = 0;
-    /// How long nothing may progress before run_until() gives up.
+    /// How long nothing may progress before run_until() gives up. An actor that runs, however long
+    /// it takes to its next suspension, is waited for: it may progress.
     std::chrono::milliseconds stall_timeout{10'000};
   };
 
@@ -58,6 +59,8 @@ protected:
 
 private:
   struct state;
+  class stall_watch;
+  bool work_until(bool (*is_over)(void*), void* argument);
   std::unique_ptr<state> state_;
 };
 

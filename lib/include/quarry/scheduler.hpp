@@ -6,8 +6,10 @@
 #include <quarry/strand.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <mutex>
 #include <type_traits>
+#include <vector>
 
 namespace quarry {
 
@@ -72,6 +74,14 @@ protected:
   virtual void add(strand& s);
   /// On return no thread runs the strand, or will.
   virtual void remove(strand& s) noexcept;
+
+  /// `native` only: a turn that some thread is in the middle of.
+  struct turn_under_way {
+    strand const* whose;
+    std::uint64_t number;
+    bool operator==(turn_under_way const&) const = default;
+  };
+  [[nodiscard]] std::vector<turn_under_way> turns_under_way();
 
   /// Between these two no actor runs, for executors that do not hold each strand by itself. False
   /// if that did not come to be within a second.

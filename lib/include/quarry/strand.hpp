@@ -82,6 +82,11 @@ private:
   bool ask_the_polling();
   bool push(actor& a) noexcept;
   bool schedule() noexcept;
+  /// By the thread that holds is_drained_.
+  void begin_or_end_turn() noexcept {
+    // Release: pairs with the acquire in executor::turns_under_way().
+    turns_.store(turns_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
   executor& executor_;
   std::string name_;
@@ -94,7 +99,8 @@ private:
   bool wants_turn_ = false;             ///< is_posted_again was set when the inbox was taken
   std::atomic<bool> is_drained_{false}; ///< held while it runs, and while a report reads it
   std::atomic<unsigned> holder_count_{
-      0}; ///< threads that are about to run it, or have just done so
+      0};                               ///< threads that are about to run it, or have just done so
+  std::atomic<std::uint64_t> turns_{0}; ///< beginnings and ends: odd in the middle of a turn
   bool is_retired_ = false;
   actor_list ready_;
   std::vector<actor*> polling_;
