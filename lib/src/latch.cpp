@@ -8,16 +8,20 @@
 
 namespace quarry {
 
+/// Under the lock. Those who are to be woken now.
+wait_place* latch::lower(std::size_t by) {
+  if (by > count_)
+    throw std::invalid_argument(
+        fmt::format("latch: count_down by {}, but only {} are left", by, count_));
+  count_ -= by;
+  return count_ == 0 ? queue_.take_all() : nullptr;
+}
+
 void latch::count_down(std::size_t by) {
   wait_place* released = nullptr;
   {
     std::lock_guard const guard(queue_);
-    if (by > count_)
-      throw std::invalid_argument(
-          fmt::format("latch: count_down by {}, but only {} are left", by, count_));
-    count_ -= by;
-    if (count_ == 0)
-      released = queue_.take_all();
+    released = lower(by);
   }
   wait_queue::wake(released);
 }
@@ -27,14 +31,23 @@ std::size_t latch::count() noexcept {
   return count_;
 }
 
-bool latch::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
-  // Look and push under one lock: the last count_down() comes before both or after both.
-  std::lock_guard const guard(queue_);
-  if (count_ == 0)
-    return false;
-  self.wait_for("latch", where, this);
-  queue_.push(place, self);
-  return true;
+bool latch::enlist(wait_place& place, std::size_t arrivals, actor& self,
+                   std::source_location where) {
+  wait_place* released = nullptr;
+  {
+    // Count, look and push under one lock: the last count_down() comes before all or after all, and
+    // who has arrived as the last one does not look again, when those who wait may have destroyed
+    // the latch.
+    std::lock_guard const guard(queue_);
+    released = lower(arrivals);
+    if (count_ != 0) {
+      self.wait_for("latch", where, this);
+      queue_.push(place, self);
+      return true;
+    }
+  }
+  wait_queue::wake(released);
+  return false;
 }
 
 } // namespace quarry

@@ -24,14 +24,15 @@ public:
   class waiter;
   /// Suspends until the count is zero; not at all if it is.
   [[nodiscard]] waiter wait(std::source_location where = std::source_location::current()) noexcept;
-  /// Counts down by one, and waits. The last one does not suspend.
+  /// The await counts down by one, and waits. The last one does not suspend.
   ///
-  /// Errors   std::invalid_argument – the count is zero already
+  /// Errors   std::invalid_argument – the co_await: the count is zero already
   [[nodiscard]] waiter
-  arrive_and_wait(std::source_location where = std::source_location::current());
+  arrive_and_wait(std::source_location where = std::source_location::current()) noexcept;
 
 private:
-  bool enlist(wait_place& place, actor& self, std::source_location where) noexcept;
+  [[nodiscard]] wait_place* lower(std::size_t by);
+  bool enlist(wait_place& place, std::size_t arrivals, actor& self, std::source_location where);
 
   wait_queue queue_; ///< its lock guards count_
   std::size_t count_;
@@ -40,28 +41,29 @@ private:
 /// What wait() and arrive_and_wait() return: to be awaited at once.
 class latch::waiter {
 public:
-  waiter(latch& l, std::source_location where) noexcept : latch_(l), where_(where) {}
+  waiter(latch& l, std::size_t arrivals, std::source_location where) noexcept
+      : latch_(l), arrivals_(arrivals), where_(where) {}
 
   bool await_ready() const noexcept { return false; } // never without the lock, see event::waiter
   template<task_promise P>
-  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
-    return latch_.enlist(place_, *caller.promise().self, where_);
+  bool await_suspend(std::coroutine_handle<P> caller) {
+    return latch_.enlist(place_, arrivals_, *caller.promise().self, where_);
   }
   void await_resume() const noexcept {}
 
 private:
   latch& latch_;
+  std::size_t arrivals_; ///< one or none
   std::source_location where_;
   wait_place place_;
 };
 
 inline latch::waiter latch::wait(std::source_location where) noexcept {
-  return {*this, where};
+  return {*this, 0, where};
 }
 
-inline latch::waiter latch::arrive_and_wait(std::source_location where) {
-  count_down();
-  return {*this, where};
+inline latch::waiter latch::arrive_and_wait(std::source_location where) noexcept {
+  return {*this, 1, where};
 }
 
 } // namespace quarry
