@@ -26,16 +26,16 @@ bool mutex::enlist(wait_place& place, actor& self, std::source_location where) n
 }
 
 void mutex::unlock() {
-  actor* next = nullptr;
+  wait_place* next = nullptr;
   {
     // The mutex stays held on the way to the next owner: nobody can snatch it.
     std::lock_guard const inside(queue_);
-    next = queue_.pop();
+    std::size_t one = 1;
+    next = queue_.grant(one);
     is_held_ = next != nullptr;
-    owner_.store(next, std::memory_order_relaxed);
+    owner_.store(is_held_ ? &next->who() : nullptr, std::memory_order_relaxed);
   }
-  if (next != nullptr)
-    next->home->make_ready(*next);
+  wait_queue::wake(next);
 }
 
 } // namespace quarry

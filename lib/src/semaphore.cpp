@@ -19,7 +19,7 @@ void semaphore::release(std::size_t units) {
     std::lock_guard const guard(queue_);
     // A unit goes to a waiter without being free in between.
     units_ += units;
-    released = queue_.take(units_);
+    released = queue_.grant(units_);
   }
   wait_queue::wake(released);
 }

@@ -6,6 +6,7 @@
 #include <quarry/sync_wait.hpp>
 
 #include <atomic>
+#include <memory>
 #include <stdexcept>
 
 using namespace quarry;
@@ -60,5 +61,26 @@ TEST_SUITE("lib.barrier") {
 
   TEST_CASE("a barrier for nobody is refused") {
     CHECK_THROWS_AS(barrier(0), std::invalid_argument);
+  }
+
+  TEST_CASE("an arrival that is destroyed does not count") {
+    sequential_scheduler s;
+    barrier b(2);
+    int passed = 0;
+    auto const come = [](barrier& meeting, int& count) -> task<> {
+      co_await meeting.arrive_and_wait();
+      ++count;
+    };
+    auto gone = std::make_unique<strand>(s, "gone");
+    gone->spawn(come(b, passed), "gone");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    gone.reset();
+    strand place(s, "place");
+    place.spawn(come(b, passed), "first");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    CHECK(passed == 0);
+    place.spawn(come(b, passed), "second");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    CHECK(passed == 2);
   }
 }

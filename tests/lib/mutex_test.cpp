@@ -5,6 +5,7 @@
 #include <quarry/nursery.hpp>
 #include <quarry/yield.hpp>
 
+#include <memory>
 #include <vector>
 
 using namespace quarry;
@@ -78,6 +79,36 @@ TEST_SUITE("lib.mutex") {
       CHECK_FALSE(static_cast<bool>(m.try_lock()));
     }
     CHECK(static_cast<bool>(m.try_lock()));
+  }
+
+  TEST_CASE("a mutex that was granted to an actor which is destroyed goes to the next") {
+    sequential_scheduler s;
+    quarry::mutex m;
+    std::vector<int> order;
+    auto held = m.try_lock();
+    auto gone = std::make_unique<strand>(s, "gone");
+    strand place(s, "place");
+    gone->spawn(line_up(m, order, 1), "gone");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    place.spawn(line_up(m, order, 2), "next");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    held.unlock();
+    gone.reset();
+    CHECK_FALSE(s.run_until([] { return false; }));
+    CHECK(order == std::vector{2});
+    CHECK(static_cast<bool>(m.try_lock()));
+  }
+
+  TEST_CASE("a mutex may go before an actor to which it was granted") {
+    sequential_scheduler s;
+    std::vector<int> order;
+    strand place(s, "place");
+    auto m = std::make_unique<quarry::mutex>();
+    auto held = m->try_lock();
+    place.spawn(line_up(*m, order, 1), "late");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    held.unlock();
+    m.reset();
   }
 
   TEST_CASE("two actors that lock two mutexes crosswise are named as a cycle") {

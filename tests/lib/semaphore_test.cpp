@@ -6,6 +6,7 @@
 #include <quarry/yield.hpp>
 
 #include <atomic>
+#include <memory>
 #include <vector>
 
 using namespace quarry;
@@ -77,5 +78,20 @@ TEST_SUITE("lib.semaphore") {
       CHECK(order == std::vector{0, 1, 2, 3});
       CHECK_FALSE(snatched);
     }
+  }
+
+  TEST_CASE("a unit that was granted to an actor which is destroyed is there again") {
+    sequential_scheduler s;
+    semaphore units(0);
+    std::vector<int> order;
+    auto gone = std::make_unique<strand>(s, "gone");
+    gone->spawn(take_one(units, order, 1), "gone");
+    CHECK_FALSE(s.run_until([] { return false; }));
+    units.release();
+    CHECK_FALSE(units.try_acquire());
+    gone.reset();
+    CHECK(order.empty());
+    CHECK(units.try_acquire());
+    CHECK_FALSE(units.try_acquire());
   }
 }

@@ -34,6 +34,9 @@ private:
 class barrier::arrival {
 public:
   arrival(barrier& b, std::source_location where) noexcept : barrier_(b), where_(where) {}
+  arrival(arrival const&) = delete;
+  arrival& operator=(arrival const&) = delete;
+  ~arrival() { place_.leave(&barrier_.arrived_); } // who is destroyed in the queue has not arrived
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>

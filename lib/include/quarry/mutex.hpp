@@ -62,13 +62,22 @@ private:
 class mutex::locking {
 public:
   locking(mutex& m, std::source_location where) noexcept : mutex_(m), where_(where) {}
+  locking(locking const&) = delete;
+  locking& operator=(locking const&) = delete;
+  ~locking() { // with an actor that is destroyed before it goes on
+    if (place_.leave())
+      mutex_.unlock();
+  }
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
   bool await_suspend(std::coroutine_handle<P> caller) noexcept {
     return mutex_.enlist(place_, *caller.promise().self, where_);
   }
-  guard await_resume() const noexcept { return guard(mutex_); }
+  guard await_resume() noexcept {
+    place_.accept();
+    return guard(mutex_);
+  }
 
 private:
   mutex& mutex_;

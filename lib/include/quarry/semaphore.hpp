@@ -35,13 +35,19 @@ private:
 class semaphore::acquisition {
 public:
   acquisition(semaphore& s, std::source_location where) noexcept : semaphore_(s), where_(where) {}
+  acquisition(acquisition const&) = delete;
+  acquisition& operator=(acquisition const&) = delete;
+  ~acquisition() { // with an actor that is destroyed before it goes on
+    if (place_.leave())
+      semaphore_.release();
+  }
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
   bool await_suspend(std::coroutine_handle<P> caller) noexcept {
     return semaphore_.enlist(place_, *caller.promise().self, where_);
   }
-  void await_resume() const noexcept {}
+  void await_resume() noexcept { place_.accept(); }
 
 private:
   semaphore& semaphore_;
