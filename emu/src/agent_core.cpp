@@ -304,7 +304,7 @@ void agent_core::let_go(wave_slot& w) {
   if (sequential_ != nullptr)
     sequential_->abandon(w);
   else
-    w.is_abandoned = true;
+    std::atomic_ref(w.is_abandoned).store(true, std::memory_order_relaxed); // wakers look
 }
 
 } // namespace quarry::emu

@@ -59,10 +59,10 @@ item_lanes::~item_lanes() {
   fiber_pool& fibers = fibers_of(wave_);
   live_.for_each([&](int i) {
     lane_slot& s = (*this)[i];
+    std::atomic_ref(s.is_abandoned).store(true, std::memory_order_relaxed); // wakers look
     s.root = {};
     if (s.own_fiber == nullptr)
       return;
-    s.is_abandoned = true;
     s.own_fiber->resume(); // block() throws `abandoned`; a function that swallows it is left behind
     if (s.own_fiber->is_idle())
       fibers.give_back(*s.own_fiber);

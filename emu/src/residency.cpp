@@ -169,7 +169,7 @@ void compute_unit::drop(work_group& g) {
 void compute_unit::evict(launch_state& l) {
   give_claims_back();
   void_tickets(l);
-  take_woken(); // a slot that is used again must not find the last one's wake-up in the inbox
+  take_woken(); // while those who go can still be asked
   std::erase_if(returning_, [&](wave_slot const* w) { return w->group->launch == &l; });
   std::uint64_t ended = 0;
   for (auto* const groups : {&resident_, &parked_})
@@ -181,6 +181,9 @@ void compute_unit::evict(launch_state& l) {
       drop(g);
       ++ended;
     }
+  // Wakers that were at it have been waited for: a slot that is used again must not find the last
+  // one's wake-up in the inbox.
+  take_woken();
   report_ended();
   if (ended != 0)
     l.finish(ended);

@@ -2,6 +2,7 @@
 #include <quarry/scheduler.hpp>
 #include <quarry/strand.hpp>
 
+#include <atomic>
 #include <exception>
 #include <utility>
 #include <vector>
@@ -66,7 +67,8 @@ void strand::retire() noexcept {
 }
 
 void strand::make_ready(actor& a) {
-  if (!a.is_abandoned)
+  // Relaxed: whoever destroys the actor meanwhile waits for its wakers, see wait_place.
+  if (!std::atomic_ref(a.is_abandoned).load(std::memory_order_relaxed))
     executor_.make_ready(a);
 }
 

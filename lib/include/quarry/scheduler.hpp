@@ -5,6 +5,7 @@
 #include <quarry/report.hpp>
 #include <quarry/strand.hpp>
 
+#include <atomic>
 #include <concepts>
 #include <cstdint>
 #include <mutex>
@@ -48,7 +49,9 @@ public:
 
   /// Lets go of an actor that will never be resumed again, before its owner destroys it. A strand
   /// does so for what it spawned. Wake-ups for it are ignored from now on.
-  virtual void abandon(actor& a) { a.is_abandoned = true; }
+  virtual void abandon(actor& a) {
+    std::atomic_ref(a.is_abandoned).store(true, std::memory_order_relaxed); // wakers look
+  }
 
   /// Null in schedulers that do not explore.
   [[nodiscard]] executor_attachment* attachment() const noexcept { return attachment_; }
