@@ -156,13 +156,15 @@ bool compute_unit::ask_the_polling() {
   return any;
 }
 
+/// Wake-ups of those that have gone meanwhile are nobody's: their frames are not there any more.
 void compute_unit::take_woken() {
   for (actor* a = take_inbox(); a != nullptr;) {
     actor* const next = std::exchange(a->next, nullptr);
     // One that was woken while it was evicted has nobody left to run.
     if (actor* const w = a->is_abandoned ? nullptr : a->on_ready(); w != nullptr) {
       auto& wave = static_cast<wave_slot&>(*w);
-      wave.group->ready |= work_group::wave_bits{1} << wave.index;
+      work_group& g = *wave.group;
+      g.ready |= (work_group::wave_bits{1} << wave.index) & g.all & ~g.finished;
     }
     a = next;
   }

@@ -9,11 +9,22 @@
 #include <bit>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 namespace quarry::emu {
 namespace {
 
 constexpr std::uint32_t lds_padding = 256; // a whole-wavefront read may run past the last element
+
+/// Moves those of the launch.
+void take_groups(std::vector<work_group*>& from, launch_state const& l,
+                 std::vector<work_group*>& into) {
+  std::erase_if(from, [&](work_group* g) {
+    if (g->launch == &l)
+      into.push_back(g);
+    return g->launch == &l;
+  });
+}
 
 } // namespace
 
@@ -148,17 +159,15 @@ void compute_unit::report_ended() {
     ended_.launch->finish(std::exchange(ended_.count, 0));
 }
 
-/// Gives up a group that is not resident any more.
+/// Gives up a group that is not resident any more, and whose wavefronts have been let go of.
 void compute_unit::drop(work_group& g) {
   launch_state const& l = *g.launch;
   for (std::uint32_t k = 0; k < g.wave_count; ++k) {
-    agent_.let_go(g.waves[k]);
     g.waves[k].root = {};
     g.waves[k].error = nullptr;
   }
   g.finished = g.all; // to a debugger it is not resident any more
   g.is_parked = false;
-  idle_.push_back(&g);
   free_slots_ += l.waves_per_group - static_cast<std::uint32_t>(std::popcount(g.yielded));
   g.yielded = 0;
   free_lds_ += l.config.lds_bytes;
@@ -171,22 +180,22 @@ void compute_unit::evict(launch_state& l) {
   void_tickets(l);
   take_woken(); // while those who go can still be asked
   std::erase_if(returning_, [&](wave_slot const* w) { return w->group->launch == &l; });
-  std::uint64_t ended = 0;
-  for (auto* const groups : {&resident_, &parked_})
-    for (std::size_t i = groups->size(); i-- != 0;) {
-      work_group& g = *(*groups)[i];
-      if (g.launch != &l)
-        continue;
-      groups->erase(groups->begin() + static_cast<std::ptrdiff_t>(i));
-      drop(g);
-      ++ended;
-    }
-  // Wakers that were at it have been waited for: a slot that is used again must not find the last
-  // one's wake-up in the inbox.
+  std::vector<work_group*> gone;
+  take_groups(resident_, l, gone);
+  take_groups(parked_, l, gone);
+  // All are told before the first one goes: what one does on its way out may wake another.
+  for (work_group* const g : gone)
+    for (std::uint32_t k = 0; k < g->wave_count; ++k)
+      agent_.let_go(g->waves[k]);
+  for (work_group* const g : gone)
+    drop(*g);
+  // Wakers that were at it have been waited for: neither a slot nor a lane that is used again must
+  // find the last one's wake-up in the inbox.
   take_woken();
+  idle_.insert(idle_.end(), gone.begin(), gone.end());
   report_ended();
-  if (ended != 0)
-    l.finish(ended);
+  if (!gone.empty())
+    l.finish(gone.size());
 }
 
 } // namespace quarry::emu

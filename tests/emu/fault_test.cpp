@@ -2,6 +2,7 @@
 #include "agents.hpp"
 
 #include <quarry/event.hpp>
+#include <quarry/mutex.hpp>
 
 #include <set>
 #include <stdexcept>
@@ -75,6 +76,39 @@ struct sum {
   }
 };
 
+/// Wavefront 0 holds the mutex and the others wait for it when the last one throws.
+struct throws_beside_a_mutex {
+  task<> operator()(any_wavefront auto& wf, quarry::mutex& m, global<int> word) const {
+    if (wf.index_in_group() + 1 == wf.waves_in_group()) {
+      auto const is_held = [](int v) { return v == 1; };
+      static_cast<void>(co_await wf.wait_until(word, is_held, order::acquire, scope::work_group));
+      throw std::logic_error("beside a mutex");
+    }
+    quarry::mutex::guard const held = co_await m.lock();
+    wf.store(word, 1, order::release, scope::work_group);
+    static_cast<void>(co_await wf.wait_until(word, never, order::acquire, scope::work_group));
+  }
+};
+/// The same between work-items.
+struct item_throws_beside_a_mutex {
+  task<> operator()(any_work_item auto& wi, quarry::mutex& m, global<int> word) const {
+    if (wi.global_id() == 100) {
+      auto const is_held = [](int v) { return v == 1; };
+      static_cast<void>(co_await wi.wait_until(word, is_held, order::acquire, scope::work_group));
+      throw std::logic_error("beside a mutex");
+    }
+    quarry::mutex::guard const held = co_await m.lock();
+    wi.store(word, 1, order::release, scope::work_group);
+    static_cast<void>(co_await wi.wait_until(word, never, order::acquire, scope::work_group));
+  }
+};
+struct meets {
+  task<> operator()(any_wavefront auto& wf, global<int> out) const {
+    co_await wf.barrier();
+    wf.fetch_add(out, 1, order::relaxed, scope::agent);
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.fault") {
@@ -106,6 +140,30 @@ TEST_SUITE("emu.fault") {
         CHECK(out.host()[0] == 30 * 256);
       }
     });
+  }
+
+  TEST_CASE("whom an evicted wavefront wakes on its way out does not go on") {
+    auto const evicts = [](agent& gpu, auto const& kernel) {
+      auto words = gpu.allocate<int>(2, "words");
+      quarry::mutex m;
+      auto failing = gpu.launch({.work_groups = 1, .work_items_per_group = 128}, kernel,
+                                std::ref(m), words.global());
+      // They wait for the slots of the first one, and have fewer wavefronts.
+      auto next =
+          gpu.launch({.work_groups = 3, .work_items_per_group = 32}, meets{}, words.global() + 1);
+      CHECK_SAYS(fail_with(failing.wait(), fault::kind::exception), "beside a mutex");
+      succeed(next.wait());
+      CHECK(words.host()[1] == 3);
+    };
+    for (std::uint32_t slots : {2U, 4U})
+      with_every_agent(
+          [&](agent& gpu) {
+            if (gpu.core().shape().wavefront_size * gpu.core().shape().wavefront_slots < 128)
+              return;
+            evicts(gpu, throws_beside_a_mutex{});
+            evicts(gpu, item_throws_beside_a_mutex{});
+          },
+          {.compute_units = 1, .wavefront_slots = slots});
   }
 
   TEST_CASE("a launch keeps its first fault, whoever else has one") {
