@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "what_was_thrown.hpp"
+
 #include <quarry/emu/channel_aggregator.hpp>
 #include <quarry/emu/explored_memory.hpp>
 
@@ -10,6 +12,21 @@
 #include <utility>
 
 namespace quarry::emu {
+namespace {
+
+/// What f() throws, as the graph's fault: other services of the core go on.
+template<class F>
+std::optional<fault> fault_of(F const& f) {
+  try {
+    f();
+    return std::nullopt;
+  } catch (...) {
+    return fault{fault::kind::exception, "channel graph",
+                 "channel graph: a dispatch threw: " + what_was_thrown()};
+  }
+}
+
+} // namespace
 
 std::optional<std::size_t> drain_in_bulk(std::span<channel_state const> channels, bool is_idle) {
   if (is_idle)
@@ -97,17 +114,26 @@ task<bool> channel_aggregator::poll(Core& self) {
     worked = take_restarts(self) || worked;
   if (blocked_ != 0 && !first_fault_)
     worked = restart_blocked(self) || worked;
-  std::optional<channel_choice> const next = first_fault_ ? std::nullopt : pick();
-  if (next)
-    start(*next);
-  else if (running_.is_empty() &&
-           (first_fault_ || std::all_of(states_.begin(), states_.end(),
-                                        [](channel_state const& s) { return s.ready == 0; }))) {
+  bool dispatches = false;
+  if (!first_fault_) {
+    // The scheduler, the arguments' copies and who watches are the user's.
+    first_fault_ = fault_of([&] {
+      std::optional<channel_choice> const next = pick();
+      dispatches = next.has_value();
+      if (next)
+        start(*next);
+    });
+    if (first_fault_)
+      running_.stop(*first_fault_);
+  }
+  if (!dispatches && running_.is_empty() &&
+      (first_fault_ || std::all_of(states_.begin(), states_.end(),
+                                   [](channel_state const& s) { return s.ready == 0; }))) {
     is_done_.store(true, std::memory_order_release);
     agent_.scheduler().notify();
     co_return true;
   }
-  co_return worked || next;
+  co_return worked || dispatches;
 }
 
 template<class Core>
@@ -120,7 +146,11 @@ bool channel_aggregator::has_work(Core& self) {
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     if (look(self, i))
       return true;
-  return !first_fault_ && (can_restart(self) || pick());
+  if (first_fault_)
+    return false;
+  bool any = can_restart(self);
+  // A scheduler that throws does so again in poll(), which says what.
+  return any || fault_of([&] { any = pick().has_value(); }) || any;
 }
 
 template task<bool> channel_aggregator::poll(basic_core<native_memory>&);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "what_was_thrown.hpp"
+
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
@@ -186,6 +188,10 @@ void packet_processor::do_packet(Core& self, packet const& p) {
   } catch (std::invalid_argument const& e) {
     fail({fault::kind::bad_packet, name(),
           fmt::format("{}: packet {} is refused: {}", name(), taken_ - 1, e.what())});
+    complete(self, fence_scope::none, signal, false);
+  } catch (...) { // a service function's, or there is no memory: the core goes on
+    fail({fault::kind::exception, name(),
+          fmt::format("{}: packet {} threw: {}", name(), taken_ - 1, what_was_thrown())});
     complete(self, fence_scope::none, signal, false);
   }
 }

@@ -47,6 +47,21 @@ struct add_up {
     co_return;
   }
 };
+/// Throws when it is copied, once it is told to.
+struct throwing_argument {
+  explicit throwing_argument(bool const& is_told) : throws(&is_told) {}
+  throwing_argument(throwing_argument const& other) : throws(other.throws) {
+    if (*throws)
+      throw std::runtime_error("no copy");
+  }
+  bool const* throws;
+};
+struct takes_argument {
+  template<any_wavefront W>
+  task<> operator()(W&, auto&, throwing_argument const&) const {
+    co_return;
+  }
+};
 struct stop {
   template<any_wavefront W>
   task<> operator()(W&, auto&) const {
@@ -120,6 +135,38 @@ TEST_SUITE("emu.channel_graph") {
     CHECK(end.get_fault()->what == fault::kind::exception);
     CHECK(end.get_fault()->report.find("no more") != std::string::npos);
     CHECK_THROWS_AS(g.add_channel<number>({.width = 64}), std::invalid_argument);
+  }
+
+  TEST_CASE("what the user's part of a dispatch throws is the graph's fault") {
+    with_schedulers([](executor& s) {
+      wide_agent gpu(s, shape);
+      bool throws = false;
+      channel_graph copies(gpu);
+      auto& in = copies.add_channel<number>({.width = 64, .name = "in"});
+      copies.connect(in, takes_argument{}, throwing_argument(throws));
+      copies.put(in, {1});
+      throws = true;
+      copies.execute();
+      CHECK_SAYS(fail_with(copies.wait_for_done(), fault::kind::exception), "no copy");
+
+      channel_graph chooses(gpu, [](auto, bool) -> std::optional<channel_choice> {
+        throw std::runtime_error("no choice");
+      });
+      auto& other = chooses.add_channel<number>({.width = 64, .name = "in"});
+      auto sum = gpu.allocate<std::uint64_t>(1);
+      chooses.connect(other, add_up{}, sum.global());
+      chooses.put(other, {1});
+      chooses.execute();
+      CHECK_SAYS(fail_with(chooses.wait_for_done(), fault::kind::exception), "no choice");
+
+      channel_graph watched(gpu);
+      auto& third = watched.add_channel<number>({.width = 64, .name = "in"});
+      watched.connect(third, add_up{}, sum.global());
+      watched.watch([](flow_counts const&) { throw std::runtime_error("no look"); });
+      watched.put(third, {1});
+      watched.execute();
+      CHECK_SAYS(fail_with(watched.wait_for_done(), fault::kind::exception), "no look");
+    });
   }
 
   TEST_CASE("a cycle that is too narrow is a reported deadlock, which names the channel") {

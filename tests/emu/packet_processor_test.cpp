@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -253,6 +254,31 @@ TEST_SUITE("emu.packet_processor") {
                 .function = 3, .return_address = 8, .completion_signal = end.handle()};
           },
           "its result goes to 0x8");
+    });
+  }
+
+  TEST_CASE("what a service function throws is the queue's fault, and the core goes on") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler,
+               {{1, [](auto const&) -> std::uint64_t { throw std::logic_error("one"); }}});
+      allocations& known = s.gpu.core().known();
+      signal end(known);
+      service_packet p{.function = 1, .completion_signal = end.handle()};
+      REQUIRE(s.processor.submit(p));
+      std::string const report = fail_with(s.processor.wait(end), fault::kind::exception);
+      CHECK_SAYS(report, "packet 0 threw: one");
+      CHECK(end.word().get()[0] == -1);
+      user_queue second(known, 4);
+      packet_processor processor(s.gpu.core(), second,
+                                 {{2, [](auto const&) -> std::uint64_t { throw 2; }},
+                                  {3, [](auto const&) { return std::uint64_t{3}; }}});
+      signal third(known), fourth(known);
+      p.function = 3, p.completion_signal = third.handle();
+      REQUIRE(processor.submit(p));
+      succeed(processor.wait(third));
+      p.function = 2, p.completion_signal = fourth.handle();
+      REQUIRE(processor.submit(p));
+      CHECK_SAYS(fail_with(processor.wait(fourth), fault::kind::exception), "no std::exception");
     });
   }
 
