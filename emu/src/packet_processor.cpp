@@ -145,17 +145,20 @@ bool packet_processor::is_due(Core& self, packet const& p) {
 
 template<class Core>
 bool packet_processor::is_over(Core& self, barrier_packet const& p, bool all) {
-  int waits_for = 0, over = 0;
+  int waits_for = 0, counted_down = 0, failed = 0;
+  depends_on_failed_ = false;
   for (std::uint64_t const handle : p.dep_signal) {
     if (handle == 0)
       continue;
     if (!is_word(handle))
       return true; // it is refused
     ++waits_for;
-    if (self.load(signal_word(handle), order::relaxed, scope::system) == 0)
-      ++over;
+    std::int64_t const value = self.load(signal_word(handle), order::relaxed, scope::system);
+    counted_down += value == 0 ? 1 : 0;
+    failed += value < 0 ? 1 : 0; // nobody will count it down
   }
-  return all || waits_for == 0 ? over == waits_for : over != 0;
+  depends_on_failed_ = failed != 0 && (all || counted_down == 0);
+  return counted_down + failed == waits_for || (!all && counted_down != 0);
 }
 
 template<class Core>
@@ -200,6 +203,8 @@ void packet_processor::check(barrier_packet const& p) const {
   for (std::uint64_t const handle : p.dep_signal)
     if (handle != 0 && !is_word(handle))
       refuse(fmt::format("it waits for {:#x}, which is no 8-byte word of device memory", handle));
+  if (depends_on_failed_)
+    refuse("it waits for a signal that is negative: what was to count it down has failed");
 }
 
 template<class Core>

@@ -149,6 +149,33 @@ TEST_SUITE("emu.packet_processor") {
     });
   }
 
+  TEST_CASE("a barrier packet on a signal that has failed fails, too") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler);
+      allocations& known = s.gpu.core().known();
+      signal failed(known), good(known, 0), never(known), end(known);
+      failed.word().get()[0] = -1;
+      auto const ends = [&](barrier_packet b, packet_type type) {
+        user_queue queue(known, 4);
+        packet_processor processor(s.gpu.core(), queue);
+        b.header = packet_header{type}.bits();
+        b.completion_signal = end.handle();
+        end.word().get()[0] = 1;
+        REQUIRE(processor.submit(b));
+        outcome const o = processor.wait(end);
+        if (!o)
+          CHECK_SAYS(fail_with(o, fault::kind::bad_packet), "a signal that is negative");
+        return end.word().get()[0];
+      };
+      CHECK(ends({.dep_signal = {failed.handle()}}, packet_type::barrier_and) == -1);
+      CHECK(ends({.dep_signal = {failed.handle()}}, packet_type::barrier_or) == -1);
+      CHECK(ends({.dep_signal = {good.handle(), failed.handle()}}, packet_type::barrier_and) == -1);
+      CHECK(ends({.dep_signal = {failed.handle(), good.handle()}}, packet_type::barrier_or) == 0);
+      CHECK(ends({.dep_signal = {never.handle(), good.handle()}}, packet_type::barrier_or) == 0);
+      CHECK(ends({.dep_signal = {good.handle()}}, packet_type::barrier_and) == 0);
+    });
+  }
+
   TEST_CASE("a service packet calls a function, and its result comes back") {
     with_schedulers([](executor& scheduler) {
       int calls = 0;

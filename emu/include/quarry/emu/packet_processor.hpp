@@ -108,7 +108,8 @@ private:
   running_launches<packet_end> running_;
   packet next_; ///< read already, waits for what is before it
   bool is_blocked_ = false;
-  std::mutex mutex_; ///< guards first_fault_
+  bool depends_on_failed_ = false; ///< next_ does, on a signal, as is_over() has looked last
+  std::mutex mutex_;               ///< guards first_fault_
   std::optional<fault> first_fault_;
   bool has_failed_ = false; ///< the core's own view of it
   std::optional<command_processor::serving> serving_;
