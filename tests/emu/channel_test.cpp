@@ -3,8 +3,10 @@
 #include "test_agents.hpp"
 
 #include <quarry/emu.hpp>
+#include <quarry/yield.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -21,6 +23,25 @@ struct pair_of {
 };
 
 constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
+
+/// Group 0 waits for room that never comes; group 1 throws then, if it is told to.
+struct waits_in_vain {
+  template<any_wavefront W>
+  task<> operator()(W& wf, channel<pair_of>& c, global<std::uint32_t> word, bool throws) const {
+    if (wf.linear_group_id() == 0) {
+      auto all = c.talloc(wf, 32U);
+      static_cast<void>(co_await std::move(all));
+      wf.store(word, 1, order::release, scope::agent);
+      auto more = c.talloc(wf, 1U);
+      static_cast<void>(co_await std::move(more));
+    } else if (throws) {
+      auto const is_full = [](std::uint32_t v) { return v == 1; };
+      static_cast<void>(co_await wf.wait_until(word, is_full, order::acquire, scope::agent));
+      co_await yield();
+      throw std::runtime_error("in vain");
+    }
+  }
+};
 
 /// Every work-item sends 1 + its number % 3 elements.
 struct send {
@@ -188,6 +209,24 @@ TEST_SUITE("emu.channel") {
     ch.tfree(self, first);
     CHECK(ch.reclaim(self) == 4);
     CHECK(put(3));
+  }
+
+  TEST_CASE("a producer that is evicted does not wait for room any more") {
+    for (bool const throws : {false, true}) { // or nobody can go on
+      auto const evicts = [throws](executor& s) {
+        wide_agent gpu(s, shape);
+        auto word = gpu.allocate<std::uint32_t>(1);
+        channel<pair_of> ch(gpu.core().known(), {.width = 32, .elements_per_done_count = 1});
+        CHECK(!gpu.run({.work_groups = 2, .work_items_per_group = 64}, waits_in_vain{},
+                       std::ref(ch), word.global(), throws));
+        CHECK(ch.usage().in_use == 32);
+        CHECK(ch.usage().waiting == 0);
+      };
+      native_scheduler native({.threads = 2, .stall_timeout = impatience});
+      evicts(native);
+      sequential_scheduler sequential;
+      evicts(sequential);
+    }
   }
 
   TEST_CASE("more at once than the channel is wide, and another channel's elements, are faults") {

@@ -155,9 +155,9 @@ public:
         co_await wavefront_yield(wave, this, where);
         co_return;
       }
-    self.fetch_add(index(base::waiting_producers), 1, orders_.count_waiting);
+    typename base::template waiting_producer<A> waits(*this, self);
     co_await room_for(self, count);
-    self.fetch_sub(index(base::waiting_producers), 1, orders_.count_waiting);
+    waits.end();
   }
   /// Wavefronts that find no room yield, and leave their restart contexts there, with this number.
   /// Before the channel is used. Borrowed.

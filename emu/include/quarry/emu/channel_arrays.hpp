@@ -3,6 +3,7 @@
 
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/channel_options.hpp>
+#include <quarry/emu/core.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/index_lines.hpp>
@@ -223,6 +224,31 @@ protected:
                         where};
   }
 
+  /// Counts a producer among those that wait for room; a kernel's also where it is evicted.
+  template<class A>
+  class waiting_producer {
+  public:
+    waiting_producer(channel_arrays& c, A& self) : channel_(c), self_(self) {
+      self.fetch_add(c.index(waiting_producers), 1, c.orders_.count_waiting);
+    }
+    waiting_producer(waiting_producer const&) = delete;
+    waiting_producer& operator=(waiting_producer const&) = delete;
+    /// An explored execution has ended with the eviction; a core may outlive the channel.
+    ~waiting_producer() {
+      if constexpr (!std::is_same_v<A, basic_core<typename A::memory_type>>)
+        if (counts_ && !self_.is_explored())
+          end(); // no decision point, for its actor is abandoned
+    }
+    void end() {
+      self_.fetch_sub(channel_.index(waiting_producers), 1, channel_.orders_.count_waiting);
+      counts_ = false;
+    }
+
+  private:
+    channel_arrays& channel_;
+    A& self_;
+    bool counts_ = true;
+  };
   /// Awaits that there may be room.
   template<class A>
   auto room_for(A& self, std::uint32_t count) {
