@@ -238,6 +238,8 @@ bool agent_core::is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_ad
 void agent_core::give_up(launch_state& l) {
   std::uint64_t const waiting = l.unclaimed_count();
   report const table = scheduler_.report_now();
+  if (l.is_done()) // meanwhile: the table waits for those that are busy
+    return;
   fault f{fault::kind::deadlock, l.kernel, ""};
   if (waiting != 0)
     f = {fault::kind::not_resident, l.kernel,

@@ -5,8 +5,10 @@
 #include <quarry/emu/explore.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -87,6 +89,30 @@ struct obstructed_agent {
     succeed(gpu.run(one_wave, add{}, words.global(), 1U));
     serving.emplace(gpu.core().processor().serve(o));
     while (!o.is_entered) // by the pool's thread, as this one is not in the scheduler
+      std::this_thread::yield();
+  }
+};
+
+/// Tells when so many reports have come to it, before they come to an agent made after it.
+class report_listener final : public strand {
+public:
+  report_listener(executor& s, int reports) : strand(s, "listener"), left_(reports) {}
+  ~report_listener() override { retire(); }
+  void describe(report&) const override {
+    if (--left_ == 0)
+      has_come = true;
+  }
+  mutable std::atomic<bool> has_come{false};
+
+private:
+  mutable int left_;
+};
+/// Keeps its compute unit busy until then.
+struct busy_until {
+  void operator()(any_wavefront auto&, std::atomic<bool>& begun, std::atomic<bool>& is_over) const {
+    begun = true;
+    auto const bound = std::chrono::steady_clock::now() + patience;
+    while (!is_over && std::chrono::steady_clock::now() < bound)
       std::this_thread::yield();
   }
 };
@@ -205,6 +231,27 @@ TEST_SUITE("emu.launch_queue") {
     o.is_let_go = true;
     succeed(gpu.run(one_wave, add{}, words.global(), 100U));
     CHECK(words.host()[0] == 101);
+  }
+
+  TEST_CASE("a launch that ends while the stall's report is made is no stall") {
+    struct way {
+      launch_path path;
+      int reports; ///< the launch ends during the last
+    };
+    for (way const w : {way{launch_path::straight, 1}, way{launch_path::packets, 1},
+                        way{launch_path::packets, 2}}) {
+      CAPTURE(w.reports);
+      native_scheduler scheduler({.threads = 2, .stall_timeout = impatience});
+      report_listener listener(scheduler, w.reports);
+      agent gpu(scheduler, shape, {.launches = w.path});
+      std::atomic<bool> begun{false};
+      completion busy =
+          gpu.launch(one_wave, busy_until{}, std::ref(begun), std::ref(listener.has_come));
+      while (!begun) // by the pool's thread, as this one is not in the scheduler
+        std::this_thread::yield();
+      succeed(busy.wait());
+      CHECK(listener.has_come);
+    }
   }
 
   TEST_CASE("arguments are gone when the launch has been waited for") {

@@ -63,7 +63,8 @@ public:
   void retire(launch_state& l, bool by_core = false);
   /// Ends a launch that runs, with this fault. From any actor.
   void stop(launch_state& l, fault f);
-  /// The same where nobody can go on: the fault says who waits for what.
+  /// The same where nobody can go on: the fault says who waits for what. Nothing if it ends
+  /// meanwhile.
   void give_up(launch_state& l);
   /// Runs whatever there is until `is_over()`; otherwise what says that it cannot come to that.
   template<class F>
@@ -71,7 +72,10 @@ public:
     if (run_until_settled([](void const* f) -> bool { return (*static_cast<F const*>(f))(); },
                           &is_over))
       return std::nullopt;
-    return stuck(what);
+    fault f = stuck(what);
+    if (native_ != nullptr && is_over()) // meanwhile: the report waits for those that are busy
+      return std::nullopt;
+    return f;
   }
   /// f(core): the calling host's own way to memory.
   template<class F>
