@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <typeinfo>
 #include <utility>
 
 namespace quarry::emu {
@@ -161,12 +162,17 @@ void compute_unit::take_woken() {
   for (actor* a = take_inbox(); a != nullptr;) {
     actor* const next = std::exchange(a->next, nullptr);
     // One that was woken while it was evicted has nobody left to run.
-    if (actor* const w = a->is_abandoned ? nullptr : a->on_ready(); w != nullptr) {
-      auto& wave = static_cast<wave_slot&>(*w);
-      work_group& g = *wave.group;
-      g.ready |= (work_group::wave_bits{1} << wave.index) & g.all & ~g.finished;
-    }
+    actor* const runs = a->is_abandoned ? nullptr : a->on_ready();
     a = next;
+    if (runs == nullptr)
+      continue;
+    if (typeid(*runs) != typeid(wave_slot)) { // a child of a wavefront's when_all() or nursery
+      run_later(*runs);
+      continue;
+    }
+    auto& wave = static_cast<wave_slot&>(*runs);
+    work_group& g = *wave.group;
+    g.ready |= (work_group::wave_bits{1} << wave.index) & g.all & ~g.finished;
   }
 }
 
@@ -222,6 +228,8 @@ strand::turn compute_unit::drain() {
     progressed = ask_the_polling() || progressed;
   }
   for (turn_left_ = turn_length; turn_left_ > 0; turn_left_ -= placing_cost) {
+    if (has_others())
+      progressed = run_others() || progressed;
     if (has_inbox())
       take_woken();
     if (!resident_.empty() && (run_resident() || ask_the_polling())) {
@@ -239,7 +247,7 @@ strand::turn compute_unit::drain() {
                                    [](work_group const* g) { return g->polling != 0; });
     // With groups left that nobody could place, somebody must look again when a group has ended.
     bool const again = polls || (!resident_.empty() && agent_.has_unclaimed());
-    return {progressed, again || !try_to_idle()};
+    return {progressed, again || has_others() || !try_to_idle()};
   }
   report_ended();
   return {progressed, true};
@@ -295,6 +303,7 @@ void compute_unit::give_lanes(std::unique_ptr<lane_slot[]> lanes) {
 }
 
 void compute_unit::describe(report& into) const {
+  strand::describe(into); // children of wavefronts
   for (auto const* const groups : {&resident_, &parked_})
     for (work_group const* g : *groups)
       for (std::uint32_t i = 0; i < g->wave_count; ++i)

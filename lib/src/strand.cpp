@@ -169,10 +169,8 @@ strand::turn strand::drain() {
     if (has_inbox()) {
       for (actor* a = take_inbox(); a != nullptr;) {
         actor* const next = a->next;
-        if (actor* const runs = a->on_ready(); runs != nullptr) {
-          runs->state = actor_state::ready;
-          ready_.push_back(*runs);
-        }
+        if (actor* const runs = a->on_ready(); runs != nullptr)
+          run_later(*runs);
         a = next;
       }
     }
@@ -183,8 +181,19 @@ strand::turn strand::drain() {
     after_slice(a);
     progressed = true;
   }
-  bool const again = !ready_.is_empty() || !polling_.empty();
-  return {progressed, again || !try_to_idle()};
+  return {progressed, has_others() || !try_to_idle()};
+}
+
+bool strand::run_others() {
+  ask_the_polling();
+  bool progressed = false;
+  for (int slice = 0; slice < slices_per_turn && !ready_.is_empty(); ++slice) {
+    actor& a = ready_.pop_front();
+    a.resume();
+    after_slice(a);
+    progressed = true;
+  }
+  return progressed;
 }
 
 void strand::describe(report& into) const {

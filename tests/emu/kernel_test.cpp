@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
 
+#include <quarry/event.hpp>
+#include <quarry/when_all.hpp>
+#include <quarry/yield.hpp>
+
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
@@ -71,6 +75,37 @@ struct uses_function {
                     global<int> out) const {
     co_await wf.barrier();
     wf.store(out + wf.global_id(), f(7));
+  }
+};
+
+task<int> number_of(int n) {
+  co_await yield();
+  co_return n;
+}
+/// Runs two tasks side by side on the compute unit.
+struct has_children {
+  task<> operator()(any_wavefront auto& wf, global<int> sum) const {
+    for (int i = 0; i < 3; ++i) {
+      auto both = when_all(number_of(1), number_of(i));
+      auto const [one, other] = co_await std::move(both);
+      co_await wf.barrier();
+      wf.fetch_add(sum, one + other, order::relaxed, scope::agent);
+    }
+  }
+};
+struct children_throw {
+  static task<> child(event& go) {
+    co_await go.wait();
+    throw std::runtime_error("a child");
+  }
+  static task<> other(event& go) {
+    go.set();
+    co_return;
+  }
+  task<> operator()(any_wavefront auto&) const {
+    event go;
+    auto both = when_all(child(go), other(go));
+    co_await std::move(both);
   }
 };
 
@@ -172,6 +207,22 @@ TEST_SUITE("emu.kernel") {
       succeed(running.wait());
       CHECK(out.host()[255] == 700);
     });
+  }
+
+  TEST_CASE("a wavefront may have children, on its compute unit") {
+    with_every_agent(
+        [](agent& gpu) {
+          auto sum = gpu.allocate<int>(1, "sum");
+          succeed(gpu.run({.work_groups = 20, .work_items_per_group = 128}, has_children{},
+                          sum.global()));
+          CHECK(sum.host()[0] ==
+                20 * 128 / static_cast<int>(gpu.core().shape().wavefront_size) * (3 + 0 + 1 + 2));
+          CHECK_SAYS(
+              fail_with(gpu.run({.work_groups = 1, .work_items_per_group = 32}, children_throw{}),
+                        fault::kind::exception),
+              "a child");
+        },
+        {.compute_units = 2});
   }
 
   TEST_CASE("a kernel of one wavefront size runs under an agent of that size") {

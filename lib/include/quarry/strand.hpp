@@ -74,6 +74,18 @@ protected:
     return inbox_.load(std::memory_order_relaxed) > flags;
   }
 
+  // For a drain() that knows its own actors: the others in the inbox, which somebody has spawned
+
+  /// run_others() will run it.
+  void run_later(actor& a) {
+    a.state = actor_state::ready;
+    ready_.push_back(a);
+  }
+  /// Runs them for a bounded number of slices, and asks the polling ones. True if any ran.
+  bool run_others();
+  /// Whether it is to be called again.
+  [[nodiscard]] bool has_others() const noexcept { return !ready_.is_empty() || !polling_.empty(); }
+
 private:
   friend class executor;
   friend class native_scheduler;
