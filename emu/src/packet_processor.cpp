@@ -49,6 +49,8 @@ outcome packet_processor::wait(signal& s) {
       return value <= 0;
     });
   });
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+    memory->to_host(); // as after every launch
   return stuck || value == 0 ? outcome(stuck) : outcome(first_fault());
 }
 

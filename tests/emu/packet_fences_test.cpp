@@ -55,6 +55,7 @@ void two_kernels(world& w, fences f) {
           "no room for the second packet");
   w.check(bool(processor.wait(end)), "the signal was not counted down");
   w.check(w.host().load(to) == 42, "the word did not arrive");
+  w.check(words.host()[16] == 42, "host code does not find it there");
 }
 
 verdict explored(fences f, bool detects_races) {
