@@ -222,6 +222,41 @@ TEST_SUITE("emu.cache_machine") {
           }) == outcomes{0, 0x1'0000'0001});
   }
 
+  TEST_CASE("what is forgotten takes nothing of its neighbours in the same word with it") {
+    constexpr std::uintptr_t begin = x + 4; // to x + 12
+    auto const forget = [=](five& f) {
+      std::uint64_t written = 0;
+      f.machine.forget(begin, 8, [&](std::uintptr_t at, unsigned bytes, std::uint64_t value) {
+        CHECK(at >= begin);
+        CHECK(at + bytes <= begin + 8);
+        written = written * 10 + value;
+      });
+      return written;
+    };
+    for (std::uintptr_t const neighbour : {x, x + 12}) {
+      CHECK(explore_all([&](five& f) {
+              for (unsigned i = 0; i < 4; ++i)
+                f.machine.store(f.a, x + 4 * i, 4, i + 1);
+              CHECK(forget(f) == 23);
+              CHECK(f.machine.load(f.a, begin, 4).value == 0);
+              return f.machine.load(f.a, neighbour, 4).value;
+            }) == outcomes{neighbour == x ? 1U : 4U});
+      CHECK(explore_all([&](five& f) { // still on its way, and known by its tag
+              f.machine.store(f.host, begin, 4, 9);
+              f.machine.store(f.a, neighbour, 4, 1, order::release, scope::system, 5);
+              forget(f);
+              return f.machine.load(f.host, neighbour, 4, order::acquire, scope::system).by;
+            }) == outcomes{0, 5});
+    }
+    CHECK(
+        explore_all([&](five& f) { // nobody had reached the neighbour: the word may be a whole one
+          f.machine.store(f.a, x + 4, 4, 1);
+          forget(f);
+          f.machine.store(f.a, x, 8, 0x1'0000'0001);
+          return f.machine.load(f.other_group, x, 8).value;
+        }) == outcomes{0, 0x1'0000'0001});
+  }
+
   TEST_CASE("who waits is let go by stores whose scope includes it, and by no others") {
     auto const lets_go = [](cache_machine::actor_id five::* waiter, order o, scope s) {
       return explore_all([=](five& f) {

@@ -12,9 +12,11 @@
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <optional>
 #include <string>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -183,6 +185,35 @@ TEST_SUITE("emu.explore") {
       CHECK(v.executions == 40);
       CHECK(v.inconclusive == 20);
     }
+  }
+
+  TEST_CASE("memory that is known no longer takes no value and no mark of its neighbour with it") {
+    auto const unregister = [](bool is_ordered) {
+      return explore({.executions = 20, .diagnoses = false}, [is_ordered](world& w) {
+        alignas(8) std::uint32_t pair[2] = {};
+        auto flag = w.allocate<std::uint32_t>(1, "flag");
+        std::optional<registration> first(std::in_place, w.known(), pair, 4, "first");
+        registration const second(w.known(), pair + 1, 4, "second");
+        global<std::uint32_t> const word(pair + 1);
+        w.start("writer", [&](world_core& self) {
+          self.store(word, 7);
+          self.store(flag.global(), 1, is_ordered ? order::release : order::relaxed, scope::system);
+        });
+        w.start_task("reader", [&](world_core& self) -> task<> {
+          auto const is_set = [](std::uint32_t v) { return v == 1; };
+          static_cast<void>(
+              co_await self.wait_until(flag.global(), is_set, order::acquire, scope::system));
+          first.reset();
+          w.check(self.load(word) == 7, "the neighbour's value is gone");
+        });
+        w.join();
+      });
+    };
+    verdict const right = unregister(true);
+    CHECK_MESSAGE(right, right.to_string());
+    verdict const wrong = unregister(false);
+    REQUIRE(wrong.failure);
+    CHECK(wrong.failure->kind == "race");
   }
 
   TEST_CASE("a process that dies in an execution leaves a mark of which one it was") {

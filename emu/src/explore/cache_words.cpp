@@ -137,6 +137,48 @@ void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
   l.bytes[word % line_words] = static_cast<std::uint8_t>(bytes);
 }
 
+void cache_machine::coarsen(std::uintptr_t begin, std::size_t bytes) {
+  coarse_.add(begin, bytes);
+  for (cell& c : cells_) // one that a neighbour's access has made
+    if (c.bytes != 0 && c.at - begin < bytes)
+      c.is_coarse = true;
+}
+
+/// Has anybody reached it, if only with a store that is delayed?
+bool cache_machine::is_in_use(cell_id c) const {
+  for (node_id n = 0; n < node_count_; ++n)
+    if (has(n, c))
+      return true;
+  auto const is_to_it = [c](delayed_store const& d) { return d.at == c; };
+  return delayed_count_ != 0 && std::any_of(actors_.begin(), actors_.end(), [&](actor const& a) {
+           return std::any_of(a.delayed.begin(), a.delayed.end(), is_to_it);
+         });
+}
+
+/// With its word, of which nothing else is left.
+void cache_machine::drop(cell_id c) {
+  reach(cells_[c].at / line_bytes).bytes[cells_[c].at / 8 % line_words] = 0;
+  cells_[c].bytes = 0;
+}
+
+/// Other cells of the word may be somebody else's, and in use: it stays then, and nobody has
+/// reached this cell.
+void cache_machine::drop_beside(cell_id c) {
+  for (node_id n = 0; n < node_count_; ++n)
+    if (has(n, c))
+      nodes_[n].places[c].execution = 0;
+  cells_[c].is_coarse = false;
+  ++cells_[c].changes;
+  line const& l = reach(cells_[c].at / line_bytes);
+  std::size_t const word = cells_[c].at / 8 % line_words;
+  cell_id const first = l.first[word], end = first + 8U / l.bytes[word];
+  for (cell_id other = first; other != end; ++other)
+    if (is_in_use(other))
+      return;
+  for (cell_id other = first; other != end; ++other)
+    drop(other);
+}
+
 // The end
 
 bool cache_machine::settle() {

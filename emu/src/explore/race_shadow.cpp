@@ -231,32 +231,46 @@ race_detector::line& race_detector::place_of(std::uintptr_t number) noexcept {
 
 void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
   coarse_.remove(begin);
-  std::uintptr_t const first = begin / 8, end = (begin + bytes + 7) / 8;
   if (lines_in_use_ == 0)
     return;
-  std::uintptr_t const first_line = first / line_words;
-  std::uintptr_t const end_line = (end + line_words - 1) / line_words;
+  constexpr std::uintptr_t line_bytes = 8 * line_words;
+  std::uintptr_t const end = begin + bytes;
+  std::uintptr_t const first_line = begin / line_bytes;
+  std::uintptr_t const end_line = (end + line_bytes - 1) / line_bytes;
   if (end_line - first_line < lines_.size())
     for (std::uintptr_t number = first_line; number < end_line; ++number)
-      forget(place_of(number), first, end);
+      forget(place_of(number), begin, end);
   else
     for (line& l : lines_)
       if (l.number >= first_line && l.number < end_line)
-        forget(l, first, end);
+        forget(l, begin, end);
 }
 
-/// Those of its words that are in the range.
-void race_detector::forget(line& l, std::uintptr_t first, std::uintptr_t end) {
+/// Those of its bytes that are in the range: a word at the edge has others' beside them.
+void race_detector::forget(line& l, std::uintptr_t begin, std::uintptr_t end) {
   if (l.generation != generation_)
     return;
-  std::uintptr_t const begin = l.number * line_words;
-  std::size_t const from = first > begin ? first - begin : 0;
-  std::size_t const to = std::min<std::size_t>(end - begin, line_words);
-  for (std::size_t i = from; i < to; ++i)
-    while (l.first[i] != none) {
-      std::uint32_t const freed = std::exchange(l.first[i], marks_[l.first[i]].next);
-      marks_[freed].next = std::exchange(free_mark_, freed);
+  for (std::size_t i = 0; i < line_words; ++i) {
+    std::uintptr_t const at = (l.number * line_words + i) * 8;
+    if (at + 8 <= begin || at >= end)
+      continue;
+    unsigned const from = begin > at ? static_cast<unsigned>(begin - at) : 0U;
+    unsigned const to = end < at + 8 ? static_cast<unsigned>(end - at) : 8U;
+    forget_bytes(l.first[i], static_cast<std::uint8_t>((1U << to) - (1U << from)));
+  }
+}
+
+void race_detector::forget_bytes(std::uint32_t& first, std::uint8_t mask) {
+  for (std::uint32_t* link = &first; *link != none;) {
+    mark& m = marks_[*link];
+    m.mask = static_cast<std::uint8_t>(m.mask & ~mask);
+    if (m.mask != 0) {
+      link = &m.next;
+      continue;
     }
+    std::uint32_t const freed = std::exchange(*link, m.next);
+    m.next = std::exchange(free_mark_, freed);
+  }
 }
 
 void race_detector::grow() {

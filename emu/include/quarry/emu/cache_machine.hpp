@@ -77,7 +77,7 @@ public:
   void initialise(std::uintptr_t at, unsigned bytes, std::uint64_t value);
   /// Words of the range pass between an agent's L2 and memory only at kernel_boundary(), and by
   /// chance. Before they are reached; until they are forgotten.
-  void coarsen(std::uintptr_t begin, std::size_t bytes) { coarse_.add(begin, bytes); }
+  void coarsen(std::uintptr_t begin, std::size_t bytes);
 
   // Accesses: 1, 2, 4 or 8 bytes, naturally aligned; without an order they are plain
 
@@ -136,13 +136,17 @@ public:
   template<class F>
   void forget(std::uintptr_t begin, std::size_t bytes, F&& f) {
     for (cell_id c = 0; c < cells_.size(); ++c) {
-      if (cells_[c].bytes == 0 || cells_[c].at < begin || cells_[c].at - begin >= bytes)
+      cell const& gone = cells_[c];
+      if (gone.bytes == 0 || gone.at < begin || gone.at - begin >= bytes)
         continue;
       finish_cell(c);
       if (has(memory, c) && nodes_[memory].places[c].count > 1)
-        f(cells_[c].at, cells_[c].bytes, newest(memory, c).value);
-      reach(cells_[c].at / line_bytes).bytes[cells_[c].at / 8 % line_words] = 0;
-      cells_[c].bytes = 0;
+        f(gone.at, gone.bytes, newest(memory, c).value);
+      std::uintptr_t const word = gone.at / 8 * 8;
+      if (word >= begin && word + 8 - begin <= bytes)
+        drop(c);
+      else
+        drop_beside(c);
     }
     coarse_.remove(begin);
   }
@@ -297,6 +301,9 @@ private:
   }
 
   void finish_cell(cell_id c);
+  [[nodiscard]] bool is_in_use(cell_id c) const;
+  void drop(cell_id c);
+  void drop_beside(cell_id c);
   void append(node_id n, cell_id c, version v);
   void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
   void clear_dirty(node_id n, cell_id c);

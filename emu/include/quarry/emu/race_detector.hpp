@@ -304,7 +304,8 @@ private:
   [[nodiscard]] inline bool stands_for(access const& a, mark const& m) const noexcept;
   inline line& find(std::uintptr_t number);
   line& reach(std::uintptr_t number);
-  void forget(line& l, std::uintptr_t first, std::uintptr_t end);
+  void forget(line& l, std::uintptr_t begin, std::uintptr_t end);
+  void forget_bytes(std::uint32_t& first, std::uint8_t mask);
   line& place_of(std::uintptr_t number) noexcept;
   void grow();
 
