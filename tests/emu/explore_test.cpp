@@ -48,6 +48,15 @@ void pass_between_groups(world& w, scope far) {
   w.check(words.host()[1] == 42, "the word did not arrive");
 }
 
+struct write_five {
+  void operator()(any_wavefront auto& wf, global<std::uint64_t> at) const { wf.store(at, 5); }
+};
+struct add_one {
+  void operator()(any_wavefront auto& wf, global<std::uint64_t> at) const {
+    wf.store(at + 1, wf.load(at) + 1);
+  }
+};
+
 struct waits_for_flag {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
     auto const is_set = [](std::uint32_t f) { return f == 1; };
@@ -154,6 +163,23 @@ TEST_SUITE("emu.explore") {
     REQUIRE(v.failure);
     CHECK(!v.failure->is_repeatable);
     CHECK(v.to_string().find("hidden state") != std::string::npos);
+  }
+
+  TEST_CASE("what host code has written between launches stays, also where its word is split") {
+    verdict const v = explore({.executions = 20}, [](world& w) {
+      explored_agent gpu(w.scheduler(),
+                         {.compute_units = 1, .wavefront_slots = 1, .wavefront_size = 32});
+      auto words = gpu.allocate<std::uint64_t>(2, "words");
+      launch_config const one{.work_items = 32, .work_items_per_group = 32};
+      static_cast<void>(gpu.run(one, write_five{}, words.global()));
+      words.host()[0] = 0x1'0000'1000;
+      auto const half = reinterpret_cast<std::uint32_t*>(words.global().get());
+      static_cast<void>(w.host().load(global<std::uint32_t>(half)));
+      static_cast<void>(gpu.run(one, add_one{}, words.global()));
+      w.check(words.host()[0] == 0x1'0000'1000, "it is gone");
+      w.check(words.host()[1] == 0x1'0000'1001, "the kernel has not seen it");
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("an execution that is cut, wherever that is, leaves nothing to the next one") {

@@ -112,6 +112,8 @@ void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
         dirty_of(n, to).push_back(to);
     }
     cells_[to].first_holder = cells_[from].first_holder; // the links are in the places
+    if (has(memory, from)) // not what host memory holds now: the caller may not know of that yet
+      cells_[to].outside = cells_[from].outside >> shift & mask;
   }
   for (unsigned offset = 0; offset < 8; offset += old_bytes) {
     cell& gone = cells_[old_first + offset / old_bytes];
