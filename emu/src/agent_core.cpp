@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
 #include <stdexcept>
 
 namespace quarry::emu {
@@ -125,6 +126,7 @@ void agent_core::prepare(launch_state& l) const {
 }
 
 void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake) {
+  leave_if_abandoned();
   if (is_launched_by_packets_)
     launches_by_packets().submit(std::move(l));
   else
@@ -132,7 +134,19 @@ void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_
 }
 
 outcome agent_core::join(launch_state& l) {
-  return l.completion != nullptr ? launch_queue_->wait(l) : wait(l);
+  outcome end = l.completion != nullptr ? launch_queue_->wait(l) : wait(l);
+  leave_if_abandoned();
+  return end;
+}
+
+void agent_core::join_quietly(launch_state& l) noexcept {
+  static_cast<void>(l.completion != nullptr ? launch_queue_->wait(l) : wait(l));
+}
+
+void agent_core::leave_if_abandoned() const {
+  actor const* const self = sequential_ != nullptr ? sequential_->current() : nullptr;
+  if (self != nullptr && self->is_abandoned && std::uncaught_exceptions() == 0)
+    throw abandoned{};
 }
 
 bool agent_core::has_ended(launch_state const& l) {

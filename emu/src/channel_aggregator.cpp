@@ -69,6 +69,7 @@ outcome channel_aggregator::wait() {
   auto stuck = agent_.wait_until("channel graph", [this] { return is_done(); });
   if (explored_memory* const memory = explored_memory::of(agent_.scheduler()))
     memory->to_host();
+  agent_.leave_if_abandoned();
   if (!stuck)
     return outcome(first_fault_);
   stuck->report += narrow_channels();

@@ -41,7 +41,11 @@ void launch_queue::submit(std::shared_ptr<launch_state> l) {
     std::lock_guard const lock(mutex_);
     submitted_.emplace(p.kernel_object, std::move(l));
   }
-  std::optional<fault> stuck = hand_over(p);
+  std::optional<fault> stuck;
+  try {
+    stuck = hand_over(p);
+  } catch (abandoned) { // its kernel may run already: wait() ends it
+  }
   if (!stuck)
     return;
   static_cast<void>(take(p.kernel_object));
@@ -71,6 +75,17 @@ std::optional<fault> launch_queue::hand_over(packet const& p) {
 }
 
 outcome launch_queue::wait(launch_state& l) {
+  try {
+    await_end(l);
+  } catch (abandoned) { // by a look at its signal: no launch outlives its host
+    await_end(l);       // which throws once, and now does not wait
+  }
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+    memory->to_host(); // as after every launch
+  return outcome(l.first_fault);
+}
+
+void launch_queue::await_end(launch_state& l) {
   // The host is asked whether it is over while others run: it is to be itself then.
   agent_.with_host([&](auto const& host) {
     while (std::optional<fault> const stuck =
@@ -86,9 +101,6 @@ outcome launch_queue::wait(launch_state& l) {
         break; // the core that should take note of it is stuck itself
     }
   });
-  if (auto* const memory = explored_memory::of(agent_.scheduler()))
-    memory->to_host(); // as after every launch
-  return outcome(l.first_fault);
 }
 
 bool launch_queue::has_ended(launch_state const& l) {

@@ -51,11 +51,12 @@ outcome packet_processor::wait(signal& s) {
   });
   if (auto* const memory = explored_memory::of(agent_.scheduler()))
     memory->to_host(); // as after every launch
+  agent_.leave_if_abandoned();
   return stuck || value == 0 ? outcome(stuck) : outcome(first_fault());
 }
 
 outcome packet_processor::submit(packet const& p) {
-  return outcome(agent_.with_host([&](auto const& host) {
+  outcome end(agent_.with_host([&](auto const& host) {
     std::optional<packet_claim> mine;
     auto const room = [&] { return queue_.has_room(host); };
     std::optional<fault> stuck;
@@ -69,6 +70,8 @@ outcome packet_processor::submit(packet const& p) {
                                 [&] { return queue_.is_turn(host, *mine); });
     return stuck;
   }));
+  agent_.leave_if_abandoned();
+  return end;
 }
 
 std::optional<fault> packet_processor::first_fault() {

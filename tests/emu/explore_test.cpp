@@ -213,6 +213,40 @@ TEST_SUITE("emu.explore") {
     }
   }
 
+  TEST_CASE("an execution that is cut ends, though its host tries again whenever a wait fails") {
+    enum class way : std::uint8_t { run, packets, destroyed, signal };
+    for (way const how : {way::run, way::packets, way::destroyed, way::signal}) {
+      CAPTURE(static_cast<int>(how));
+      int attempts = 0;
+      verdict const v = explore({.executions = 5, .most_decisions = 200}, [&](world& w) {
+        launch_path const path = how == way::packets ? launch_path::packets : launch_path::straight;
+        explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32},
+                           {.launches = path});
+        auto words = gpu.allocate<std::uint32_t>(32, "words");
+        emu::signal never(gpu.core().known());
+        user_queue queue(gpu.core().known(), 2);
+        packet_processor processor(gpu.core(), queue);
+        w.start("spinner", [at = words.global() + 16](world_core& self) {
+          for (;;)
+            self.fetch_add(at, 1, order::relaxed, scope::system);
+        });
+        launch_config const one{.work_items = 32, .work_items_per_group = 32};
+        auto const try_once = [&]() -> bool {
+          if (how == way::signal)
+            return bool(processor.wait(never));
+          if (how == way::destroyed) // a destructor must not throw
+            static_cast<void>(gpu.launch(one, waits_for_flag{}, words.global()));
+          return bool(gpu.run(one, waits_for_flag{}, words.global()));
+        };
+        while (attempts < 1000 && !try_once())
+          ++attempts;
+      });
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 5);
+      CHECK(attempts == 0);
+    }
+  }
+
   TEST_CASE("memory that is known no longer takes no value and no mark of its neighbour with it") {
     auto const unregister = [](bool is_ordered) {
       return explore({.executions = 20, .diagnoses = false}, [is_ordered](world& w) {

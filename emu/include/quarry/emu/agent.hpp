@@ -27,15 +27,14 @@ public:
   completion& operator=(completion&&) = delete;
   ~completion() {
     if (launch_ != nullptr)
-      static_cast<void>(wait());
+      agent_->join_quietly(*launch_);
   }
 
   /// Runs compute units on this thread until the launch has ended. Once.
   outcome wait() {
-    outcome result = agent_->join(*launch_);
-    launch_.reset();
-    bound_.reset();
-    return result;
+    auto const bound = std::move(bound_); // goes after the launch, also if join() throws
+    auto const launch = std::move(launch_);
+    return agent_->join(*launch);
   }
   /// True when wait() would return at once.
   [[nodiscard]] bool is_done() const { return launch_ == nullptr || agent_->has_ended(*launch_); }

@@ -50,8 +50,10 @@ public:
   void prepare(launch_state& l) const;
   /// Launches what is prepared, by the agent's path; join() must follow.
   void launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake);
-  /// Runs compute units until it has ended, faults included.
+  /// Runs compute units until it has ended, faults included. For a host, see leave_if_abandoned().
   outcome join(launch_state& l);
+  /// The same where nobody may throw.
+  void join_quietly(launch_state& l) noexcept;
   /// True when join() would return at once.
   [[nodiscard]] bool has_ended(launch_state const& l);
 
@@ -77,6 +79,10 @@ public:
       return std::nullopt;
     return f;
   }
+  /// Throws `abandoned` where the execution has been given up while a host waited, which would
+  /// never come to an end by trying again: nobody runs any more, and it comes to no decision
+  /// points. Not while the host unwinds.
+  void leave_if_abandoned() const;
   /// f(core): the calling host's own way to memory.
   template<class F>
   decltype(auto) with_host(F const& f) {

@@ -38,6 +38,7 @@ private:
   template<class Host>
   [[nodiscard]] static bool has_ended(Host const& host, launch_state const& l);
   [[nodiscard]] std::optional<fault> hand_over(packet const& p);
+  void await_end(launch_state& l);
   [[nodiscard]] std::shared_ptr<launch_state> take(std::uint64_t kernel_object);
   [[nodiscard]] bool is_queued(launch_state const& l);
 
