@@ -18,8 +18,8 @@ void close_if_open(int& fd) {
 }
 
 /// The whole text, or nothing more can be written there. A target that others have set to
-/// non-blocking is waited for.
-void write_all(int fd, std::string_view text) {
+/// non-blocking is waited for. 0, or the errno that says why not.
+int write_all(int fd, std::string_view text) {
   while (!text.empty()) {
     auto const done = ::write(fd, text.data(), text.size());
     if (done >= 0) {
@@ -28,9 +28,10 @@ void write_all(int fd, std::string_view text) {
       pollfd until{.fd = fd, .events = POLLOUT, .revents = 0};
       ::poll(&until, 1, -1);
     } else if (errno != EINTR) {
-      return;
+      return errno;
     }
   }
+  return 0;
 }
 
 } // namespace
@@ -51,7 +52,7 @@ line_relay::line_relay(int reader, int writer, int target, std::string prefix)
 line_relay::line_relay(line_relay&& other) noexcept
     : reader_(std::exchange(other.reader_, -1)), writer_(std::exchange(other.writer_, -1)),
       target_(other.target_), prefix_(std::move(other.prefix_)),
-      pending_(std::move(other.pending_)) {}
+      has_lost_reader_(other.has_lost_reader_), pending_(std::move(other.pending_)) {}
 
 line_relay::~line_relay() {
   close_if_open(reader_);
@@ -102,7 +103,8 @@ void line_relay::hand_on(std::string_view lines) {
     text.append(prefix_).append(lines.substr(0, end));
     lines.remove_prefix(end);
   }
-  write_all(target_, text);
+  if (write_all(target_, text) == EPIPE)
+    has_lost_reader_ = true;
 }
 
 } // namespace quarry::command

@@ -36,6 +36,8 @@ public:
   void pump();
   /// Hands on what there is, and then a last line that has no end.
   void finish();
+  /// Nobody can read the target any more (EPIPE); what comes for it is dropped.
+  [[nodiscard]] bool has_lost_reader() const { return has_lost_reader_; }
 
 private:
   line_relay(int reader, int writer, int target, std::string prefix);
@@ -47,6 +49,7 @@ private:
   int writer_;
   int target_;
   std::string prefix_;
+  bool has_lost_reader_ = false;
   std::string pending_; // the beginning of a line whose end has not come yet
 };
 

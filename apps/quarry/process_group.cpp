@@ -46,6 +46,8 @@ private:
   void wait_for_news();
   void take_signals();
   void take_request(signalfd_siginfo const& info);
+  void take_lost_readers();
+  void begin_to_end(int signal, std::string const& why);
   void join_ended();
   void take_failure(std::size_t rank, child_end const& end);
   void keep_deadline();
@@ -116,6 +118,7 @@ int process_group::join() {
   while (running_count() > 0) {
     wait_for_news();
     take_signals();
+    take_lost_readers();
     join_ended();
     keep_deadline();
   }
@@ -124,6 +127,7 @@ int process_group::join() {
   for (auto& one : nodes_)
     for (auto& relay : one.output)
       relay.finish();
+  take_lost_readers();
   return exit_status_.value_or(0);
 }
 
@@ -162,9 +166,24 @@ void process_group::take_request(signalfd_siginfo const& info) {
     kill_all(); // asked for the second time
     return;
   }
+  begin_to_end(signal, fmt::format("signal {} ({})", signal, ::strsignal(signal)));
+}
+
+void process_group::take_lost_readers() {
+  bool is_lost = false;
+  for (auto const& one : nodes_)
+    for (auto const& relay : one.output)
+      is_lost = is_lost || relay.has_lost_reader();
+  if (!is_lost || exit_status_) // or the job is about to end anyway
+    return;
+  send_all(SIGTERM);
+  begin_to_end(SIGPIPE, "nobody reads the output any more");
+}
+
+void process_group::begin_to_end(int signal, std::string const& why) {
   if (!exit_status_) {
-    say(fmt::format("signal {} ({}); stopping the {} nodes that run", signal, ::strsignal(signal),
-                    running_count()));
+    auto const rest = fmt::format("; stopping the {} nodes that run", running_count());
+    say(running_count() > 0 ? why + rest : why);
     exit_status_ = 128 + signal;
   }
   stage_ = stage::killed_next;

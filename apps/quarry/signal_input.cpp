@@ -12,6 +12,10 @@ signal_input::signal_input() {
   struct sigaction plain{};
   plain.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &plain, &child_action_before_);
+  // Whoever reads our output may leave at any time; that must not end us before our children.
+  struct sigaction ignored{};
+  ignored.sa_handler = SIG_IGN;
+  ::sigaction(SIGPIPE, &ignored, &pipe_action_before_);
   sigset_t wanted;
   sigemptyset(&wanted);
   for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT})
@@ -26,6 +30,7 @@ signal_input::~signal_input() {
   ::close(fd_);
   ::sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   ::sigaction(SIGCHLD, &child_action_before_, nullptr);
+  ::sigaction(SIGPIPE, &pipe_action_before_, nullptr);
 }
 
 std::optional<signalfd_siginfo> signal_input::try_next() const {

@@ -8,7 +8,7 @@
 namespace quarry::command {
 
 /// While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP and SIGQUIT come as input, to be polled for,
-/// and do nothing else. Only for a process with one thread.
+/// and do nothing else; SIGPIPE is ignored. Only for a process with one thread.
 class signal_input {
 public:
   signal_input();
@@ -27,6 +27,7 @@ private:
   int fd_ = -1;
   sigset_t mask_before_{};
   struct sigaction child_action_before_{};
+  struct sigaction pipe_action_before_{};
 };
 
 } // namespace quarry::command

@@ -167,6 +167,18 @@ TEST_SUITE("apps.launch") {
     }
   }
 
+  TEST_CASE("a job whose output nobody reads any more ends, with all that it has started") {
+    running_command command(with_command(
+        launch_line({"-n", "2"}, "tail -f /dev/null >/dev/null 2>/dev/null & exec yes")));
+    command.await_output("[node 0] y", 1);
+    command.await_output("[node 1] y", 1);
+    command.stop_reading_output();
+    CHECK(command.status() == 128 + SIGPIPE);
+    CHECK(command.err() == "quarry launch: nobody reads the output any more; "
+                           "stopping the 2 nodes that run\n");
+    CHECK_FALSE(command.has_survivors());
+  }
+
   TEST_CASE("a launcher that is killed takes its processes with it") {
     running_command command(
         with_command(launch_line({"-n", "3"}, std::string("echo up; ") + wait_for_ever)));

@@ -44,7 +44,8 @@ public:
     ::kill(-pid_, SIGKILL);
     while (::waitpid(-pid_, nullptr, 0) > 0 || errno == EINTR)
       ;
-    ::close(out_);
+    if (out_ >= 0)
+      ::close(out_);
     ::close(err_);
   }
 
@@ -57,6 +58,12 @@ public:
     while (occurrences(out_text_, text) < count)
       if (!read_more())
         throw std::runtime_error("the command ended early: " + out_text_ + err_text_);
+  }
+
+  /// Nobody reads standard output any more.
+  void stop_reading_output() {
+    ::close(std::exchange(out_, -1));
+    out_ended_ = true;
   }
 
   /// Reads to the end of the output. What the command's exit status is, or 128 + its signal.
