@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bounded_output.hpp"
+
 #include <quarry/result.hpp>
 
 #include <cstddef>
@@ -16,10 +18,8 @@ public:
   /// A line longer than this is handed on in pieces, each of them a line.
   static constexpr std::size_t longest_line = std::size_t{1} << 20;
 
-  /// Lines go to the descriptor `target`, which stays open for as long as this lives.
-  ///
   /// Errors   a std::errc – no pipe could be made
-  [[nodiscard]] static result<line_relay> to(int target, std::string prefix);
+  [[nodiscard]] static result<line_relay> make(std::string prefix);
 
   line_relay(line_relay&& other) noexcept;
   line_relay& operator=(line_relay&&) = delete;
@@ -32,24 +32,21 @@ public:
 
   /// What to poll for input; -1 when the output has ended.
   [[nodiscard]] int reader() const { return reader_; }
-  /// Hands on what there is, without waiting for more.
-  void pump();
-  /// Hands on what there is, and then a last line that has no end.
-  void finish();
-  /// Nobody can read the target any more (EPIPE); what comes for it is dropped.
-  [[nodiscard]] bool has_lost_reader() const { return has_lost_reader_; }
+  /// Hands on what there is, without waiting for more, until `to` is full.
+  void pump(bounded_output& to);
+  /// Hands on what there is, and then a last line that has no end, even if `to` is full.
+  void finish(bounded_output& to);
 
 private:
-  line_relay(int reader, int writer, int target, std::string prefix);
+  line_relay(int reader, int writer, std::string prefix);
 
-  void hand_on(std::string_view text);
-  void flush_lines();
+  bool read_some(bounded_output& to);
+  void hand_on(std::string_view lines, bounded_output& to) const;
+  void flush_lines(bounded_output& to);
 
   int reader_;
   int writer_;
-  int target_;
   std::string prefix_;
-  bool has_lost_reader_ = false;
   std::string pending_; // the beginning of a line whose end has not come yet
 };
 

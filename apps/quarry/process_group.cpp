@@ -2,7 +2,7 @@
 #include "process_group.hpp"
 
 #include "child_process.hpp"
-#include "line_relay.hpp"
+#include "merged_output.hpp"
 #include "orphanage.hpp"
 #include "owned_fd.hpp"
 #include "signal_input.hpp"
@@ -13,11 +13,11 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
+#include <span>
 #include <unistd.h>
 #include <utility>
 
@@ -25,11 +25,6 @@ namespace quarry::command {
 namespace {
 
 using clock = std::chrono::steady_clock;
-
-struct node {
-  child_process process;
-  std::vector<line_relay> output; // standard output and error, or nothing if they are ours
-};
 
 class process_group {
 public:
@@ -42,12 +37,13 @@ private:
   /// What happens at the deadline, if it comes to that.
   enum class stage { running, asked_nicely_next, killed_next, killed };
 
-  [[nodiscard]] result<node> start_node(net::job const& job, int empty_input);
+  [[nodiscard]] result<void> start_node(net::job const& job, int empty_input);
   void wait_for_news();
   void take_signals();
   void take_request(signalfd_siginfo const& info);
   void take_lost_readers();
   void begin_to_end(int signal, std::string const& why);
+  void hand_on_rest();
   void join_ended();
   void take_failure(std::size_t rank, child_end const& end);
   void keep_deadline();
@@ -55,16 +51,18 @@ private:
   void kill_all();
   void send_all(int signal) const;
   [[nodiscard]] std::size_t running_count() const;
-  void say(std::string const& line) const {
-    std::fputs(fmt::format("{}: {}\n", options_.speaker, line).c_str(), stderr);
+  void say(std::string const& line) {
+    outputs_.back().put(fmt::format("{}: {}\n", options_.speaker, line));
   }
 
   process_group_options const& options_;
   signal_input signals_;
   orphanage orphanage_;
-  std::vector<node> nodes_;
+  std::vector<merged_output> outputs_ = standard_outputs();
+  std::vector<child_process> nodes_;
   stage stage_ = stage::running;
   clock::time_point deadline_;
+  bool is_asked_to_end_ = false;
   std::optional<int> exit_status_; // decided by a request to end, or the failure that is the cause
 };
 
@@ -77,40 +75,40 @@ result<void> process_group::start() {
   for (auto const& job : *jobs)
     sockets.emplace_back(job.listen_fd);
   owned_fd const empty_input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  for (auto const& job : *jobs) {
-    auto started = start_node(job, empty_input.get());
-    if (!started)
+  for (auto const& job : *jobs)
+    if (auto const started = start_node(job, empty_input.get()); !started)
       return started.error();
-    nodes_.push_back(*std::move(started));
-  }
   return {};
 }
 
-result<node> process_group::start_node(net::job const& job, int empty_input) {
-  bool const is_prefixed = options_.lines == process_group_options::output::prefixed;
-  std::vector<line_relay> output;
-  for (int target : {STDOUT_FILENO, STDERR_FILENO}) {
-    if (!is_prefixed || job.pe_count == 1)
-      break;
-    auto relay = line_relay::to(target, fmt::format("[node {}] ", job.self.id));
-    if (!relay)
-      return relay.error();
-    output.push_back(*std::move(relay));
-  }
-  auto child = child_process::start({
+result<void> process_group::start_node(net::job const& job, int empty_input) {
+  child_request request{
       .program = options_.program,
       .environment = net::environment_of(job),
       .inherited_fd = job.listen_fd,
       .input_fd = job.self.id == 0 ? STDIN_FILENO : empty_input,
-      .output_fd = output.empty() ? STDOUT_FILENO : output[0].writer(),
-      .error_fd = output.empty() ? STDERR_FILENO : output[1].writer(),
       .signal_mask = signals_.mask_before(),
-  });
+  };
+  bool const is_prefixed =
+      options_.lines == process_group_options::output::prefixed && job.pe_count > 1;
+  if (is_prefixed) {
+    auto const prefix = fmt::format("[node {}] ", job.self.id);
+    auto const for_output = outputs_.front().add_writer(job.self.id, prefix);
+    if (!for_output)
+      return for_output.error();
+    auto const for_errors = outputs_.back().add_writer(job.self.id, prefix);
+    if (!for_errors)
+      return for_errors.error();
+    request.output_fd = *for_output;
+    request.error_fd = *for_errors;
+  }
+  auto child = child_process::start(request);
   if (!child)
     return child.error();
-  for (auto& relay : output)
-    relay.close_writer();
-  return node{*std::move(child), std::move(output)};
+  nodes_.push_back(*std::move(child));
+  for (auto& one : outputs_)
+    one.close_writers(job.self.id);
+  return {};
 }
 
 int process_group::join() {
@@ -123,29 +121,38 @@ int process_group::join() {
     keep_deadline();
   }
   orphanage_.close();
-  // Should somebody still hold a pipe open: we take what is there and do not wait for its end.
-  for (auto& one : nodes_)
-    for (auto& relay : one.output)
-      relay.finish();
-  take_lost_readers();
+  hand_on_rest();
   return exit_status_.value_or(0);
+}
+
+/// Should somebody still hold a pipe open: we take what is there and do not wait for its end.
+void process_group::hand_on_rest() {
+  for (;;) {
+    bool is_all = true;
+    for (auto& one : outputs_)
+      is_all = one.finish_all() && is_all;
+    take_lost_readers();
+    // A slow reader is waited for, but one that does not read cannot keep us from ending.
+    if (is_all || (is_asked_to_end_ && stage_ == stage::killed))
+      return;
+    wait_for_news();
+    take_signals();
+    keep_deadline();
+  }
 }
 
 void process_group::wait_for_news() {
   std::vector<pollfd> inputs{{.fd = signals_.fd(), .events = POLLIN, .revents = 0}};
-  for (auto& one : nodes_)
-    for (auto& relay : one.output)
-      inputs.push_back({.fd = relay.reader(), .events = POLLIN, .revents = 0});
+  for (auto const& one : outputs_)
+    one.add_inputs(inputs);
   bool const has_deadline = stage_ == stage::asked_nicely_next || stage_ == stage::killed_next;
   auto const left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - clock::now());
   int const timeout = has_deadline ? static_cast<int>(std::max<std::int64_t>(left.count(), 0)) : -1;
   if (::poll(inputs.data(), inputs.size(), timeout) <= 0)
     return;
-  std::size_t at = 1;
-  for (auto& one : nodes_)
-    for (auto& relay : one.output)
-      if (inputs[at++].revents != 0)
-        relay.pump();
+  auto rest = std::span<pollfd const>(inputs).subspan(1);
+  for (auto& one : outputs_)
+    rest = one.take(rest);
 }
 
 void process_group::take_signals() {
@@ -162,6 +169,7 @@ void process_group::take_request(signalfd_siginfo const& info) {
     send_all(signal);
   if (signal == SIGQUIT) // asks for a report, not for an end
     return;
+  is_asked_to_end_ = true;
   if (stage_ == stage::killed_next) {
     kill_all(); // asked for the second time
     return;
@@ -170,10 +178,7 @@ void process_group::take_request(signalfd_siginfo const& info) {
 }
 
 void process_group::take_lost_readers() {
-  bool is_lost = false;
-  for (auto const& one : nodes_)
-    for (auto const& relay : one.output)
-      is_lost = is_lost || relay.has_lost_reader();
+  bool const is_lost = std::ranges::any_of(outputs_, &merged_output::has_lost_reader);
   if (!is_lost || exit_status_) // or the job is about to end anyway
     return;
   send_all(SIGTERM);
@@ -181,11 +186,14 @@ void process_group::take_lost_readers() {
 }
 
 void process_group::begin_to_end(int signal, std::string const& why) {
+  is_asked_to_end_ = true;
   if (!exit_status_) {
     auto const rest = fmt::format("; stopping the {} nodes that run", running_count());
     say(running_count() > 0 ? why + rest : why);
     exit_status_ = 128 + signal;
   }
+  for (auto& one : outputs_) // a node that wants to say something before it ends must not hang
+    one.drop_excess();
   stage_ = stage::killed_next;
   deadline_ = clock::now() + options_.grace;
 }
@@ -195,7 +203,7 @@ void process_group::join_ended() {
   // ended because they lost it, and be seen to have ended before it, whose connections close first.
   std::optional<std::pair<std::size_t, child_end>> first;
   for (std::size_t rank = 0; rank < nodes_.size(); ++rank) {
-    auto const end = nodes_[rank].process.try_join();
+    auto const end = nodes_[rank].try_join();
     if (!end || !end->is_failure())
       continue;
     if (!first || (first->second.signal == 0 && end->signal != 0))
@@ -207,9 +215,9 @@ void process_group::join_ended() {
 
 void process_group::take_failure(std::size_t rank, child_end const& end) {
   exit_status_ = end.shell_status();
-  for (auto& relay : nodes_[rank].output)
-    relay.finish(); // its last words before ours
-  auto line = fmt::format("node {} (pid {}) {}", rank, nodes_[rank].process.pid(), to_string(end));
+  for (auto& one : outputs_)
+    one.finish(rank); // its last words before ours
+  auto line = fmt::format("node {} (pid {}) {}", rank, nodes_[rank].pid(), to_string(end));
   if (running_count() > 0)
     line += end.signal != 0 ? fmt::format("; stopping the other {}", running_count())
                             : fmt::format("; the other {} have {} ms to end", running_count(),
@@ -245,13 +253,13 @@ void process_group::kill_all() {
 
 void process_group::send_all(int signal) const {
   for (auto const& one : nodes_)
-    one.process.send(signal);
+    one.send(signal);
 }
 
 std::size_t process_group::running_count() const {
   std::size_t count = 0;
   for (auto const& one : nodes_)
-    count += one.process.is_running() ? 1 : 0;
+    count += one.is_running() ? 1 : 0;
   return count;
 }
 

@@ -32,6 +32,44 @@ std::vector<std::string> with_command(std::vector<std::string> line) {
   return line;
 }
 
+/// A named pipe in which there is no room, and which nobody reads until empty() is called.
+class full_fifo {
+public:
+  full_fifo() {
+    REQUIRE(::mkfifo(name().c_str(), 0600) == 0);
+    fd_ = ::open(name().c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC);
+    REQUIRE(fd_ >= 0);
+    std::string const page(4096, 'x');
+    while (::write(fd_, page.data(), page.size()) > 0)
+      ;
+  }
+  full_fifo(full_fifo const&) = delete;
+  full_fifo& operator=(full_fifo const&) = delete;
+  ~full_fifo() { ::close(fd_); }
+
+  /// The command line of `quarry <line>` with its standard output here.
+  [[nodiscard]] std::vector<std::string> as_output_of(std::vector<std::string> line) const {
+    line = with_command(std::move(line));
+    line.insert(line.begin(), {"sh", "-c", "exec \"$0\" \"$@\" >" + name()});
+    return line;
+  }
+
+  /// What is in it now.
+  [[nodiscard]] std::string empty() const {
+    std::string text;
+    char buffer[4096];
+    for (ssize_t got = 0; (got = ::read(fd_, buffer, sizeof buffer)) > 0;)
+      text.append(buffer, static_cast<std::size_t>(got));
+    return text;
+  }
+
+private:
+  [[nodiscard]] std::string name() const { return (folder_.path() / "fifo").string(); }
+
+  temporary_folder folder_;
+  int fd_ = -1;
+};
+
 std::vector<std::string> sorted_lines(std::string const& text) {
   std::istringstream stream(text);
   std::vector<std::string> lines;
@@ -177,6 +215,48 @@ TEST_SUITE("apps.launch") {
     CHECK(command.err() == "quarry launch: nobody reads the output any more; "
                            "stopping the 2 nodes that run\n");
     CHECK_FALSE(command.has_survivors());
+  }
+
+  TEST_CASE("output that nobody reads does not keep a request to end from its effect") {
+    full_fifo const output;
+    running_command command(output.as_output_of(
+        launch_line({"-n", "2", "--grace", "0.05"}, "echo out; echo up >&2; exec yes")));
+    command.await_error("up", 2); // the launcher has read the line before, too
+    ::kill(command.pid(), SIGTERM);
+    CHECK(command.status() == 128 + SIGTERM);
+    CHECK(running_command::occurrences(command.err(), "stopping the 2 nodes that run") == 1);
+    CHECK_FALSE(command.has_survivors());
+  }
+
+  TEST_CASE("a process that is asked to end can say more than anybody reads") {
+    full_fifo const output;
+    running_command command(output.as_output_of(
+        launch_line({"-n", "2", "--grace", "60"},
+                    "trap 'seq 100000; echo bye >&2; exit' TERM; tail -f /dev/null >/dev/null & "
+                    "echo up >&2; wait")));
+    command.await_error("up", 2);
+    ::kill(command.pid(), SIGTERM);
+    command.await_error("bye", 2);
+    ::kill(command.pid(), SIGTERM); // somebody may still read it: but not if we ask twice
+    CHECK(command.status() == 128 + SIGTERM);
+  }
+
+  TEST_CASE("deadlines are kept while nobody reads, and what was said can be read later") {
+    temporary_folder const folder;
+    auto const ready = (folder.path() / "ready").string();
+    REQUIRE(::mkfifo(ready.c_str(), 0600) == 0);
+    full_fifo const output;
+    // Node 0 fails when the other ignores SIGTERM.
+    running_command command(output.as_output_of(launch_line(
+        {"-n", "2", "--grace", "0.05"}, "echo out; if [ $QUARRY_RANK = 0 ]; then read it <" +
+                                            ready + "; exit 3; fi; trap '' TERM; echo ready >" +
+                                            ready + "; " + wait_for_ever)));
+    command.await_error("1 nodes did not end; killing them", 1);
+    auto said = output.empty();
+    CHECK(command.status() == 3);
+    said += output.empty();
+    for (char const* line : {"[node 0] out\n", "[node 1] out\n"})
+      CHECK(running_command::occurrences(said, line) == 1);
   }
 
   TEST_CASE("a launcher that is killed takes its processes with it") {

@@ -54,11 +54,9 @@ public:
   [[nodiscard]] std::string const& err() const { return err_text_; }
 
   /// Reads until `text` has come `count` times on standard output.
-  void await_output(std::string const& text, std::size_t count) {
-    while (occurrences(out_text_, text) < count)
-      if (!read_more())
-        throw std::runtime_error("the command ended early: " + out_text_ + err_text_);
-  }
+  void await_output(std::string const& text, std::size_t count) { await(out_text_, text, count); }
+  /// The same on standard error.
+  void await_error(std::string const& text, std::size_t count) { await(err_text_, text, count); }
 
   /// Nobody reads standard output any more.
   void stop_reading_output() {
@@ -96,6 +94,12 @@ public:
   }
 
 private:
+  void await(std::string const& where, std::string const& text, std::size_t count) {
+    while (occurrences(where, text) < count)
+      if (!read_more())
+        throw std::runtime_error("the command ended early: " + out_text_ + err_text_);
+  }
+
   void spawn(std::vector<std::string> const& arguments, int out, int err) {
     std::vector<char*> pointers;
     for (auto const& argument : arguments)
