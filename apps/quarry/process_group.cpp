@@ -31,6 +31,8 @@ public:
   explicit process_group(process_group_options const& options) : options_(options) {}
 
   [[nodiscard]] result<void> start();
+  /// Ends what start() has started before it failed.
+  void abandon();
   [[nodiscard]] int join();
 
 private:
@@ -109,6 +111,11 @@ result<void> process_group::start_node(net::job const& job, int empty_input) {
   for (auto& one : outputs_)
     one.close_writers(job.self.id);
   return {};
+}
+
+void process_group::abandon() {
+  nodes_.clear();
+  orphanage_.close();
 }
 
 int process_group::join() {
@@ -267,8 +274,10 @@ std::size_t process_group::running_count() const {
 
 result<int> run_process_group(process_group_options const& options) {
   process_group group(options);
-  if (auto const started = group.start(); !started)
+  if (auto const started = group.start(); !started) {
+    group.abandon();
     return started.error();
+  }
   return group.join();
 }
 

@@ -41,7 +41,8 @@ struct process_group_options {
 ///
 /// Shape    the exit status of the node that failed first, but 128 + signal if one died of that
 ///          before anybody was told to end; 128 + signal if we were asked to end, 0 otherwise
-/// Errors   a std::errc or net_errc – the program or a socket could not be had; names it
+/// Errors   a std::errc or net_errc – the program, a pipe or a socket could not be had; names it.
+///          The nodes that ran already have been killed
 [[nodiscard]] result<int> run_process_group(process_group_options const& options);
 
 } // namespace quarry::command

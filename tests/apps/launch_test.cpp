@@ -274,6 +274,16 @@ TEST_SUITE("apps.launch") {
     CHECK(outcome.status == 3); // run_command has looked for survivors
   }
 
+  TEST_CASE("of a job that cannot be started as a whole nothing is left") {
+    // Enough descriptors for 64 sockets, but not for the pipes of all processes.
+    auto line = with_command(launch_line({"-n", "64"}, "tail -f /dev/null >/dev/null & wait"));
+    line.insert(line.begin(), {"sh", "-c", "ulimit -n 160; exec \"$0\" \"$@\""});
+    running_command command(line);
+    CHECK(command.status() == 2);
+    CHECK_MESSAGE(command.err().find("Too many open files") != std::string::npos, command.err());
+    CHECK_FALSE(command.has_survivors());
+  }
+
   TEST_CASE("a command line that makes no job is refused with what is allowed") {
     struct refusal {
       std::vector<std::string> line;
