@@ -29,13 +29,15 @@ struct process_group_options {
 ///
 /// Each finds its rank, the addresses, a listening socket and the job's random token in its
 /// environment (<quarry/net/job.hpp>). Node 0 has our standard input, the others an empty one.
-/// SIGINT, SIGTERM, SIGHUP and SIGQUIT are handed on to all. Output of theirs that nobody can read
-/// any more (EPIPE) is a request to end, as SIGPIPE would be: they get a SIGTERM. While somebody
-/// reads it slowly or not at all they wait, as they would for a pipe of their own; but once a
-/// request to end has come we drop what there is no room for, and end after `grace`. A node that
-/// fails takes the job down: it is named on standard error, and the others are stopped, at once if
-/// it died of a signal, after `grace` if it ended with an exit status other than 0. On return no
-/// process is left, nor any that they have started.
+/// SIGINT, SIGTERM, SIGHUP and SIGQUIT are handed on to all; one that is ignored stays so for us
+/// and for them. A node that fails takes the job down: it is named on standard error, and the
+/// others are stopped, at once if it died of a signal, after `grace` if it ended with an exit
+/// status other than 0. On return no process is left, nor any that they have started.
+///
+/// Output that nobody can read any more (EPIPE) is a request to end, as SIGPIPE would be: the nodes
+/// get a SIGTERM. While somebody reads slowly, or not at all, they wait as they would for a pipe of
+/// their own; once a request to end has come we drop what there is no room for, and the last of it
+/// after `grace`.
 ///
 /// Only to be called while this process has one thread; signals are blocked meanwhile.
 ///

@@ -6,6 +6,14 @@
 #include <unistd.h>
 
 namespace quarry::command {
+namespace {
+
+bool is_ignored(int signal) {
+  struct sigaction now{};
+  return ::sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+} // namespace
 
 signal_input::signal_input() {
   // If we inherited it as ignored, children would vanish before anybody asked how they ended.
@@ -18,8 +26,10 @@ signal_input::signal_input() {
   ::sigaction(SIGPIPE, &ignored, &pipe_action_before_);
   sigset_t wanted;
   sigemptyset(&wanted);
-  for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT})
-    sigaddset(&wanted, signal);
+  sigaddset(&wanted, SIGCHLD);
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+    if (!is_ignored(signal)) // as by nohup; once blocked it would come all the same
+      sigaddset(&wanted, signal);
   fd_ = ::signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
   if (fd_ < 0)
     throw std::system_error(errno, std::generic_category(), "signalfd");

@@ -8,7 +8,8 @@
 namespace quarry::command {
 
 /// While it lives, SIGCHLD, SIGINT, SIGTERM, SIGHUP and SIGQUIT come as input, to be polled for,
-/// and do nothing else; SIGPIPE is ignored. Only for a process with one thread.
+/// and do nothing else; but those of the last four that are ignored before (nohup) stay ignored.
+/// SIGPIPE is ignored meanwhile. Only for a process with one thread.
 class signal_input {
 public:
   signal_input();

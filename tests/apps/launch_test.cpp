@@ -259,6 +259,18 @@ TEST_SUITE("apps.launch") {
       CHECK(running_command::occurrences(said, line) == 1);
   }
 
+  TEST_CASE("a signal that the launcher was started to ignore ends nothing") {
+    auto line = with_command(launch_line({"-n", "2"}, std::string("echo up; ") + wait_for_ever));
+    line.insert(line.begin(), {"sh", "-c", "trap '' HUP INT; exec \"$0\" \"$@\""});
+    running_command command(line);
+    command.await_output("up", 2);
+    for (int signal : {SIGHUP, SIGINT, SIGTERM}) // taken in the order of their numbers
+      ::kill(command.pid(), signal);
+    CHECK(command.status() == 128 + SIGTERM);
+    CHECK(command.err() == "quarry launch: signal 15 (Terminated); "
+                           "stopping the 2 nodes that run\n");
+  }
+
   TEST_CASE("a launcher that is killed takes its processes with it") {
     running_command command(
         with_command(launch_line({"-n", "3"}, std::string("echo up; ") + wait_for_ever)));

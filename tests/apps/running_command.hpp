@@ -112,7 +112,13 @@ private:
     ::posix_spawn_file_actions_adddup2(&actions, err, 2);
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP); // a group of its own
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
+    ::posix_spawnattr_setpgroup(&attributes, 0); // a group of its own
+    sigset_t defaults; // whatever the tests were started to ignore, as in the background
+    sigemptyset(&defaults);
+    for (int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGPIPE})
+      sigaddset(&defaults, signal);
+    ::posix_spawnattr_setsigdefault(&attributes, &defaults);
     int const code =
         ::posix_spawnp(&pid_, pointers[0], &actions, &attributes, pointers.data(), environ);
     ::posix_spawnattr_destroy(&attributes);
