@@ -7,6 +7,7 @@
 #include "launch_command.hpp"
 #include "litmus_command.hpp"
 #include "run_command.hpp"
+#include "standard_descriptors.hpp"
 #include "study_command.hpp"
 
 #include <CLI/CLI.hpp>
@@ -86,6 +87,7 @@ int run(std::vector<std::string> arguments) {
 } // namespace
 
 int main(int argc, char** argv) {
+  quarry::command::open_standard_descriptors();
   try {
     return run({argv + 1, argv + argc});
   } catch (std::exception const& e) {

@@ -115,6 +115,15 @@ TEST_SUITE("apps.launch") {
       CHECK(lines[2 * rank] == lines[2 * rank + 1]);
   }
 
+  TEST_CASE("standard input that is closed is empty for every process") {
+    auto line = with_command(launch_line({"-n", "2"}, "readlink /proc/$$/fd/0"));
+    line.insert(line.begin(), {"sh", "-c", "exec \"$0\" \"$@\" <&-"});
+    running_command command(line);
+    CHECK(command.status() == 0);
+    CHECK(sorted_lines(command.out()) ==
+          std::vector<std::string>{"[node 0] /dev/null", "[node 1] /dev/null"});
+  }
+
   TEST_CASE("no two jobs have the same token") {
     auto const script = "echo $QUARRY_TOKEN";
     auto const first = launch({"-n", "1"}, script);
