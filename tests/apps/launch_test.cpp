@@ -124,6 +124,21 @@ TEST_SUITE("apps.launch") {
           std::vector<std::string>{"[node 0] /dev/null", "[node 1] /dev/null"});
   }
 
+  TEST_CASE("a process inherits no descriptor of the launcher's but its listening socket") {
+    std::string const list = "for fd in /proc/$$/fd/*; do [ -e $fd ] && echo ${fd##*/}; done; :; ";
+    running_command without({"sh", "-c", list}); // what we may have inherited ourselves
+    CHECK(without.status() == 0);
+    auto const outcome = launch({"-n", "3"}, list + "echo $QUARRY_LISTEN_FD");
+    CHECK(outcome.status == 0);
+    auto lines = sorted_lines(outcome.out);
+    for (auto const& fd : sorted_lines(without.out()))
+      for (int rank = 0; rank < 3; ++rank)
+        CHECK(std::erase(lines, "[node " + std::to_string(rank) + "] " + fd) == 1);
+    REQUIRE(lines.size() == 6);
+    for (std::size_t rank = 0; rank < 3; ++rank)
+      CHECK(lines[2 * rank] == lines[2 * rank + 1]);
+  }
+
   TEST_CASE("no two jobs have the same token") {
     auto const script = "echo $QUARRY_TOKEN";
     auto const first = launch({"-n", "1"}, script);
