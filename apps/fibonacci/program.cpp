@@ -35,7 +35,7 @@ command::program_result run(command::run_options const& o, settings const& s) {
 command::program_run add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--n", s->n, 1, 46, "which Fibonacci number");
-  command::add_cilk_options(app, s->channels);
+  command::add_cilk_options(app, s->channels, call::most_spawned);
   return [s](command::run_options const& o) -> result<command::program_result> {
     command::need_one_node(o, "fibonacci");
     return run(o, *s);
@@ -47,10 +47,11 @@ command::program_run add_options(CLI::App& app) {
 command::program program() {
   return {.name = "fibonacci",
           .summary = "the naive recursion in Cilk, on channels",
-          .examples = "Examples:\n"
-                      "  quarry run fibonacci\n"
-                      "  quarry run fibonacci --n 30 --compute-units 8 --channel-width 65536\n"
-                      "  quarry run fibonacci --channel-width 64 --traversal hybrid\n",
+          .examples =
+              "Examples:\n"
+              "  quarry run fibonacci\n"
+              "  quarry run fibonacci --n 30 --compute-units 8 --channel-width 65536\n"
+              "  quarry run fibonacci --channel-width 64 --done-count 32 --traversal hybrid\n",
           .add_options = &add_options};
 }
 

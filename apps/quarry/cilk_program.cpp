@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 
@@ -17,24 +18,29 @@ constexpr std::array reservation_choices{
     choice{"per_wavefront", emu::channel_reservation::per_wavefront},
     choice{"per_work_item", emu::channel_reservation::per_work_item}};
 
-void check(cilk_settings const& s) {
+/// A call must find room for all that it spawns, although the elements that share the oldest done
+/// count are freed together: as emu::cilk has it.
+void check(cilk_settings const& s, std::uint32_t most_spawned) {
   if (!std::has_single_bit(s.width))
     refuse("--channel-width", fmt::format("read {}, allowed are powers of two", s.width));
-  if (s.width % s.done_share != 0)
+  std::uint32_t const most = std::bit_floor(s.width - most_spawned + 1);
+  if (!std::has_single_bit(s.done_share) || s.done_share > most)
     refuse("--done-count",
-           fmt::format("read {}, allowed are divisors of the width, {}", s.done_share, s.width));
+           fmt::format("is {}; with --channel-width {} allowed are powers of two up to {}",
+                       s.done_share, s.width, most));
 }
 
 } // namespace
 
-void add_cilk_options(CLI::App& app, cilk_settings& s) {
-  add_number(app, "--channel-width", s.width, 2, 1U << 24, "elements of each channel");
+void add_cilk_options(CLI::App& app, cilk_settings& s, std::uint32_t most_spawned) {
+  add_number(app, "--channel-width", s.width, std::bit_ceil(std::max(2U, most_spawned)), 1U << 24,
+             "elements of each channel");
   add_number(app, "--done-count", s.done_share, 1, 1U << 24, "elements that share a done count");
   add_choice(app, "--traversal", s.order, traversal_choices, "how the tree of calls is walked");
   add_choice(app, "--full", s.full, full_choices, "what a wavefront does in a full channel");
   add_choice(app, "--reservation", s.reservation, reservation_choices, "who reserves elements");
   add_flag(app, "--padded", s.is_padded, "no two elements share a cache line");
-  check_when_read(app, [&s] { check(s); });
+  check_when_read(app, [&s, most_spawned] { check(s, most_spawned); });
 }
 
 void need_one_node(run_options const& o, char const* program) {

@@ -27,8 +27,9 @@ struct cilk_settings {
 };
 
 /// Adds --channel-width, --done-count, --traversal, --full, --reservation and --padded. Wrong
-/// combinations are refused when the command line is complete. `s` outlives the parse.
-void add_cilk_options(CLI::App& app, cilk_settings& s);
+/// combinations are refused when the command line is complete, also those that leave no room for
+/// the `most_spawned` calls of one. `s` outlives the parse.
+void add_cilk_options(CLI::App& app, cilk_settings& s, std::uint32_t most_spawned);
 
 /// These programs run on one node; refuses others.
 void need_one_node(run_options const& o, char const* program);

@@ -34,7 +34,7 @@ command::program_result run(command::run_options const& o, settings const& s) {
 command::program_run add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--size", s->size, 1, most_divided, "rows of the board");
-  command::add_cilk_options(app, s->channels);
+  command::add_cilk_options(app, s->channels, call::most_spawned);
   return [s](command::run_options const& o) -> result<command::program_result> {
     command::need_one_node(o, "queens");
     return run(o, *s);
@@ -49,7 +49,7 @@ command::program program() {
           .examples = "Examples:\n"
                       "  quarry run queens\n"
                       "  quarry run queens --size 13 --compute-units 8 --channel-width 16384\n"
-                      "  quarry run queens --channel-width 64 --full yield\n",
+                      "  quarry run queens --channel-width 64 --done-count 32 --full yield\n",
           .add_options = &add_options};
 }
 

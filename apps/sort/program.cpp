@@ -43,7 +43,7 @@ command::program_result run(command::run_options const& o, settings const& s) {
 command::program_run add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--count", s->count, 1, 1U << 30, "values");
-  command::add_cilk_options(app, s->channels);
+  command::add_cilk_options(app, s->channels, call::most_spawned);
   return [s](command::run_options const& o) -> result<command::program_result> {
     command::need_one_node(o, "sort");
     return run(o, *s);
@@ -58,7 +58,7 @@ command::program program() {
           .examples = "Examples:\n"
                       "  quarry run sort\n"
                       "  quarry run sort --count 10000000 --compute-units 8\n"
-                      "  quarry run sort --count 100000 --channel-width 64\n",
+                      "  quarry run sort --count 100000 --channel-width 64 --done-count 32\n",
           .add_options = &add_options};
 }
 

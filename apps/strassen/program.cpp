@@ -52,7 +52,7 @@ void check(settings const& s) {
 command::program_run add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--size", s->size, base_size, 8192, "rows of the matrices");
-  command::add_cilk_options(app, s->channels);
+  command::add_cilk_options(app, s->channels, call::most_spawned);
   return [s](command::run_options const& o) -> result<command::program_result> {
     check(*s);
     command::need_one_node(o, "strassen");
@@ -68,7 +68,7 @@ command::program program() {
           .examples = "Examples:\n"
                       "  quarry run strassen\n"
                       "  quarry run strassen --size 1024 --compute-units 8\n"
-                      "  quarry run strassen --size 128 --channel-width 64\n",
+                      "  quarry run strassen --size 128 --channel-width 64 --done-count 32\n",
           .add_options = &add_options};
 }
 
