@@ -252,7 +252,7 @@ def register():
             ('dispatches', tables.info_dispatches, 'The launches that run.'),
             ('waves', tables.info_waves, 'The wavefronts that are resident; -full: a row for each.'),
             ('lanes', tables.info_lanes, 'The selected wave\'s lanes: [-all|-active|-inactive].'),
-            ('actors', tables.info_actors, 'Host threads, command processors, interfaces, ….')):
+            ('actors', tables.info_actors, 'Host threads, command processors, interfaces and so on.')):
         add_info(name, show, words)
     for command in (WaveCommand, ActorCommand, LaneCommand, DecisionCommand, StepBackCommand,
                     WaveId):

@@ -41,7 +41,7 @@ class Frame:
 
     @property
     def arguments(self):
-        return ', '.join('%s=%s' % (n, v if len(v) <= 40 else v[:39] + '…')
+        return ', '.join('%s=%s' % (n, v if len(v) <= 40 else v[:37] + '...')
                          for n, v, p in self.read() if p)
 
     def at(self):
@@ -79,7 +79,7 @@ def without_templates(name):
 
 
 def clean(name):
-    """`(anonymous namespace)::meet::operator()(… .Frame *)` is meet."""
+    """`(anonymous namespace)::meet::operator()(... .Frame *)` is meet."""
     if not name:
         return '??'
     if name == 'operator()':
@@ -127,7 +127,7 @@ def shown(value, limit=200):
     except (gdb.error, gdb.MemoryError, TypeError, ValueError) as e:
         return '<%s>' % e
     words = ' '.join(words.split())
-    return words if len(words) <= limit else words[:limit] + '…'
+    return words if len(words) <= limit else words[:limit] + '...'
 
 
 def function_block(pc):

@@ -66,7 +66,7 @@ class Image:
         return {e.current() for e in self.executors} - {0}
 
     def at(self, address):
-        """The actor there: a wavefront, a lane, a host thread, …; None if nobody lists it."""
+        """The actor there: a wavefront, a lane, a host thread, and so on; None if nobody lists it."""
         for actor in self.waves() + self.others():
             if actor.address == address:
                 return actor

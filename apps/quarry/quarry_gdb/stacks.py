@@ -170,7 +170,7 @@ UNWINDER = FiberUnwinder()
 
 def saved_registers(fiber):
     """What jump_fcontext() has pushed, on x86-64: a word of control flags, one for the stack
-    protector, then r12 … r15, rbx, rbp, and where to go on."""
+    protector, then r12 to r15, rbx, rbp, and where to go on."""
     context = image.word(image.word(fiber))
     r12, r13, r14, r15, rbx, rbp, rip = image.read(context + 16, '7Q')
     return {'rsp': context + 72, 'rip': rip, 'rbp': rbp, 'rbx': rbx, 'r12': r12, 'r13': r13,
