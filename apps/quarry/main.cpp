@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <exception>
 #include <iostream>
 
@@ -84,12 +85,22 @@ int run(std::vector<std::string> arguments) {
   return exit_status;
 }
 
+/// Nobody must take for an answer what has not arrived, so that all that is printed is looked after
+/// here. A command that has noticed by itself has said so.
+int check_output(int exit_status) {
+  bool const is_lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (!is_lost || exit_status == world_fault)
+    return exit_status;
+  std::cerr << "quarry: standard output: cannot write\n";
+  return world_fault;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
   quarry::command::open_standard_descriptors();
   try {
-    return run({argv + 1, argv + argc});
+    return check_output(run({argv + 1, argv + argc}));
   } catch (std::exception const& e) {
     std::cerr << "quarry: " << e.what() << '\n';
     return world_fault;
