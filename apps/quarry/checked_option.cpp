@@ -15,19 +15,30 @@
 namespace quarry::command {
 namespace {
 
+/// Decimal whatever it begins with: 010 is ten.
+template<class T>
+std::optional<T> to_whole(std::string const& text, T low, T high) {
+  T read{};
+  auto const last = text.data() + text.size();
+  auto const [end, code] = std::from_chars(text.data(), last, read);
+  if (code != std::errc{} || end != last || read < low || read > high)
+    return std::nullopt;
+  return read;
+}
+
 template<class T>
 CLI::Option* add_whole(CLI::App& command, std::string const& name, T& number, T low, T high,
                        std::string const& what) {
   auto const is_allowed = [low, high](std::string const& text) -> std::string {
-    T read{};
-    auto const last = text.data() + text.size();
-    auto const [end, code] = std::from_chars(text.data(), last, read);
-    if (code == std::errc{} && end == last && low <= read && read <= high)
+    if (to_whole(text, low, high))
       return {};
     return fmt::format("read '{}', allowed is a whole number from {} to {}", text, low, high);
   };
-  return command.add_option(name, number, what)
-      ->capture_default_str()
+  auto const set = [&number, low, high](std::string const& text) {
+    number = to_whole(text, low, high).value_or(number);
+  };
+  return command.add_option_function<std::string>(name, set, what)
+      ->default_str(fmt::format("{}", number))
       ->type_name("N")
       ->check(CLI::Validator(is_allowed, ""));
 }

@@ -15,7 +15,7 @@
 namespace quarry::command {
 
 /// Adds an option that takes a whole number from `low` to `high`, and says so when it gets
-/// something else. (CLI11 alone takes -1 for the largest unsigned number.)
+/// something else. (CLI11 alone takes -1 for the largest unsigned number, and 010 for eight.)
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_t& number,
                         std::uint32_t low, std::uint32_t high, std::string const& what);
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,

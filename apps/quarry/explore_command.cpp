@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explore_command.hpp"
 
+#include "checked_option.hpp"
 #include "text_file.hpp"
 
 #include <quarry/emu/replay_file.hpp>
@@ -11,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <stdexcept>
@@ -34,6 +36,7 @@ struct request {
   bool all_weakenings = false;
   bool list = false;
   std::uint64_t runs = 1;
+  std::uint32_t deviations = 0;
   std::string json;
   explore_options options;
 };
@@ -244,23 +247,19 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   r->options.replay_command = "quarry replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
   command->add_flag("--list", r->list, "list the targets, and what can be weakened in each");
-  command->add_option("--executions", r->options.executions, "at most so many")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command
-      ->add_option(
-          "--jobs", r->options.jobs,
-          "threads that run executions; the result depends on the seed and on this, not on timing")
-      ->check(CLI::Range(1U, explore_options::most_jobs))
-      ->capture_default_str();
-  command->add_option("--seed", r->options.seed, "of the first execution")->capture_default_str();
+  add_number(*command, "--executions", r->options.executions, 1, UINT64_MAX, "at most so many");
+  add_number(
+      *command, "--jobs", r->options.jobs, 1, explore_options::most_jobs,
+      "threads that run executions; the result depends on the seed and on this, not on timing");
+  add_number(*command, "--seed", r->options.seed, 0, UINT64_MAX, "of the first execution");
   command
       ->add_option("--strategy", r->options.strategy,
                    "swarm, random_walk, pct, boring or exhaustive")
       ->capture_default_str();
-  command->add_option("--deviations", r->options.most_deviations,
-                      "exhaustive: at most so many switches, stale values and late writes in "
-                      "an execution");
+  auto* deviations = add_number(*command, "--deviations", r->deviations, 0, UINT32_MAX,
+                                "exhaustive: at most so many switches, stale values and late "
+                                "writes in an execution");
+  deviations->default_str("any number");
   command->add_flag("--reduced", r->options.reduces,
                     "exhaustive: of executions that differ only in the order of steps that have "
                     "nothing to do with each other, one (dynamic partial-order reduction)");
@@ -274,9 +273,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       ->add_flag("--all-weakenings", r->all_weakenings,
                  "weaken every entry in turn, and those together that do the same work; a table")
       ->excludes(weaken);
-  command->add_option("--runs", r->runs, "seeds for each row of that table")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  add_number(*command, "--runs", r->runs, 1, UINT64_MAX, "seeds for each row of that table");
   command->add_flag_callback(
       "--no-races", [r] { r->options.detects_races = false; }, "look at values only");
   command->add_flag("--direct", r->options.direct_lint,
@@ -288,7 +285,11 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       ->capture_default_str();
   command->add_option("--json", r->json, "write the results to this file as well")
       ->type_name("FILE");
-  command->callback([r, &exit_status] { exit_status = run(*r); });
+  command->callback([r, deviations, &exit_status] {
+    if (deviations->count() > 0)
+      r->options.most_deviations = r->deviations;
+    exit_status = run(*r);
+  });
 }
 
 void add_replay_command(CLI::App& quarry, int& exit_status) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_command.hpp"
 
+#include "checked_option.hpp"
 #include "flow_graph_command.hpp"
 
 #include <quarry/graph/debian.hpp>
@@ -13,7 +14,6 @@
 #include <fmt/format.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -45,20 +45,6 @@ void on_call(CLI::App& command, int& exit_status, std::function<result<void>()> 
     say(done.error().what);
     exit_status = 1;
   });
-}
-
-/// CLI11 alone takes -1 for 2^64 - 1, and so any number above that.
-void add_count(CLI::App& command, std::string const& name, std::uint64_t& count,
-               std::string const& what) {
-  auto const is_count = [](std::string const& text) -> std::string {
-    std::uint64_t number = 0;
-    auto const last = text.data() + text.size();
-    auto const [end, code] = std::from_chars(text.data(), last, number);
-    if (code == std::errc{} && end == last)
-      return {};
-    return fmt::format("read '{}', allowed is a whole number from 0 to 2^64 - 1", text);
-  };
-  command.add_option(name, count, what)->capture_default_str()->check(is_count);
 }
 
 void add_output_option(CLI::App& command, std::string& file) {
@@ -174,9 +160,9 @@ void add_rmat(CLI::App& group, int& exit_status) {
   auto* command = group.add_subcommand("rmat", "write a random graph with very uneven degrees");
   auto request = std::make_shared<generator_request<graph::rmat_options>>();
   auto& options = request->options;
-  command->add_option("--scale", options.scale, "2^scale vertices, 0 to 31")->capture_default_str();
-  add_count(*command, "--edge-factor", options.edge_factor, "edges per vertex");
-  add_count(*command, "--seed", options.seed, "same seed, same graph");
+  add_number(*command, "--scale", options.scale, 0, 31, "2^scale vertices");
+  add_number(*command, "--edge-factor", options.edge_factor, 0, UINT64_MAX, "edges per vertex");
+  add_number(*command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same graph");
   command->add_option("--a", options.a, "probability of low source, low target")
       ->capture_default_str();
   command->add_option("--b", options.b, "probability of low source, high target")
@@ -206,13 +192,11 @@ void add_hexagonal_mesh(CLI::App& group, int& exit_status) {
       group.add_subcommand("hexagonal-mesh", "write a honeycomb mesh with round holes in it");
   auto request = std::make_shared<generator_request<graph::hexagonal_mesh_options>>();
   auto& options = request->options;
-  command->add_option("--rows", options.rows, "lines of vertices, at least 2")
-      ->capture_default_str();
-  command->add_option("--columns", options.columns, "vertices of a line, at least 3")
-      ->capture_default_str();
+  add_number(*command, "--rows", options.rows, 2, UINT32_MAX, "lines of vertices");
+  add_number(*command, "--columns", options.columns, 3, UINT32_MAX, "vertices of a line");
   command->add_option("--hole-fraction", options.hole_fraction, "of the vertices, 0 to 0.9")
       ->capture_default_str();
-  add_count(*command, "--seed", options.seed, "same seed, same graph");
+  add_number(*command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same graph");
   add_output_option(*command, request->output);
   on_call(*command, exit_status, [request] { return write_mesh(*request); });
 }

@@ -161,8 +161,8 @@ TEST_SUITE("apps.graph_command") {
     CHECK(bad.said == "quarry graph: DIR/bad.mtx:1: read 'hello', the file must begin with "
                       "%%MatrixMarket\n");
     auto const large = run(folder, {"graph", "rmat", "--scale", "40"}, out);
-    CHECK(large.status == 1);
-    CHECK(large.said == "quarry graph: rmat: scale is 40, allowed is 0 to 31\n");
+    CHECK(large.status != 0);
+    CHECK(large.said == "--scale: read '40', allowed is a whole number from 0 to 31");
     auto const good =
         folder.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n").string();
     for (auto const& arguments : {std::vector<std::string>{"graph", "rmat", "--scale", "2"},
@@ -176,8 +176,8 @@ TEST_SUITE("apps.graph_command") {
     for (std::string const number : {"-1", "1.5", "x", "18446744073709551616"}) {
       auto const ran = run(folder, {"graph", "rmat", "--seed", number}, folder.path() / "out");
       CHECK(ran.status != 0);
-      CHECK(ran.said ==
-            "--seed: read '" + number + "', allowed is a whole number from 0 to 2^64 - 1");
+      CHECK(ran.said == "--seed: read '" + number +
+                            "', allowed is a whole number from 0 to 18446744073709551615");
     }
     CHECK(run(folder, {"graph"}, folder.path() / "out").status != 0);
   }
