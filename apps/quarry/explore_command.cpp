@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -46,8 +47,9 @@ void print(std::string const& text) {
   std::fflush(stdout);
 }
 
-int complain(std::string const& text, int status) {
-  std::fputs(fmt::format("quarry explore: {}\n", text).c_str(), stderr);
+/// What `command` cannot do, and its status for that.
+int complain(char const* command, std::string const& text, int status) {
+  std::fputs(fmt::format("quarry {}: {}\n", command, text).c_str(), stderr);
   return status;
 }
 
@@ -171,8 +173,6 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
 }
 
 int run(request const& r) {
-  if (r.list || r.target.empty())
-    return list_targets();
   try {
     target const& t = exploration::find_target(r.target);
     auto rows = ordered_json::array();
@@ -189,12 +189,12 @@ int run(request const& r) {
         status = std::max(status, explore_once(t, &w, r, rows));
     if (!r.json.empty())
       if (auto const written = write_text(r.json, rows.dump(2) + '\n'); !written)
-        return complain(written.error().what, world_fault);
+        return complain("explore", written.error().what, world_fault);
     return status;
   } catch (std::invalid_argument const& e) {
-    return complain(e.what(), bad_usage);
+    return complain("explore", e.what(), bad_usage);
   } catch (std::system_error const& e) {
-    return complain(e.what(), world_fault);
+    return complain("explore", e.what(), world_fault);
   }
 }
 
@@ -202,7 +202,7 @@ int run(request const& r) {
 int replay_one(std::string const& path) {
   auto const file = replay_file::read(path);
   if (!file)
-    return complain(file.error().what, world_fault);
+    return complain("replay", file.error().what, world_fault);
   try {
     auto const with = file->name.find(" with ");
     target const& t = exploration::find_target(file->name.substr(0, with));
@@ -222,11 +222,42 @@ int replay_one(std::string const& path) {
     if (v.failure && v.failure->kind == file->kind && v.failure->where == file->where)
       return failed;
     return complain(
-        fmt::format("{}: did not fail as recorded: {} {}", path, file->kind, file->where),
+        "replay", fmt::format("{}: did not fail as recorded: {} {}", path, file->kind, file->where),
         world_fault);
   } catch (std::invalid_argument const& e) {
-    return complain(e.what(), bad_usage);
+    return complain("replay", e.what(), bad_usage);
   }
+}
+
+/// `explore` without a target, or with --list, prints the list: nothing else that was asked for
+/// would be done.
+void check_list(CLI::App const& command, request const& r) {
+  bool const has_target = command.count("target") > 0;
+  if (has_target && !r.list)
+    return;
+  for (auto const* option : command.get_options())
+    if (option->count() > 0 && option->get_name() != "--list")
+      refuse(option->get_name(), r.list ? "does not go with --list"
+                                        : "needs a target; quarry explore --list names them");
+}
+
+/// Options that would have no effect.
+void check(CLI::App const& command, request const& r) {
+  check_list(command, r);
+  for (auto const* name : {"--deviations", "--reduced", "--hashed"})
+    if (command.count(name) > 0 && r.options.strategy != "exhaustive")
+      refuse(name, "needs --strategy exhaustive; the strategy is " + r.options.strategy);
+  if (command.count("--weaken") > 0 && r.weaken.empty())
+    refuse("--weaken", "is empty; quarry explore --list names what can be weakened");
+  if (command.count("--deviations") > 0 && r.options.reduces)
+    refuse("--deviations", "does not go with --reduced");
+}
+
+void add_strategy(CLI::App& command, explore_options& options) {
+  static constexpr std::array names{"swarm", "random_walk", "pct", "boring", "exhaustive"};
+  add_named(
+      command, "--strategy", names, 0, [&options](std::size_t i) { options.strategy = names[i]; },
+      "what decides who runs next");
 }
 
 } // namespace
@@ -252,14 +283,11 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       *command, "--jobs", r->options.jobs, 1, explore_options::most_jobs,
       "threads that run executions; the result depends on the seed and on this, not on timing");
   add_number(*command, "--seed", r->options.seed, 0, UINT64_MAX, "of the first execution");
-  command
-      ->add_option("--strategy", r->options.strategy,
-                   "swarm, random_walk, pct, boring or exhaustive")
-      ->capture_default_str();
-  auto* deviations = add_number(*command, "--deviations", r->deviations, 0, UINT32_MAX,
-                                "exhaustive: at most so many switches, stale values and late "
-                                "writes in an execution");
-  deviations->default_str("any number");
+  add_strategy(*command, r->options);
+  add_number(*command, "--deviations", r->deviations, 0, UINT32_MAX,
+             "exhaustive: at most so many switches, stale values and late "
+             "writes in an execution")
+      ->default_str("any number");
   command->add_flag("--reduced", r->options.reduces,
                     "exhaustive: of executions that differ only in the order of steps that have "
                     "nothing to do with each other, one (dynamic partial-order reduction)");
@@ -269,15 +297,18 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   auto* weaken =
       command->add_option("--weaken", r->weaken,
                           "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step; A+B: both");
-  command
-      ->add_flag("--all-weakenings", r->all_weakenings,
-                 "weaken every entry in turn, and those together that do the same work; a table")
-      ->excludes(weaken);
-  add_number(*command, "--runs", r->runs, 1, UINT64_MAX, "seeds for each row of that table");
-  command->add_flag_callback(
+  auto* all = command->add_flag(
+      "--all-weakenings", r->all_weakenings,
+      "weaken every entry in turn, and those together that do the same work; a table");
+  exclude(all, weaken);
+  add_number(*command, "--runs", r->runs, 1, UINT64_MAX, "seeds for each row of that table")
+      ->needs(all);
+  auto* values = command->add_flag_callback(
       "--no-races", [r] { r->options.detects_races = false; }, "look at values only");
-  command->add_flag("--direct", r->options.direct_lint,
-                    "also report what is ordered only through different scopes (HRF-direct)");
+  auto* direct =
+      command->add_flag("--direct", r->options.direct_lint,
+                        "also report what is ordered only through different scopes (HRF-direct)");
+  exclude(direct, values);
   command->add_flag("--narrow", r->options.narrows,
                     "if nothing fails: which operations could be weaker, each tried in as many "
                     "executions");
@@ -285,10 +316,11 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       ->capture_default_str();
   command->add_option("--json", r->json, "write the results to this file as well")
       ->type_name("FILE");
-  command->callback([r, deviations, &exit_status] {
-    if (deviations->count() > 0)
+  check_when_read(*command, [command, r] { check(*command, *r); });
+  command->callback([command, r, &exit_status] {
+    if (command->count("--deviations") > 0)
       r->options.most_deviations = r->deviations;
-    exit_status = run(*r);
+    exit_status = r->list || command->count("target") == 0 ? list_targets() : run(*r);
   });
 }
 
