@@ -110,7 +110,11 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
         row.expected = found->what;
         ++used;
       }
-    if (used < read->size())
+    if (used == 0) {
+      say(fmt::format(
+          "{}: no row is for a test that was asked for, so that nothing would be verified", list));
+      is_good = false;
+    } else if (used < read->size())
       say(fmt::format("{}: {} of {} rows are for tests that were not asked for", list,
                       read->size() - used, read->size()));
   }

@@ -122,6 +122,11 @@ TEST_SUITE("apps.litmus_command") {
     auto const bad_list = litmus({here.path(), "--expected", here.path() / "right.litmus"});
     CHECK(bad_list.status == 2);
     CHECK(bad_list.says("right.litmus:1: read 'PTX MP', expected test,verdict,class"));
+    auto const other =
+        here.write("o.csv", "test,verdict,class\nother.litmus,allowed,exact-allowed\n");
+    auto const unverified = litmus({here.path(), "--expected", other});
+    CHECK(unverified.status == 2);
+    CHECK(unverified.says("o.csv: no row is for a test that was asked for"));
     temporary_folder const empty;
     CHECK(litmus({empty.path()}).says("no file in " + empty.path().string() + " ends in .litmus"));
     here.add("bad1.litmus", "PTX t\n{x=0\n");

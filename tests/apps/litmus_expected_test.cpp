@@ -49,6 +49,10 @@ TEST_SUITE("apps.litmus_expected") {
           "e.csv:3: read verdict 'allowed', expected forbidden for class exact-forbidden");
     CHECK(problem(std::string(head) + ",allowed,exact-allowed\n") ==
           "e.csv:2: the name of a test is missing");
+    CHECK(problem(std::string(head) + "a,allowed,exact-allowed\nb,allowed,exact-allowed\n"
+                                      "./a,forbidden,forbidden\n") ==
+          "e.csv:4: an earlier row expects something else of a");
+    CHECK(problem(std::string(head) + "a,allowed,exact-allowed\na,allowed,exact-allowed\n") == "");
     temporary_folder const folder;
     CHECK(read_expectations(folder.path() / "none").error().code ==
           std::errc::no_such_file_or_directory);

@@ -69,6 +69,13 @@ bool is_same_file(fs::path const& a, fs::path const& b) {
   return fs::weakly_canonical(a, none) == fs::weakly_canonical(b, none);
 }
 
+/// Whether an earlier row says something else of the same test.
+bool is_contradicted(std::vector<expectation> const& rows, expectation const& row) {
+  return std::ranges::any_of(rows, [&](expectation const& other) {
+    return other.what != row.what && other.test.lexically_normal() == row.test.lexically_normal();
+  });
+}
+
 } // namespace
 
 std::string_view to_string(expected_class c) {
@@ -117,6 +124,9 @@ result<std::vector<expectation>> read_expectations(fs::path const& list) {
     auto row = read_row(line, list.parent_path());
     if (!row)
       return fail(row.error().what);
+    if (is_contradicted(rows, *row))
+      return fail(fmt::format("an earlier row expects something else of {}",
+                              row->test.filename().string()));
     rows.push_back(std::move(*row));
   }
   if (rows.empty())

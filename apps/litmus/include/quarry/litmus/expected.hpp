@@ -30,7 +30,8 @@ struct expectation {
 /// The rows of a list: lines `test,verdict,class` under a first line that says so. The verdict is
 /// allowed or forbidden, the class one of expected_class with a hyphen.
 ///
-/// Errors   std::errc::bad_message – not such a list; names the file and the line
+/// Errors   std::errc::bad_message – not such a list, or two rows that contradict each other; names
+///          the file and the line
 ///          a std::errc – it cannot be read
 [[nodiscard]] result<std::vector<expectation>> read_expectations(std::filesystem::path const& list);
 
