@@ -8,15 +8,17 @@
 #include <charconv>
 #include <cstring>
 #include <elf.h>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <link.h>
 #include <string_view>
+#include <vector>
 
 namespace quarry {
 namespace {
 
 constexpr std::string_view first_line = "quarry-replay 1";
+constexpr std::size_t most_bytes = std::size_t{256} << 20; ///< many times the longest record
 
 error bad(std::size_t line, std::string_view what) {
   return {std::make_error_code(std::errc::invalid_argument),
@@ -34,6 +36,31 @@ std::string one_line(std::string text) {
 /// Which accesses count as ordered.
 std::string_view races_of(replay_file const& f) {
   return !f.detects_races ? "off" : f.direct_lint ? "direct" : "indirect";
+}
+
+error unreadable(std::string_view why) {
+  return {std::make_error_code(std::errc::io_error), fmt::format("cannot be read: {}", why)};
+}
+
+/// What is in a file or comes out of a pipe; of a device there may be no end.
+result<std::string> read_text(std::string const& file) {
+  std::error_code code;
+  auto const kind = std::filesystem::status(file, code).type();
+  if (code)
+    return unreadable(code.message());
+  if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::fifo)
+    return unreadable("it is neither a file nor a pipe");
+  std::ifstream in(file, std::ios::binary);
+  std::string text;
+  std::vector<char> part(1U << 16);
+  while (in.read(part.data(), static_cast<std::streamsize>(part.size())) || in.gcount() > 0) {
+    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
+    if (text.size() > most_bytes)
+      return unreadable(fmt::format("it has more than {} bytes", most_bytes));
+  }
+  if (!in.is_open() || in.bad())
+    return unreadable(std::strerror(errno));
+  return text;
 }
 
 int find_build_id(dl_phdr_info* object, std::size_t, void* into) {
@@ -133,12 +160,10 @@ result<void> replay_file::write(std::string const& file) const {
 }
 
 result<replay_file> replay_file::read(std::string const& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string const text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad())
-    return error{std::make_error_code(std::errc::io_error),
-                 fmt::format("{}: cannot be read: {}", file, std::strerror(errno))};
-  auto parsed = from_text(text);
+  auto const text = read_text(file);
+  if (!text)
+    return error{text.error().code, fmt::format("{}: {}", file, text.error().what)};
+  auto parsed = from_text(*text);
   if (!parsed)
     return error{parsed.error().code, fmt::format("{}: {}", file, parsed.error().what)};
   return parsed;
