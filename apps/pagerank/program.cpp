@@ -58,6 +58,7 @@ struct node_outcome {
 };
 
 constexpr std::uint32_t group_size = 256;
+constexpr std::uint32_t least_mesh_scale = 8; ///< a smaller one is too small for one hole
 
 result<input> read_input(settings const& s, std::uint64_t seed) {
   input in;
@@ -289,17 +290,26 @@ result<command::program_result> run(command::run_options const& o, settings cons
   return describe(s, *in, sum, right);
 }
 
+void check(settings const& s) {
+  if (s.made_by == generator::hexagonal_mesh && s.scale < least_mesh_scale)
+    command::refuse("--scale", fmt::format("read {}, allowed for a mesh with holes is {} or more",
+                                           s.scale, least_mesh_scale));
+}
+
 command::program_run add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
-  auto* const file = command::add_text(app, "--graph", s->graph_file,
-                                       "a Matrix Market file, .gz too; names beside it in X.names");
+  auto* const file = command::add_input_file(
+      app, "--graph", s->graph_file, "a Matrix Market file, .gz too; names beside it in X.names");
   auto* const made = command::add_choice(app, "--generate", s->made_by, generator_choices,
                                          "a graph without a file");
   command::exclude(made, file);
-  command::add_number(app, "--scale", s->scale, 2, 26, "log2 of a generated graph's vertices");
+  auto* const scale =
+      command::add_number(app, "--scale", s->scale, 2, 26, "log2 of a generated graph's vertices");
+  command::exclude(scale, file);
   command::add_number(app, "--iterations", s->iterations, 1, 10'000, "rounds");
   command::add_number(app, "--top", s->top, 0, 1'000'000, "vertices to print");
   command::add_choice(app, "--kernel", s->kernel, kernel_choices, "how the kernel is written");
+  command::check_when_read(app, [s] { check(*s); });
   return [s](command::run_options const& o) { return run(o, *s); };
 }
 

@@ -83,6 +83,11 @@ CLI::Option* add_text(CLI::App& command, std::string const& name, std::string& t
   return command.add_option(name, text, what);
 }
 
+CLI::Option* add_input_file(CLI::App& command, std::string const& name, std::string& file,
+                            std::string const& what) {
+  return command.add_option(name, file, what)->type_name("FILE")->check(CLI::ExistingFile);
+}
+
 CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
                       std::string const& what) {
   return command.add_flag(name, is_set, what);

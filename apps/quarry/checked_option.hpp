@@ -29,6 +29,10 @@ CLI::Option* add_seconds(CLI::App& command, std::string const& name,
 CLI::Option* add_text(CLI::App& command, std::string const& name, std::string& text,
                       std::string const& what);
 
+/// Adds an option that takes the name of a file that is there.
+CLI::Option* add_input_file(CLI::App& command, std::string const& name, std::string& file,
+                            std::string const& what);
+
 /// Adds an option that takes no value.
 CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
                       std::string const& what);

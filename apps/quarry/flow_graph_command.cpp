@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <bit>
 #include <cstdint>
 #include <cstdio>
 #include <fibonacci/flow_graph.hpp>
@@ -38,6 +39,9 @@ struct request {
   bool is_drawn = false;
   std::string file;
 };
+
+constexpr int wrong_answer = 1;
+constexpr int world_fault = 3;
 
 using gpu = emu::basic_agent<emu::native_targets>;
 
@@ -84,6 +88,18 @@ result<void> naively(request const& r, gpu& agent) {
   });
 }
 
+void check(CLI::App const& command, request const& r) {
+  if (!std::has_single_bit(r.width))
+    refuse("--width", fmt::format("read {}, allowed are powers of two", r.width));
+  if (command.count("--output") > 0 && !r.is_drawn)
+    refuse("--output", "needs --dot");
+}
+
+int complain(std::string const& what, int status) {
+  fmt::print(stderr, "quarry graph fibonacci: {}\n", what);
+  return status;
+}
+
 result<void> go(request const& r) {
   native_scheduler scheduler;
   gpu agent(scheduler);
@@ -103,16 +119,16 @@ void add_flow_graph(CLI::App& group, int& exit_status) {
   command->add_flag("--dot", r->is_drawn, "only print the graph in Graphviz's language");
   command->add_option("-o,--output", r->file, "file for it; standard output without it")
       ->type_name("FILE");
+  check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([r, &exit_status] {
     try {
-      auto const done = go(*r);
-      if (done)
-        return;
-      fmt::print(stderr, "quarry graph fibonacci: {}\n", done.error().what);
+      if (auto const done = go(*r); !done)
+        exit_status = complain(done.error().what,
+                               done.error().code == std::errc::result_out_of_range ? wrong_answer
+                                                                                   : world_fault);
     } catch (std::exception const& e) {
-      fmt::print(stderr, "quarry graph fibonacci: {}\n", e.what());
+      exit_status = complain(e.what(), world_fault);
     }
-    exit_status = 1;
   });
 }
 

@@ -32,6 +32,8 @@ namespace {
 using graph::csr_graph;
 using std::filesystem::path;
 
+constexpr int world_fault = 3;
+
 void say(std::string const& line) {
   fmt::print(stderr, "quarry graph: {}\n", line);
 }
@@ -43,8 +45,15 @@ void on_call(CLI::App& command, int& exit_status, std::function<result<void>()> 
     if (done)
       return;
     say(done.error().what);
-    exit_status = 1;
+    exit_status = world_fault;
   });
+}
+
+/// What a generator cannot do with its options is bad usage.
+error check_options(error const& failed) {
+  if (failed.code == std::errc::invalid_argument || failed.code == std::errc::value_too_large)
+    throw CLI::ValidationError("graph: " + failed.what);
+  return failed;
 }
 
 void add_output_option(CLI::App& command, std::string& file) {
@@ -149,7 +158,7 @@ result<void> write_rmat(generator_request<graph::rmat_options> const& request) {
   auto const& [options, output] = request;
   auto const made = graph::rmat(options);
   if (!made)
-    return made.error();
+    return check_options(made.error());
   return write_graph(*made, output,
                      fmt::format("R-MAT: scale {}, edge factor {}, seed {}, a {}, b {}, c {}",
                                  options.scale, options.edge_factor, options.seed, options.a,
@@ -180,7 +189,7 @@ result<void> write_mesh(generator_request<graph::hexagonal_mesh_options> const& 
   auto const& [options, output] = request;
   auto const made = graph::hexagonal_mesh(options);
   if (!made)
-    return made.error();
+    return check_options(made.error());
   return write_graph(
       *made, output,
       fmt::format("hexagonal mesh with holes: rows {}, columns {}, hole fraction {}, seed {}",
@@ -205,7 +214,9 @@ void add_info(CLI::App& group, int& exit_status) {
   auto* command = group.add_subcommand("info", "print a summary of a Matrix Market file");
   auto file = std::make_shared<std::string>();
   auto options = std::make_shared<graph::matrix_market_options>();
-  command->add_option("file", *file, "the graph, X.mtx or X.mtx.gz")->required();
+  command->add_option("file", *file, "the graph, X.mtx or X.mtx.gz")
+      ->required()
+      ->check(CLI::ExistingFile);
   command->add_flag_callback(
       "--merge", [options] { options->repeated = graph::duplicates::merge; },
       "count equal edges once");

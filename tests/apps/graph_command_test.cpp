@@ -152,12 +152,12 @@ TEST_SUITE("apps.graph_command") {
     CHECK(folder.read(out).starts_with("vertices            3\nedges               1\n"));
   }
 
-  TEST_CASE("a failure is said on standard error and makes the exit status 1") {
+  TEST_CASE("a failure is said on standard error and makes the exit status 3") {
     temporary_folder const folder;
     auto const out = folder.path() / "out";
     auto const file = folder.write("bad.mtx", "hello\n").string();
     auto const bad = run(folder, {"graph", "info", file}, out);
-    CHECK(bad.status == 1);
+    CHECK(bad.status == 3);
     CHECK(bad.said == "quarry graph: DIR/bad.mtx:1: read 'hello', the file must begin with "
                       "%%MatrixMarket\n");
     auto const large = run(folder, {"graph", "rmat", "--scale", "40"}, out);
@@ -167,7 +167,7 @@ TEST_SUITE("apps.graph_command") {
         folder.write("g.mtx", "%%MatrixMarket matrix coordinate pattern general\n1 1 0\n").string();
     for (auto const& arguments : {std::vector<std::string>{"graph", "rmat", "--scale", "2"},
                                   std::vector<std::string>{"graph", "info", good}})
-      CHECK(run(folder, arguments, "/dev/full").status == 1);
+      CHECK(run(folder, arguments, "/dev/full").status == 3);
     CHECK(folder.read(out).empty());
   }
 
