@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "contributions.hpp"
 #include "frame.hpp"
 #include "heap_operations.hpp"
 #include "shared_state.hpp"
+#include "traffic.hpp"
 
 #include <quarry/emu/core.hpp>
 #include <quarry/net/error.hpp>
@@ -14,13 +16,11 @@
 
 #include <fmt/core.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <deque>
 #include <functional>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -61,31 +61,9 @@ public:
     shared_.ended();
   }
 
-  [[nodiscard]] statistics counts() const noexcept {
-    statistics s;
-    s.operations = sent_operations_.load(std::memory_order_relaxed);
-    s.applied = applied_.load(std::memory_order_relaxed);
-    s.frames = frames_.load(std::memory_order_relaxed);
-    s.frame_bytes = frame_bytes_.load(std::memory_order_relaxed);
-    s.remote_frames = remote_frames_.load(std::memory_order_relaxed);
-    return s;
-  }
+  [[nodiscard]] statistics counts() const noexcept { return traffic_.counts(); }
 
 private:
-  using counter = std::atomic<std::uint64_t>;
-  // Written by this actor only, read by anybody.
-  static void count(counter& c, std::uint64_t n) noexcept {
-    c.store(c.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
-  }
-
-  /// A control message that waits for room.
-  struct control {
-    std::uint32_t target;
-    frame_kind kind;
-    std::uint64_t number;
-    std::vector<std::byte> bytes;
-  };
-
   task<> lend_buffers(core& self, buffer_set& set) {
     auto const each = static_cast<std::uint32_t>(set.storage.size() / set.words);
     for (std::uint32_t i = 0; i < each; ++i) {
@@ -152,25 +130,15 @@ private:
   }
 
   void contribute(std::uint32_t from, std::uint64_t number, std::vector<std::byte> bytes) {
-    auto& all = gathers_[number];
-    all.resize(nodes_);
-    all[from] = std::move(bytes);
-    finish_gather();
-  }
-  void finish_gather() {
-    auto const it = gathers_.find(gather_seen_);
-    if (it == gathers_.end() || shared_.gather_done.load(std::memory_order_relaxed) == gather_seen_)
+    gathers_.add(from, number, std::move(bytes));
+    if (!is_gathering())
       return;
-    for (auto const& b : it->second)
-      if (!b)
-        return;
-    shared_.gather_all.clear();
-    for (auto& b : it->second)
-      shared_.gather_all.push_back(std::move(*b));
-    gathers_.erase(it);
-    shared_.gather_ends.give();
-    shared_.gather_done.store(gather_seen_, std::memory_order_release);
-    shared_.scheduler.notify();
+    if (auto all = gathers_.take(gather_seen_)) {
+      shared_.gather_all = *std::move(all);
+      shared_.gather_ends.give();
+      shared_.gather_done.store(gather_seen_, std::memory_order_release);
+      shared_.scheduler.notify();
+    }
   }
 
   /// An aggregator has sent all that it had: asks every node to say when it has applied it.
@@ -269,11 +237,11 @@ private:
         shared_.fail(sent.error());
       if (!sent || !*sent)
         return false;
-      count(remote_frames_, 1);
+      traffic_.remote_frames.add(1);
     }
-    count(frames_, 1);
-    count(frame_bytes_, words.size_bytes());
-    count(sent_operations_, o.operations);
+    traffic_.frames.add(1);
+    traffic_.frame_bytes.add(words.size_bytes());
+    traffic_.operations.add(o.operations);
     give_back(self, o);
     return true;
   }
@@ -342,7 +310,7 @@ private:
     for (auto rest = words.subspan(1); !rest.empty();) {
       auto const r = take_run(rest);
       operations_.run(self, *r);
-      count(applied_, r->count);
+      traffic_.applied.add(r->count);
     }
   }
   bool is_right(pe from, std::optional<message_run> const& r) {
@@ -381,11 +349,8 @@ private:
     if (auto const n = full_node())
       return to_string(pe{*n});
     std::string all;
-    auto const contributions = gathers_.find(gather_seen_);
     for (std::uint32_t n = 0; n < nodes_; ++n)
-      if (unanswered_ != 0
-              ? !answered_[n]
-              : contributions != gathers_.end() && !contributions->second[n].has_value())
+      if (unanswered_ != 0 ? !answered_[n] : !gathers_.has(n, gather_seen_))
         all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(pe{n}));
     return all;
   }
@@ -419,14 +384,15 @@ private:
   std::uint32_t unanswered_ = 0;
   std::vector<bool> answered_;
   std::uint64_t gather_seen_ = 0;
-  std::map<std::uint64_t, std::vector<std::optional<std::vector<std::byte>>>> gathers_;
+  contributions gathers_{nodes_};
   clock::time_point waiting_since_{};
 
-  counter sent_operations_{0};
-  counter applied_{0};
-  counter frames_{0};
-  counter frame_bytes_{0};
-  counter remote_frames_{0};
+  traffic traffic_;
+};
+counter applied_{0};
+counter frames_{0};
+counter frame_bytes_{0};
+counter remote_frames_{0};
 };
 
 } // namespace quarry::net::gravel

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "frame.hpp"
+
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
@@ -10,6 +12,7 @@
 #include <quarry/scheduler.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -28,6 +31,14 @@ struct outgoing {
   std::uint32_t buffer;     ///< its number
   std::uint64_t number;     ///< frame: words; marker: the quiet() that it answers
   std::uint64_t operations; ///< in the frame
+};
+
+/// A control message that waits for room.
+struct control {
+  std::uint32_t target;
+  frame_kind kind;
+  std::uint64_t number;
+  std::vector<std::byte> bytes;
 };
 
 /// One aggregator's per-node buffers, and the queue in which they come back (thesis A.1.3).
