@@ -38,6 +38,7 @@ constexpr int pauses = 200; // rounds without progress that only pause: about 10
 constexpr int yields = 400; // then rounds that yield the processor
 constexpr microseconds first_sleep{50};
 constexpr microseconds longest_sleep{1000};
+constexpr int longest_turn = 10; // in stall timeouts
 
 /// In whose turn the thread is; null outside.
 thread_local strand* in_turn_of = nullptr;
@@ -237,10 +238,11 @@ public:
       since_ = clock::now();
       is_late_ = false;
     }
-    if (clock::now() - since_ <= state_.stall_timeout)
+    auto const waited = clock::now() - since_;
+    if (waited <= state_.stall_timeout)
       return false;
     look_at_turns();
-    return turns_.empty() && progress() == seen_;
+    return (turns_.empty() || waited > longest_turn * state_.stall_timeout) && progress() == seen_;
   }
 
 private:

@@ -23,8 +23,8 @@ public:
   struct options {
     /// Threads that run strands, the one in run_until() included. 0: one per hardware thread.
     std::size_t threads = 0;
-    /// How long nothing may progress before run_until() gives up. An actor that runs, however long
-    /// it takes to its next suspension, is waited for: it may progress.
+    /// How long nothing may progress before run_until() gives up. Ten times as long for a strand
+    /// in the middle of a turn: its actor has not come to a suspension, and may progress.
     std::chrono::milliseconds stall_timeout{10'000};
   };
 

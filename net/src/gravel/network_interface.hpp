@@ -389,10 +389,5 @@ private:
 
   traffic traffic_;
 };
-counter applied_{0};
-counter frames_{0};
-counter frame_bytes_{0};
-counter remote_frames_{0};
-};
 
 } // namespace quarry::net::gravel
