@@ -97,7 +97,7 @@ comp_net::node::options options_of(row const& r) {
 std::string run_row(row const& r) {
   auto ends = make_in_process(2);
   std::array<faulty::control, 2> controls;
-  std::latch all_here(2), has_ended(1);
+  std::latch all_here(2), all_set(2), has_ended(1);
   auto const run = [&](std::uint32_t id) -> std::string {
     native_scheduler scheduler({.threads = 1, .stall_timeout = 60s});
     unchecked_agent gpu(scheduler, {.compute_units = 1, .wavefront_size = 64});
@@ -107,9 +107,10 @@ std::string run_row(row const& r) {
     auto const words = net ? net->shmem().malloc<std::uint64_t>(cells) : net.error();
     bool const is_ready = words && net->shmem().barrier_all();
     auto own = gpu.allocate<std::uint64_t>(put_words, "own");
+    all_here.arrive_and_wait(); // what they have met by may leave after one of them has
     if (id == 1 || r.fault == connection::cut)
       controls[id].now = r.fault;
-    all_here.arrive_and_wait();
+    all_set.arrive_and_wait();
     std::string report = is_ready ? "" : "it did not even begin";
     bool const takes_part = r.fault == connection::slow;
     if (is_ready && (id == 0 || takes_part)) {
