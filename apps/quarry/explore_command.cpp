@@ -2,6 +2,7 @@
 #include "explore_command.hpp"
 
 #include "checked_option.hpp"
+#include "exit_status.hpp"
 #include "text_file.hpp"
 
 #include <quarry/emu/replay_file.hpp>
@@ -28,8 +29,6 @@ using exploration::weakening;
 using nlohmann::ordered_json;
 
 constexpr int failed = 1;
-constexpr int bad_usage = 2;
-constexpr int world_fault = 3;
 
 struct request {
   std::string target;

@@ -2,6 +2,7 @@
 #include "flow_graph_command.hpp"
 
 #include "checked_option.hpp"
+#include "exit_status.hpp"
 #include "progress_line.hpp"
 #include "text_file.hpp"
 
@@ -39,9 +40,6 @@ struct request {
   bool is_drawn = false;
   std::string file;
 };
-
-constexpr int wrong_answer = 1;
-constexpr int world_fault = 3;
 
 using gpu = emu::basic_agent<emu::native_targets>;
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gdb_command.hpp"
 
+#include "exit_status.hpp"
+
 #include <quarry/emu/replay_file.hpp>
 
 #include <CLI/CLI.hpp>
@@ -17,8 +19,6 @@ namespace quarry::command {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int world_fault = 3;
 
 constexpr char const* footer =
     "PROGRAM and its arguments come after --. In gdb: info agents, dispatches, waves, lanes,\n"

@@ -2,6 +2,7 @@
 #include "graph_command.hpp"
 
 #include "checked_option.hpp"
+#include "exit_status.hpp"
 #include "flow_graph_command.hpp"
 
 #include <quarry/graph/debian.hpp>
@@ -31,8 +32,6 @@ namespace {
 
 using graph::csr_graph;
 using std::filesystem::path;
-
-constexpr int world_fault = 3;
 
 void say(std::string const& line) {
   fmt::print(stderr, "quarry graph: {}\n", line);

@@ -2,6 +2,7 @@
 #include "litmus_command.hpp"
 
 #include "checked_option.hpp"
+#include "exit_status.hpp"
 #include "litmus_report.hpp"
 #include "text_file.hpp"
 
@@ -24,7 +25,6 @@ namespace fs = std::filesystem;
 
 constexpr int not_met = 1;
 constexpr int bad_input = 2;
-constexpr int world_fault = 3;
 
 constexpr char const* examples =
     "Examples:\n"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build_info.hpp"
+#include "exit_status.hpp"
 #include "explore_command.hpp"
 #include "gdb_command.hpp"
 #include "graph_command.hpp"
@@ -20,8 +21,8 @@
 
 namespace {
 
-constexpr int bad_usage = 2;
-constexpr int world_fault = 3;
+using quarry::command::bad_usage;
+using quarry::command::world_fault;
 
 constexpr char const* description =
     "Quarry runs GPU kernels, their queues and their networks on a plain CPU.";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_command.hpp"
 
+#include "exit_status.hpp"
 #include "process_group.hpp"
 #include "result_table.hpp"
 #include "text_file.hpp"
@@ -16,9 +17,6 @@
 
 namespace quarry::command {
 namespace {
-
-constexpr int wrong_answer = 1;
-constexpr int world_fault = 3;
 
 constexpr char const* examples =
     "Examples:\n"

@@ -3,6 +3,7 @@
 
 #include "build_info.hpp"
 #include "checked_option.hpp"
+#include "exit_status.hpp"
 #include "progress_line.hpp"
 #include "text_file.hpp"
 
@@ -27,8 +28,6 @@ namespace {
 
 using study::channel_program;
 using study::channel_study;
-
-constexpr int world_fault = 3;
 
 constexpr char const* channel_examples =
     "Examples:\n"
