@@ -22,7 +22,7 @@ std::optional<fault> fault_of(F const& f) {
     return std::nullopt;
   } catch (...) {
     return fault{fault::kind::exception, "channel graph",
-                 "channel graph: a dispatch threw: " + what_was_thrown()};
+                 "channel graph: a dispatch " + what_was_thrown()};
   }
 }
 
@@ -149,9 +149,11 @@ bool channel_aggregator::has_work(Core& self) {
       return true;
   if (first_fault_)
     return false;
-  bool any = can_restart(self);
+  if (can_restart(self))
+    return true;
+  bool is_wanted = false;
   // A scheduler that throws does so again in poll(), which says what.
-  return any || fault_of([&] { any = pick().has_value(); }) || any;
+  return fault_of([&] { is_wanted = pick().has_value(); }) || is_wanted;
 }
 
 template task<bool> channel_aggregator::poll(basic_core<native_memory>&);

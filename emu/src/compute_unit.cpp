@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "what_was_thrown.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/compute_unit.hpp>
@@ -36,12 +38,8 @@ fault fault_of(work_group const& g, wave_slot const& w) {
     return {stop.what, l.kernel,
             text(fmt::format("{}: {}", to_string(stop.what), stop.message),
                  ", " + quarry::to_string(stop.where))};
-  } catch (std::exception const& e) {
-    return {fault::kind::exception, l.kernel,
-            text(fmt::format("the kernel threw: {}", e.what()), "")};
   } catch (...) {
-    return {fault::kind::exception, l.kernel,
-            text("the kernel threw something that is no std::exception", "")};
+    return {fault::kind::exception, l.kernel, text("the kernel " + what_was_thrown(), "")};
   }
 }
 
@@ -161,7 +159,6 @@ bool compute_unit::ask_the_polling() {
 void compute_unit::take_woken() {
   for (actor* a = take_inbox(); a != nullptr;) {
     actor* const next = std::exchange(a->next, nullptr);
-    // One that was woken while it was evicted has nobody left to run.
     actor* const runs = a->is_abandoned ? nullptr : a->on_ready();
     a = next;
     if (runs == nullptr)

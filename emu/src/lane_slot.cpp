@@ -58,10 +58,11 @@ item_lanes::~item_lanes() {
   wave_.lanes = nullptr;
   fiber_pool& fibers = fibers_of(wave_);
   // All are told before the first one goes: what one does on its way out may wake another.
-  live_.for_each([&](int i) { (*this)[i].is_abandoned = true; });
+  live_.for_each([&](int i) {
+    std::atomic_ref((*this)[i].is_abandoned).store(true, std::memory_order_relaxed); // wakers look
+  });
   live_.for_each([&](int i) {
     lane_slot& s = (*this)[i];
-    std::atomic_ref(s.is_abandoned).store(true, std::memory_order_relaxed); // wakers look
     s.root = {};
     if (s.own_fiber == nullptr)
       return;

@@ -199,7 +199,7 @@ void packet_processor::do_packet(Core& self, packet const& p) {
     complete(self, fence_scope::none, signal, false);
   } catch (...) { // a service function's, or there is no memory: the core goes on
     fail({fault::kind::exception, name(),
-          fmt::format("{}: packet {} threw: {}", name(), taken_ - 1, what_was_thrown())});
+          fmt::format("{}: packet {} {}", name(), taken_ - 1, what_was_thrown())});
     complete(self, fence_scope::none, signal, false);
   }
 }

@@ -8,16 +8,17 @@
 
 namespace quarry::emu {
 
-/// In a `catch (...)`: what the exception says. `abandoned` is none to be caught: it goes on.
+/// In a `catch (...)`: "threw: …" with what the exception says. `abandoned` is none to be caught:
+/// it goes on.
 inline std::string what_was_thrown() {
   try {
     throw;
   } catch (abandoned const&) {
     throw;
   } catch (std::exception const& e) {
-    return e.what();
+    return std::string("threw: ") + e.what();
   } catch (...) {
-    return "something that is no std::exception";
+    return "threw something that is no std::exception";
   }
 }
 
