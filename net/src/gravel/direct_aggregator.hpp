@@ -63,9 +63,13 @@ private:
     return shared_.scheduler.decides() || clock::now() >= next_look_;
   }
 
+  /// A node that there is not, to which somebody has sent; the first one fails the job.
+  std::uint32_t stray_target(core& self) {
+    return shared_.has_failed() ? direct_buffers::none : direct_.stray_target(self);
+  }
+
   bool has_work(core& self) {
-    if (wants_quiet() ||
-        (!shared_.has_failed() && direct_.stray_target(self) != direct_buffers::none))
+    if (wants_quiet() || stray_target(self) != direct_buffers::none)
       return true;
     bool const old_ones = is_time();
     for (std::uint32_t n = 0; n < direct_.node_count(); ++n) {
@@ -77,8 +81,7 @@ private:
   }
 
   task<> look_at_all(core& self) {
-    if (std::uint32_t const stray = direct_.stray_target(self);
-        stray != direct_buffers::none && !shared_.has_failed()) {
+    if (std::uint32_t const stray = stray_target(self); stray != direct_buffers::none) {
       shared_.fail(make_error(
           net_errc::outside_heap,
           fmt::format("gravel: a message for node {}; there are {}", stray, direct_.node_count())));

@@ -100,16 +100,13 @@ private:
 
   /// As step(), but only looks: for schedulers that may not be surprised.
   bool has_work(core& self) {
-    if (shared_.has_failed())
-      return current_ || shared_.to_network.is_ready(self, claim(self));
-    if (transport_.has_input() || has_new_request())
-      return true;
-    if (!controls_.empty())
-      return transport_.has_room(pe{controls_.front().target});
-    if (!current_)
-      return shared_.to_network.is_ready(self, claim(self));
-    return current_->what == outgoing::kind::quiet_marker || current_->target == self_id_ ||
-           transport_.has_room(pe{current_->target});
+    if (!shared_.has_failed()) {
+      if (transport_.has_input() || has_new_request())
+        return true;
+      if (auto const n = next_target())
+        return *n == self_id_ || transport_.has_room(pe{*n});
+    }
+    return current_ || shared_.to_network.is_ready(self, claim(self));
   }
 
   // Requests of the host
@@ -334,19 +331,19 @@ private:
   [[nodiscard]] bool is_gathering() const {
     return shared_.gather_done.load(std::memory_order_relaxed) != gather_seen_;
   }
-  /// Who has no room for what is to be sent next.
-  [[nodiscard]] std::optional<std::uint32_t> full_node() const {
+  /// Where what is to be sent next goes; between two rounds of step() there is no room for it.
+  [[nodiscard]] std::optional<std::uint32_t> next_target() const {
     if (!controls_.empty())
       return controls_.front().target;
     return current_ && current_->what == outgoing::kind::frame ? std::optional(current_->target)
                                                                : std::nullopt;
   }
   [[nodiscard]] bool is_waiting() const {
-    return unanswered_ != 0 || is_gathering() || full_node().has_value();
+    return unanswered_ != 0 || is_gathering() || next_target().has_value();
   }
   /// The nodes that it waits for.
   [[nodiscard]] std::string missing() const {
-    if (auto const n = full_node())
+    if (auto const n = next_target())
       return to_string(pe{*n});
     std::string all;
     for (std::uint32_t n = 0; n < nodes_; ++n)

@@ -53,9 +53,9 @@ protected:
 /// Operations do not block but for room in the package queue; they are complete after
 /// gravel_node::quiet(). Two messages from one work-item to one node are applied in their order.
 ///
-/// Errors   kernel_stop – the job has failed; it says why
 /// A wave kernel's operations start when they are awaited: what they are given, they keep by value.
 ///
+/// Errors   kernel_stop – the job has failed; it says why
 /// Source   thesis §5.1, §5.2; Table 3-1b, Table 5-1
 class endpoint {
 public:
