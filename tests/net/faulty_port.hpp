@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "forwarding_port.hpp"
+
 #include <quarry/net/error.hpp>
-#include <quarry/net/transport_port.hpp>
 
 #include <atomic>
 #include <memory>
@@ -28,20 +29,18 @@ struct control {
 };
 
 /// A transport whose connection to `peer` goes wrong when the test says so.
-class port final : public transport_port {
+class port final : public quarry_test::forwarding_port {
 public:
   port(std::unique_ptr<transport_port> real, control& c, pe peer)
-      : real_(std::move(real)), control_(c), peer_(peer) {}
+      : forwarding_port(std::move(real)), control_(c), peer_(peer) {}
 
-  [[nodiscard]] pe self() const override { return real_->self(); }
-  [[nodiscard]] std::uint32_t pe_count() const override { return real_->pe_count(); }
   [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
                                       std::span<std::byte const> body) override {
     if (is(connection::cut))
       return lost();
     if (is(connection::stopped))
       return true; // nobody will ever know
-    return real_->try_send(target, head, body);
+    return forwarding_port::try_send(target, head, body);
   }
   [[nodiscard]] result<std::size_t> poll(sink const& deliver) override {
     if (is(connection::cut))
@@ -50,19 +49,14 @@ public:
       return std::size_t{0};
     if (is(connection::slow) && control_.polls_left.fetch_sub(1) > 0)
       return std::size_t{0};
-    return real_->poll(deliver);
+    return forwarding_port::poll(deliver);
   }
-  [[nodiscard]] bool has_input() override { return real_->has_input(); }
-  [[nodiscard]] bool has_room(pe target) override { return real_->has_room(target); }
   void wait(std::chrono::nanoseconds at_most) override {
     if (is(connection::well))
-      return real_->wait(at_most);
-    real_->wait(std::min<std::chrono::nanoseconds>(at_most, std::chrono::microseconds(50)));
+      return forwarding_port::wait(at_most);
+    forwarding_port::wait(
+        std::min<std::chrono::nanoseconds>(at_most, std::chrono::microseconds(50)));
   }
-  void interrupt() override { real_->interrupt(); }
-  [[nodiscard]] bool is_flushed() override { return real_->is_flushed(); }
-  [[nodiscard]] result<void> finish() override { return real_->finish(); }
-  [[nodiscard]] std::uint64_t wire_bytes() const override { return real_->wire_bytes(); }
 
 private:
   [[nodiscard]] bool is(connection c) const { return control_.now.load() == c; }
@@ -70,7 +64,6 @@ private:
     return make_error(net_errc::peer_lost, to_string(peer_) + ": the connection was cut");
   }
 
-  std::unique_ptr<transport_port> real_;
   control& control_;
   pe peer_;
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Somebody else is inside the transport again and again, as threads of one pe are in each other's
 // way: what is sent leaves once.
+#include "forwarding_port.hpp"
 #include "shmem_job.hpp"
 
 #include <algorithm>
@@ -16,6 +17,7 @@
 #include <thread>
 
 using namespace shmem_test;
+using quarry_test::forwarding_port;
 
 namespace {
 
@@ -23,9 +25,9 @@ constexpr std::size_t words = 3; // no other message has a body of this size
 
 /// Enters and leaves by itself, for times as long as a wait takes to go to sleep; notes what is
 /// sent.
-class crowded_port final : public transport_port {
+class crowded_port final : public forwarding_port {
 public:
-  explicit crowded_port(std::unique_ptr<transport_port> real) : real_(std::move(real)) {
+  explicit crowded_port(std::unique_ptr<transport_port> real) : forwarding_port(std::move(real)) {
     somebody_else_ = std::jthread([this](std::stop_token const& stop) {
       std::mt19937 random(7);
       auto const for_a_while = [&] {
@@ -42,11 +44,9 @@ public:
     });
   }
 
-  [[nodiscard]] pe self() const override { return real_->self(); }
-  [[nodiscard]] std::uint32_t pe_count() const override { return real_->pe_count(); }
   [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
                                       std::span<std::byte const> body) override {
-    auto const sent = real_->try_send(target, head, body);
+    auto const sent = forwarding_port::try_send(target, head, body);
     if (sent && *sent && body.size() == words * sizeof(std::uint64_t)) {
       std::uint64_t number = 0;
       std::memcpy(&number, body.data(), sizeof number);
@@ -55,16 +55,6 @@ public:
     }
     return sent;
   }
-  [[nodiscard]] result<std::size_t> poll(sink const& deliver) override {
-    return real_->poll(deliver);
-  }
-  [[nodiscard]] bool has_input() override { return real_->has_input(); }
-  [[nodiscard]] bool has_room(pe target) override { return real_->has_room(target); }
-  void wait(std::chrono::nanoseconds at_most) override { real_->wait(at_most); }
-  void interrupt() override { real_->interrupt(); }
-  [[nodiscard]] bool is_flushed() override { return real_->is_flushed(); }
-  [[nodiscard]] result<void> finish() override { return real_->finish(); }
-  [[nodiscard]] std::uint64_t wire_bytes() const override { return real_->wire_bytes(); }
 
   struct counts {
     std::size_t different = 0;
@@ -77,7 +67,6 @@ public:
   }
 
 private:
-  std::unique_ptr<transport_port> real_;
   std::mutex mutex_;
   std::set<std::uint64_t> sent_;
   std::size_t twice_ = 0;
@@ -85,35 +74,16 @@ private:
 };
 
 /// Who waits inside sleeps until something comes, or somebody interrupts.
-class sleepy_port final : public transport_port {
+class sleepy_port final : public forwarding_port {
 public:
-  explicit sleepy_port(std::unique_ptr<transport_port> real) : real_(std::move(real)) {}
-
-  [[nodiscard]] pe self() const override { return real_->self(); }
-  [[nodiscard]] std::uint32_t pe_count() const override { return real_->pe_count(); }
-  [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
-                                      std::span<std::byte const> body) override {
-    return real_->try_send(target, head, body);
-  }
-  [[nodiscard]] result<std::size_t> poll(sink const& deliver) override {
-    return real_->poll(deliver);
-  }
-  [[nodiscard]] bool has_input() override { return real_->has_input(); }
-  [[nodiscard]] bool has_room(pe target) override { return real_->has_room(target); }
+  using forwarding_port::forwarding_port;
   void wait(std::chrono::nanoseconds) override {
     is_asleep.store(true);
-    real_->wait(60s);
+    forwarding_port::wait(60s);
     is_asleep.store(false);
   }
-  void interrupt() override { real_->interrupt(); }
-  [[nodiscard]] bool is_flushed() override { return real_->is_flushed(); }
-  [[nodiscard]] result<void> finish() override { return real_->finish(); }
-  [[nodiscard]] std::uint64_t wire_bytes() const override { return real_->wire_bytes(); }
 
   std::atomic<bool> is_asleep{false};
-
-private:
-  std::unique_ptr<transport_port> real_;
 };
 
 } // namespace
