@@ -121,7 +121,7 @@ public:
     if (!needs_atomic(s))
       *at.get() = value;
     else
-      cell(at).store(value, store_order(o));
+      store_atomic(cell(at), value, o);
   }
 
   template<atomically_storable T>
@@ -300,8 +300,25 @@ private:
     static std::atomic<int> everything{0};
     everything.exchange(0, std_order(o));
 #else
-    std::atomic_thread_fence(std_order(o));
+    if (o == order::seq_cst)
+      std::atomic_thread_fence(std::memory_order_seq_cst);
+    else // on x86 no instruction
+      std::atomic_thread_fence(std::memory_order_acq_rel);
 #endif
+  }
+
+  /// Each order by itself: one that the compiler does not know (an entry of a queue's table) is
+  /// seq_cst to g++, whose exchange waits until all stores before it have left the core.
+  template<class T>
+  static void store_atomic(std::atomic_ref<T> to, T value, order o) noexcept {
+    switch (store_order(o)) {
+    case std::memory_order_seq_cst:
+      return to.store(value, std::memory_order_seq_cst);
+    case std::memory_order_release:
+      return to.store(value, std::memory_order_release);
+    default:
+      return to.store(value, std::memory_order_relaxed);
+    }
   }
 
   template<class T, class Plain, class Atomic>
