@@ -83,8 +83,8 @@ result<std::uint64_t> context::atomic_word_op(atomic_op op, void const* at, std:
   if (auto const ok = engine_->check(target, *offset, bytes, "atomic"); !ok)
     return ok.error();
   std::uint64_t fetched = 0;
-  auto const asked =
-      engine_->atomic(*state_, {op, bytes, *offset, operand, comparand}, &fetched, target);
+  auto const asked = engine_->atomic(*state_, {op, bytes, *offset, operand, comparand}, &fetched,
+                                     target, "atomic");
   if (!asked)
     return asked.error();
   if (auto const came = engine_->wait_for(*state_, *asked, {"atomic", target}); !came)
@@ -97,7 +97,12 @@ result<void> context::atomic_word_silently(atomic_op op, void* at, std::uint64_t
   auto const offset = engine_->offset_of(at, bytes, "atomic");
   if (!offset)
     return offset.error();
-  auto const sent = atomic_nbi(op, {*offset}, operand, 0, nullptr, target, bytes);
+  if (auto const ok = engine_->check(target, *offset, bytes, "atomic"); !ok)
+    return ok;
+  if (auto const ok = check_word(*offset, bytes, "atomic"); !ok)
+    return ok;
+  auto const sent =
+      engine_->atomic(*state_, {op, bytes, *offset, operand, 0}, nullptr, target, "atomic");
   if (!sent)
     return sent.error();
   return {};
@@ -151,7 +156,8 @@ result<ticket> context::atomic_nbi(atomic_op op, symmetric_address dest, std::ui
     return ok.error();
   if (auto const ok = check_word(dest.offset, bytes, "atomic_nbi"); !ok)
     return ok.error();
-  return engine_->atomic(*state_, {op, bytes, dest.offset, operand, comparand}, fetched, target);
+  return engine_->atomic(*state_, {op, bytes, dest.offset, operand, comparand}, fetched, target,
+                         nullptr);
 }
 
 bool context::is_done(ticket const& t) {

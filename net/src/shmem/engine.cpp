@@ -72,6 +72,15 @@ std::vector<std::byte> engine::seen_here(std::span<std::byte const> source) {
   return bytes;
 }
 
+/// Waits for room, if `waits_in` says where.
+result<void> engine::send(context_state& c, message const& m, std::span<std::byte const> body,
+                          pe target, char const* waits_in) {
+  if (waits_in != nullptr && !decides_)
+    return wait({waits_in, target}, [&] { return try_post(target, m, body, c); });
+  post(target, m, body, &c);
+  return {};
+}
+
 /// In messages of a size that transports like.
 result<void> engine::put_messages(context_state& c, message m, std::span<std::byte const> source,
                                   pe target, char const* waits_in) {
@@ -80,11 +89,7 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
     source = seen = seen_here(source);
   do {
     auto const part = source.first(std::min(source.size(), most_body_bytes));
-    if (waits_in == nullptr || decides_)
-      post(target, m, part, &c);
-    else if (auto const sent =
-                 wait({waits_in, target}, [&] { return try_post(target, m, part, c); });
-             !sent)
+    if (auto const sent = send(c, m, part, target, waits_in); !sent)
       return sent;
     m.offset += part.size();
     source = source.subspan(part.size());
@@ -150,6 +155,36 @@ std::uint64_t engine::expect(context_state& c, pe target, std::span<std::byte> d
   return last_fetch_;
 }
 
+/// For no more at a time than may wait at the target for room to come back.
+void engine::ask(context_state& c, pe target, message const& m) {
+  {
+    std::lock_guard const lock(mutex_);
+    peer& p = peers_[target.id];
+    if (p.asked_bytes >= most_waiting_bytes) {
+      p.unasked.emplace_back(&c, m);
+      return;
+    }
+    p.asked_bytes += m.length;
+  }
+  post(target, m, {}, &c);
+}
+
+/// So much has come: for the next.
+void engine::ask_next(pe target, std::size_t came) {
+  std::pair<context_state*, message> next;
+  {
+    std::lock_guard const lock(mutex_);
+    peer& p = peers_[target.id];
+    p.asked_bytes -= came;
+    if (p.unasked.empty())
+      return;
+    next = p.unasked.front();
+    p.unasked.pop_front();
+    p.asked_bytes += next.second.length;
+  }
+  post(target, next.second, {}, next.first, entered::yes);
+}
+
 result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uint64_t offset,
                            pe target) {
   if (region* const r = direct(target)) {
@@ -164,7 +199,7 @@ result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uin
     m.length = part.size();
     m.id = t.last = expect(c, target, part, false);
     t.first = t.first == 0 ? m.id : t.first;
-    post(target, m, {}, &c);
+    ask(c, target, m);
     offset += part.size();
     dest = dest.subspan(part.size());
   }
@@ -172,7 +207,7 @@ result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uin
 }
 
 result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
-                              pe target) {
+                              pe target, char const* waits_in) {
   if (region* const there = direct(target)) {
     std::uint64_t const old = near_atomic(*there, r, fetched != nullptr);
     if (fetched != nullptr)
@@ -187,7 +222,10 @@ result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::ui
   m.value = r.operand;
   m.second = r.comparand;
   if (fetched == nullptr) {
-    post(target, m, {}, &c);
+    if (waits_in == nullptr && is_full(target))
+      return try_again(target);
+    if (auto const sent = send(c, m, {}, target, waits_in); !sent)
+      return sent.error();
     std::lock_guard const lock(mutex_);
     return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
   }
@@ -338,18 +376,25 @@ bool engine::take_value(pe from, message const& m, std::span<std::byte const> bo
   if (it == fetches_.end() || it->second.target != from.id || it->second.is_atomic != is_atomic ||
       (!is_atomic && it->second.bytes != body.size()))
     return false;
+  if (has_failed())
+    return true; // whoever waited has been told: the destination may be no more
   fetch const f = it->second;
-  lock.unlock(); // an access to memory may let others go on
+  if (decides_)
+    lock.unlock(); // an access to memory may let others go on
   if (f.is_atomic)
     std::memcpy(f.dest, &m.value, sizeof m.value);
   else if (is_emulated(f.dest))
     store_here(f.dest, body.data(), body.size());
   else
     std::memcpy(f.dest, body.data(), body.size());
-  lock.lock();
+  if (decides_)
+    lock.lock();
   fetches_.erase(m.id);
   --f.context->open_fetches;
   answers_.give();
+  lock.unlock();
+  if (!f.is_atomic)
+    ask_next(from, f.bytes);
   return true;
 }
 

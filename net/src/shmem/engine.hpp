@@ -27,6 +27,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace quarry::net::shmem {
@@ -101,8 +102,9 @@ public:
     std::uint64_t operand;
     std::uint64_t comparand;
   };
+  /// `waits_in`: as of a put, for one that fetches nothing.
   result<ticket> atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
-                        pe target);
+                        pe target, char const* waits_in);
   void fence(context_state& c);
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
@@ -211,6 +213,8 @@ protected:
     std::atomic<bool> is_heard{true}; ///< since the last ping
     std::deque<outgoing> outbox;
     std::size_t outbox_bytes = 0;
+    std::size_t asked_bytes = 0;                            ///< of gets, that have not come yet
+    std::deque<std::pair<context_state*, message>> unasked; ///< gets, until some of those have
   };
   /// What somebody waits for: who keeps the destination alive until it has come.
   struct fetch {
@@ -268,6 +272,10 @@ private:
   [[nodiscard]] bool is_emulated(void const* local) const noexcept;
   /// The source as it is for the caller: through its caches, if it has such.
   [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
+  result<void> send(context_state& c, message const& m, std::span<std::byte const> body, pe target,
+                    char const* waits_in);
+  void ask(context_state& c, pe target, message const& m);
+  void ask_next(pe target, std::size_t came); ///< entered
   result<void> put_messages(context_state& c, message m, std::span<std::byte const> source,
                             pe target, char const* waits_in);
   [[nodiscard]] bool is_full(pe target);

@@ -126,7 +126,10 @@ void engine::fail(error e, told whom) {
       return;
     first_error_ = e;
   }
-  failed_.store(true, std::memory_order_release);
+  {
+    std::lock_guard const lock(mutex_); // nobody writes into what a caller waits for any more
+    failed_.store(true, std::memory_order_release);
+  }
   if (whom == told::everybody) {
     message m{.kind = message_kind::failure};
     bool const is_ours = e.code.category() == net_category();

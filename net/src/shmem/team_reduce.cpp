@@ -139,7 +139,7 @@ result<void> team_work::reduce_by_ring(vectors const& v) {
       combine(v, v.dest + p.offset, slot(i), p.bytes);
     auto const credit =
         engine_.atomic(*engine_.internal_context, {atomic_op::add, 8, area_.credits(), 1, 0},
-                       nullptr, team_.at(after(n - 1)));
+                       nullptr, team_.at(after(n - 1)), name_);
     return credit ? result<void>{} : credit.error();
   };
   auto const spread = [&](std::uint64_t i) {

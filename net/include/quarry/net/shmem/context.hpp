@@ -155,6 +155,7 @@ public:
                                               symmetric_address signal, std::uint64_t value,
                                               signal_op how, pe target);
   /// The old value goes to `fetched`, unless that is null; it must live until the ticket is done.
+  /// One that fetches nothing may be refused as a put.
   ///
   /// Shape    bytes: 4 or 8, the size of the word; values of words of 4 bytes in the lower half
   [[nodiscard]] result<ticket> atomic_nbi(atomic_op op, symmetric_address dest,
