@@ -291,7 +291,7 @@ void cache_machine::clear_dirty(node_id n, cell_id c) {
   p.is_dirty = false;
   p.due = 0;
   auto& dirty = dirty_of(n, c);
-  dirty.erase(std::find(dirty.begin(), dirty.end(), c));
+  dirty.erase(std::find(dirty.rbegin(), dirty.rend(), c).base() - 1); // a flush takes the last
   node_id* link = &cells_[c].first_holder;
   while (*link != n)
     link = &nodes_[*link].places[c].next_holder;
