@@ -171,6 +171,7 @@ void compute_unit::take_woken() {
     work_group& g = *wave.group;
     g.ready |= (work_group::wave_bits{1} << wave.index) & g.all & ~g.finished;
   }
+  bury_cancelled();
 }
 
 /// Gives every resident group with something ready its turn. True if anything ran or ended.

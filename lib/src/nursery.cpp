@@ -16,9 +16,10 @@ namespace quarry {
 struct nursery::state {
   wait_queue queue; ///< those in join(); its lock guards the rest
   std::size_t at_work = 0;
-  std::exception_ptr error; ///< the first
-  bool is_dead = false;     ///< the nursery is gone
-  bool gave_up = false;     ///< wait() has thrown the report of a stall
+  std::exception_ptr error;   ///< the first
+  strand* joins_on = nullptr; ///< where somebody has waited in join()
+  bool is_dead = false;       ///< the nursery is gone
+  bool gave_up = false;       ///< wait() has thrown the report of a stall
 
   /// A child of `self` has come to its end.
   void finish(actor& self, std::exception_ptr thrown) {
@@ -57,8 +58,15 @@ struct nursery::state {
 nursery::nursery() : state_(std::make_shared<state>()) {}
 
 nursery::~nursery() {
-  std::lock_guard const guard(state_->queue);
-  state_->is_dead = true;
+  strand* with_us = nullptr;
+  {
+    std::lock_guard const guard(state_->queue);
+    state_->is_dead = true;
+    if (state_->at_work != 0)
+      with_us = state_->joins_on;
+  }
+  if (with_us != nullptr)
+    with_us->cancel(state_.get());
 }
 
 task<> nursery::run(std::shared_ptr<state> shared, task<> child) {
@@ -82,7 +90,7 @@ void nursery::start(strand& s, task<> child, std::string name) {
     std::lock_guard const guard(state_->queue);
     ++state_->at_work;
   }
-  s.spawn(run(state_, std::move(child)), std::move(name));
+  s.spawn(run(state_, std::move(child)), std::move(name), state_.get());
 }
 
 void nursery::wait(executor& children_run_on) {
@@ -101,6 +109,7 @@ bool nursery::joining::enlist(actor& self) noexcept {
   std::lock_guard const guard(nursery_.state_->queue);
   if (nursery_.state_->at_work == 0)
     return false;
+  nursery_.state_->joins_on = self.home;
   self.wait_for("nursery", where_, &nursery_);
   nursery_.state_->queue.push(place_, self);
   return true;

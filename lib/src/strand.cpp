@@ -18,8 +18,8 @@ constexpr int slices_per_turn = 256; // about 1 us of empty slices: fair to othe
 /// The actor behind strand::spawn().
 class spawned_actor final : public actor {
 public:
-  spawned_actor(strand& s, task<> root, std::string name)
-      : root_(std::move(root)), name_(std::move(name)) {
+  spawned_actor(strand& s, task<> root, std::string name, void const* of)
+      : family(of), root_(std::move(root)), name_(std::move(name)) {
     home = &s;
     root_.start_on(*this);
     std::lock_guard const lock(s.spawned_mutex_);
@@ -31,12 +31,17 @@ public:
   void on_done() noexcept override {
     if (error)
       std::terminate();
-    {
-      std::lock_guard const lock(home->spawned_mutex_);
-      home->debug_.actors.remove(debug_);
-    }
+    leave();
     delete this;
   }
+
+  void leave() noexcept {
+    std::lock_guard const lock(home->spawned_mutex_);
+    home->debug_.actors.remove(debug_);
+  }
+  void destroy_frames() noexcept { root_ = {}; }
+
+  void const* const family;
 
 private:
   task<> root_;
@@ -59,6 +64,7 @@ strand::~strand() {
     debug_.actors.remove(*a);
     delete a->self;
   }
+  bury_cancelled();
 }
 
 void strand::retire() noexcept {
@@ -72,8 +78,36 @@ void strand::make_ready(actor& a) {
     executor_.make_ready(a);
 }
 
-void strand::spawn(task<> root, std::string name) {
-  make_ready(*new spawned_actor(*this, std::move(root), std::move(name)));
+void strand::spawn(task<> root, std::string name, void const* family) {
+  make_ready(*new spawned_actor(*this, std::move(root), std::move(name), family));
+}
+
+std::size_t strand::cancel(void const* family) {
+  std::vector<spawned_actor*> those;
+  {
+    std::lock_guard const lock(spawned_mutex_);
+    for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
+      if (auto* const s = dynamic_cast<spawned_actor*>(a->self);
+          s != nullptr && s->family == family)
+        those.push_back(s);
+  }
+  // All are told before the first one goes, as in the destructor.
+  for (spawned_actor* const a : those)
+    executor_.abandon(*a);
+  ready_.remove_if([](actor const& a) { return a.is_abandoned; });
+  std::erase_if(polling_, [](actor const* a) { return a->is_abandoned; });
+  for (spawned_actor* const a : those) {
+    a->leave();
+    a->destroy_frames();
+    cancelled_.push_back(a);
+  }
+  return those.size();
+}
+
+void strand::bury_cancelled() noexcept {
+  for (actor* const a : cancelled_)
+    delete a;
+  cancelled_.clear();
 }
 
 /// Adds to the inbox. True if the caller must now hand the strand to the executor's queue;
@@ -169,11 +203,13 @@ strand::turn strand::drain() {
     if (has_inbox()) {
       for (actor* a = take_inbox(); a != nullptr;) {
         actor* const next = a->next;
-        if (actor* const runs = a->on_ready(); runs != nullptr)
+        if (actor* const runs = a->is_abandoned ? nullptr : a->on_ready(); runs != nullptr)
           run_later(*runs);
         a = next;
       }
     }
+    if (!cancelled_.empty())
+      bury_cancelled();
     if (ready_.is_empty() && (slice == 0 || polling_.empty() || !ask_the_polling()))
       break;
     actor& a = ready_.pop_front();

@@ -3,6 +3,8 @@
 
 #include <quarry/event.hpp>
 #include <quarry/mutex.hpp>
+#include <quarry/when_all.hpp>
+#include <quarry/yield.hpp>
 
 #include <set>
 #include <stdexcept>
@@ -102,6 +104,45 @@ struct item_throws_beside_a_mutex {
     static_cast<void>(co_await wi.wait_until(word, never, order::acquire, scope::work_group));
   }
 };
+
+/// Children in all states, of which the last has some itself, when another wavefront throws.
+struct throws_beside_children {
+  static task<> waits(event& e, std::atomic<int>& alive) {
+    tally const inside(alive);
+    co_await e.wait();
+  }
+  static task<> gives_way(std::atomic<int>& alive) {
+    tally const inside(alive);
+    for (;;)
+      co_await yield();
+  }
+  static task<> polls(event& never_set, std::atomic<int>& alive) {
+    tally const inside(alive);
+    auto const is_set = [&] { return never_set.is_set(); };
+    poll_until wait(is_set);
+    co_await wait;
+  }
+  static task<> joins(event& never_set, std::atomic<int>& alive) {
+    tally const inside(alive);
+    auto all = when_all(waits(never_set, alive), polls(never_set, alive));
+    co_await std::move(all);
+  }
+  task<> operator()(any_wavefront auto& wf, event& go, event& never_set,
+                    std::atomic<int>& alive) const {
+    tally const inside(alive);
+    if (wf.index_in_group() == 1) {
+      auto const all_are_inside = [&] { return alive >= 8; };
+      poll_until wait(all_are_inside);
+      co_await wait;
+      go.set(); // some are ready when they are destroyed
+      throw std::logic_error("beside children");
+    }
+    auto all = when_all(waits(never_set, alive), gives_way(alive), polls(go, alive),
+                        joins(never_set, alive), waits(go, alive));
+    co_await std::move(all);
+  }
+};
+
 struct meets {
   task<> operator()(any_wavefront auto& wf, global<int> out) const {
     co_await wf.barrier();
@@ -164,6 +205,24 @@ TEST_SUITE("emu.fault") {
             evicts(gpu, item_throws_beside_a_mutex{});
           },
           {.compute_units = 1, .wavefront_slots = slots});
+  }
+
+  TEST_CASE("an evicted wavefront's children go with it") {
+    with_every_agent([](agent& gpu) {
+      for (int i = 0; i < 5; ++i) {
+        event go, never_set;
+        std::atomic<int> alive{0};
+        auto const report = fail_with(gpu.run({.work_groups = 3, .work_items_per_group = 128},
+                                              throws_beside_children{}, std::ref(go),
+                                              std::ref(never_set), std::ref(alive)),
+                                      fault::kind::exception);
+        CHECK_SAYS(report, "beside children");
+        CHECK(alive == 0);
+        auto out = gpu.allocate<int>(1, "out");
+        succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));
+        CHECK(out.host()[0] == 30 * 256);
+      }
+    });
   }
 
   TEST_CASE("a launch keeps its first fault, whoever else has one") {

@@ -25,6 +25,15 @@ public:
     return a;
   }
 
+  template<class F>
+  void remove_if(F&& is_gone) {
+    actor_list kept;
+    while (!is_empty())
+      if (actor& a = pop_front(); !is_gone(a))
+        kept.push_back(a);
+    *this = kept;
+  }
+
 private:
   actor* first_ = nullptr;
   actor* last_ = nullptr; ///< meaningless while the list is empty

@@ -15,10 +15,11 @@ class executor;
 /// Children that end before their parent goes on: starts tasks as actors, on any strands, and joins
 /// them all.
 ///
-/// Who starts children must join() or wait() before the nursery dies. One that dies with children
-/// at work leaves them behind; that is right only where they will never run again, as when a
-/// deadlocked execution is destroyed. A child that comes to its end all the same aborts the
-/// process with its name, unless wait() has already reported a stall.
+/// Who starts children must join() or wait() before the nursery dies. When an actor that waits in
+/// join() is destroyed, as a wavefront of a launch that has failed, its children on the same strand
+/// go with it. Others stay behind; that is right only where they will never run again, as when a
+/// deadlocked execution is destroyed. One that comes to its end all the same aborts the process
+/// with its name, unless wait() has already reported a stall.
 class nursery {
 public:
   nursery();

@@ -39,7 +39,12 @@ public:
 
   /// Starts `root` as an actor of its own, which deletes itself when it is done. From any thread.
   /// What the root throws ends the process through std::terminate: a nursery catches it.
-  void spawn(task<> root, std::string name);
+  ///
+  /// `family`: what cancel() knows it by; null: it is never cancelled.
+  void spawn(task<> root, std::string name, void const* family = nullptr);
+  /// Destroys the frames of all that were spawned with `family`, wherever they are; gives how many
+  /// they were. By whoever runs the strand, and none of them.
+  std::size_t cancel(void const* family);
 
   /// What one turn of a strand came to.
   struct turn {
@@ -81,6 +86,9 @@ protected:
     a.state = actor_state::ready;
     ready_.push_back(a);
   }
+  /// After all that take_inbox() gave has been looked at, and those that are abandoned left alone:
+  /// nobody knows of those that were cancelled any more.
+  void bury_cancelled() noexcept;
   /// Runs them for a bounded number of slices, and asks the polling ones. True if any ran.
   bool run_others();
   /// Whether it is to be called again.
@@ -116,6 +124,7 @@ private:
   bool is_retired_ = false;
   actor_list ready_;
   std::vector<actor*> polling_;
+  std::vector<actor*> cancelled_;    ///< without frames; one that was woken may be in the inbox
   mutable std::mutex spawned_mutex_; ///< guards debug_.actors: any thread may spawn
   debug_strand debug_;               ///< holds the list of spawned actors that are not done
 };
