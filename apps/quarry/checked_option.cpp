@@ -88,6 +88,16 @@ CLI::Option* add_input_file(CLI::App& command, std::string const& name, std::str
   return command.add_option(name, file, what)->type_name("FILE")->check(CLI::ExistingFile);
 }
 
+CLI::Option* add_output_file(CLI::App& command, std::string const& name, std::string& file,
+                             std::string const& what) {
+  auto const is_allowed = [](std::string const& text) -> std::string {
+    return text.empty() ? "is empty, allowed is a name" : "";
+  };
+  return command.add_option(name, file, what)
+      ->type_name("FILE")
+      ->check(CLI::Validator(is_allowed, ""));
+}
+
 CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
                       std::string const& what) {
   return command.add_flag(name, is_set, what);

@@ -33,6 +33,11 @@ CLI::Option* add_text(CLI::App& command, std::string const& name, std::string& t
 CLI::Option* add_input_file(CLI::App& command, std::string const& name, std::string& file,
                             std::string const& what);
 
+/// Adds an option that takes the name of a file to write, which is not empty. Whether it may be
+/// written is for check_writable() to say.
+CLI::Option* add_output_file(CLI::App& command, std::string const& name, std::string& file,
+                             std::string const& what);
+
 /// Adds an option that takes no value.
 CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
                       std::string const& what);

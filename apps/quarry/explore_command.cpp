@@ -174,6 +174,8 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
 int run(request const& r) {
   try {
     target const& t = exploration::find_target(r.target);
+    if (auto const can = check_writable(r.json); !can)
+      return complain("explore", can.error().what, world_fault);
     auto rows = ordered_json::array();
     int status = 0;
     if (r.all_weakenings)
@@ -313,8 +315,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
                     "executions");
   command->add_option("--failures", r->options.failures, "folder for replay files; empty: none")
       ->capture_default_str();
-  command->add_option("--json", r->json, "write the results to this file as well")
-      ->type_name("FILE");
+  add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([command, r, &exit_status] {
     if (command->count("--deviations") > 0)

@@ -99,6 +99,8 @@ int complain(std::string const& what, int status) {
 }
 
 result<void> go(request const& r) {
+  if (auto can = check_writable(r.file); !can)
+    return can;
   native_scheduler scheduler;
   gpu agent(scheduler);
   return r.is_cilk ? in_cilk(r, agent) : naively(r, agent);
@@ -115,8 +117,7 @@ void add_flow_graph(CLI::App& group, int& exit_status) {
              "elements of each channel, a power of two");
   command->add_flag("--cilk", r->is_cilk, "stacks of channels (Figure 4-10), not Figure 4-4");
   command->add_flag("--dot", r->is_drawn, "only print the graph in Graphviz's language");
-  command->add_option("-o,--output", r->file, "file for it; standard output without it")
-      ->type_name("FILE");
+  add_output_file(*command, "-o,--output", r->file, "file for it; standard output without it");
   check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([r, &exit_status] {
     try {

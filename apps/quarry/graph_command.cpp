@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "flow_graph_command.hpp"
+#include "text_file.hpp"
 
 #include <quarry/graph/debian.hpp>
 #include <quarry/graph/generate.hpp>
@@ -56,8 +57,8 @@ error check_options(error const& failed) {
 }
 
 void add_output_option(CLI::App& command, std::string& file) {
-  command.add_option("-o,--output", file,
-                     "file to write, compressed if it ends in .gz; standard output without it");
+  add_output_file(command, "-o,--output", file,
+                  "file to write, compressed if it ends in .gz; standard output without it");
 }
 
 /// Writes the graph to `file`, or to standard output if that is empty.
@@ -88,7 +89,6 @@ std::optional<path> redirected_output() {
 }
 
 struct debian_request {
-
   std::string packages;
   std::string names;
   std::string output;
@@ -114,11 +114,14 @@ void say_counts(graph::debian_counts const& counts) {
 }
 
 result<void> write_debian(debian_request const& request) {
+  auto const names = names_file(request);
+  for (auto const& file : {request.output, names ? names->string() : ""})
+    if (auto can = check_writable(file); !can)
+      return can;
   auto const made = request.packages.empty() ? graph::read_apt_packages()
                                              : graph::read_debian_packages(path(request.packages));
   if (!made)
     return made.error();
-  auto const names = names_file(request);
   if (auto written = write_graph(made->graph, request.output,
                                  "Debian packages: i j says that package i depends on package j\n"
                                  "The names of the packages are in the .names file, line i for i");
@@ -139,10 +142,10 @@ void add_debian(CLI::App& group, int& exit_status) {
   auto* command = group.add_subcommand(
       "debian", "write the dependency graph of the packages that apt-cache knows");
   auto request = std::make_shared<debian_request>();
-  command->add_option("--names", request->names,
-                      "file for the package names; X.names beside X.mtx without it");
-  command->add_option("--packages", request->packages,
-                      "read this Packages file (may be gzip) instead of asking apt-cache");
+  add_output_file(*command, "--names", request->names,
+                  "file for the package names; X.names beside X.mtx without it");
+  add_input_file(*command, "--packages", request->packages,
+                 "read this Packages file (may be gzip) instead of asking apt-cache");
   add_output_option(*command, request->output);
   on_call(*command, exit_status, [request] { return write_debian(*request); });
 }
@@ -155,6 +158,8 @@ struct generator_request {
 
 result<void> write_rmat(generator_request<graph::rmat_options> const& request) {
   auto const& [options, output] = request;
+  if (auto can = check_writable(output); !can)
+    return can;
   auto const made = graph::rmat(options);
   if (!made)
     return check_options(made.error());
@@ -186,6 +191,8 @@ void add_rmat(CLI::App& group, int& exit_status) {
 
 result<void> write_mesh(generator_request<graph::hexagonal_mesh_options> const& request) {
   auto const& [options, output] = request;
+  if (auto can = check_writable(output); !can)
+    return can;
   auto const made = graph::hexagonal_mesh(options);
   if (!made)
     return check_options(made.error());

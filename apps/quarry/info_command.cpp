@@ -2,6 +2,8 @@
 #include "info_command.hpp"
 
 #include "build_info.hpp"
+#include "checked_option.hpp"
+#include "exit_status.hpp"
 #include "program.hpp"
 #include "text_file.hpp"
 
@@ -83,24 +85,28 @@ std::string to_text(ordered_json const& value) {
   return text.empty() ? "none" : text;
 }
 
+/// To standard output, and to the file if there is one.
+result<void> print_info(std::string const& file) {
+  if (auto const can = check_writable(file); !can)
+    return can;
+  auto const facts = info();
+  for (auto const& [name, value] : facts.items())
+    std::fputs(fmt::format("{:<17} {}\n", name, to_text(value)).c_str(), stdout);
+  return file.empty() ? result<void>{} : write_text(file, facts.dump(2) + '\n');
+}
+
 } // namespace
 
 void add_info_command(CLI::App& quarry, int& exit_status) {
   auto* command = quarry.add_subcommand("info", "say what this build has");
   command->footer("Examples:\n  quarry info\n  quarry info --json build.json\n");
   auto file = std::make_shared<std::string>();
-  command->add_option("--json", *file, "write it to this file as well")->type_name("FILE");
+  add_output_file(*command, "--json", *file, "write it to this file as well");
   command->callback([file, &exit_status] {
-    auto const facts = info();
-    for (auto const& [name, value] : facts.items())
-      std::fputs(fmt::format("{:<17} {}\n", name, to_text(value)).c_str(), stdout);
-    if (file->empty())
-      return;
-    auto const written = write_text(*file, facts.dump(2) + '\n');
-    if (written)
-      return;
-    std::fputs(fmt::format("quarry info: {}\n", written.error().what).c_str(), stderr);
-    exit_status = 3;
+    if (auto const done = print_info(*file); !done) {
+      std::fputs(fmt::format("quarry info: {}\n", done.error().what).c_str(), stderr);
+      exit_status = world_fault;
+    }
   });
 }
 

@@ -126,6 +126,10 @@ int run(litmus_request const& asked) {
   bool const are_tests = read_tests(asked, rows);
   if (!read_lists(asked, rows) || !are_tests)
     return bad_input;
+  if (auto const can = check_writable(asked.json_file); !can) {
+    say(can.error().what);
+    return world_fault;
+  }
   print(litmus_heading(asked.most_states));
   for (auto& row : rows) {
     if (row.what.unsupported.empty())
@@ -163,8 +167,7 @@ void add_litmus_command(CLI::App& quarry, int& exit_status) {
              "states of a test, beyond which it is inconclusive");
   command->add_flag("--outcomes", asked->with_outcomes,
                     "print how often each end was reached; * is what the test asks about");
-  command->add_option("--json", asked->json_file, "write it to this file as well")
-      ->type_name("FILE");
+  add_output_file(*command, "--json", asked->json_file, "write it to this file as well");
   command->callback([asked, &exit_status] { exit_status = run(*asked); });
 }
 

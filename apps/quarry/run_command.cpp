@@ -85,6 +85,9 @@ int run_here(request const& asked) {
 int run(CLI::App const& command, request& asked, std::vector<std::string> const& arguments) {
   if (auto const found = find_job(command, asked.options); !found)
     return say_fault(asked, found.error().what);
+  if (asked.options.is_reporting())
+    if (auto const can = check_writable(asked.options.json_file); !can)
+      return say_fault(asked, can.error().what);
   return needs_launch(asked.options) ? launch(asked, arguments) : run_here(asked);
 }
 

@@ -68,8 +68,7 @@ void add_run_options(CLI::App& command, run_options& options) {
   add_flag(command, "--check-bounds", options.checks_bounds, "check every access to global memory");
   add_seconds(command, "--timeout", options.timeout,
               "how long a node waits for another before it counts as lost");
-  command.add_option("--json", options.json_file, "write the result to this file as well")
-      ->type_name("FILE");
+  add_output_file(command, "--json", options.json_file, "write the result to this file as well");
 }
 
 result<void> find_job(CLI::App const& command, run_options& options) {

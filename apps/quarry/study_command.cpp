@@ -104,8 +104,13 @@ void check(request& r) {
       r.what.programs.push_back({&p, size_of(p, r)});
 }
 
+/// A study's files in the folder, without what follows the dot.
+std::string stem_of(std::string_view name, std::string const& folder) {
+  return (std::filesystem::path(folder) / name).string();
+}
+
 result<void> write(study::finding const& found, std::string const& folder) {
-  auto const stem = (std::filesystem::path(folder) / found.figures.name).string();
+  auto const stem = stem_of(found.figures.name, folder);
   if (auto done = write_text(stem + ".json", to_json(found.figures, version)); !done)
     return done;
   if (auto done = write_text(stem + ".csv", to_csv(found.figures)); !done)
@@ -118,13 +123,18 @@ int complain(std::string const& what) {
   return world_fault;
 }
 
-/// Makes the folder, if one was asked for.
-result<void> make_folder(std::string const& folder) {
+/// Makes the folder, if one was asked for, that is to have the files of these studies.
+result<void> make_folder(std::string const& folder, std::vector<std::string_view> const& studies) {
+  if (folder.empty())
+    return {};
   std::error_code failed;
-  if (!folder.empty())
-    std::filesystem::create_directories(folder, failed);
+  std::filesystem::create_directories(folder, failed);
   if (failed)
     return error{failed, fmt::format("{}: cannot make the folder: {}", folder, failed.message())};
+  for (auto const name : studies)
+    for (auto const* ending : {".json", ".csv", ".svg"})
+      if (auto can = check_writable(stem_of(name, folder) + ending); !can)
+        return can;
   return {};
 }
 
@@ -137,7 +147,11 @@ result<void> report(study::finding const& found, std::string const& folder) {
 }
 
 int run(request& r) {
-  if (auto const made = make_folder(r.folder); !made)
+  std::vector<std::string_view> studies;
+  for (channel_study const& one : study::channel_studies())
+    if (is_asked_for(r.studies, one.name))
+      studies.push_back(one.name);
+  if (auto const made = make_folder(r.folder, studies); !made)
     return complain(made.error().what);
   for (channel_study const& one : study::channel_studies()) {
     if (!is_asked_for(r.studies, one.name))
@@ -162,7 +176,7 @@ struct aggregation_command {
 };
 
 int run(aggregation_command& r) {
-  if (auto const made = make_folder(r.folder); !made)
+  if (auto const made = make_folder(r.folder, {"aggregation"}); !made)
     return complain(made.error().what);
   study::finding found;
   {
@@ -176,7 +190,8 @@ int run(aggregation_command& r) {
 }
 
 void add_output(CLI::App& command, std::string& folder) {
-  command.add_option("-o,--output", folder, "folder for JSON, CSV and SVG files; made if absent")
+  add_output_file(command, "-o,--output", folder,
+                  "folder for JSON, CSV and SVG files; made if absent")
       ->type_name("DIR");
 }
 
@@ -229,9 +244,7 @@ void add_channels(CLI::App& group, int& exit_status) {
              "of the emulated GPU, but in the study of them");
   add_number(*command, "--repetitions", r->what.repetitions, 1, 1000,
              "timed runs, of which the shortest counts");
-  command
-      ->add_option("-o,--output", r->folder, "folder for JSON, CSV and SVG files; made if absent")
-      ->type_name("DIR");
+  add_output(*command, r->folder);
   command->callback([r, &exit_status] {
     check(*r);
     exit_status = run(*r);

@@ -3,9 +3,36 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <memory>
+#include <filesystem>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace quarry::command {
+namespace {
+
+error cannot_write(std::string const& file, int code) {
+  std::error_code const why(code != 0 ? code : EIO, std::generic_category());
+  return {why, file + ": cannot write: " + why.message()};
+}
+
+} // namespace
+
+result<void> check_writable(std::string const& file) {
+  if (file.empty())
+    return {};
+  struct stat info{};
+  bool is_writable = false;
+  if (::stat(file.c_str(), &info) == 0) {
+    errno = EISDIR;
+    is_writable = !S_ISDIR(info.st_mode) && ::access(file.c_str(), W_OK) == 0;
+  } else if (errno == ENOENT) {
+    auto const folder = std::filesystem::path(file).parent_path();
+    is_writable = ::access(folder.empty() ? "." : folder.c_str(), W_OK | X_OK) == 0;
+  }
+  if (is_writable)
+    return {};
+  return cannot_write(file, errno);
+}
 
 result<void> write_text(std::string const& file, std::string_view text) {
   errno = 0;
@@ -18,8 +45,7 @@ result<void> write_text(std::string const& file, std::string_view text) {
   }
   if (is_written)
     return {};
-  auto const code = std::error_code(errno != 0 ? errno : EIO, std::generic_category());
-  return error{code, file + ": cannot write: " + code.message()};
+  return cannot_write(file, errno);
 }
 
 } // namespace quarry::command
