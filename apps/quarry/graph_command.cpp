@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "flow_graph_command.hpp"
+#include "subcommand.hpp"
 #include "text_file.hpp"
 
 #include <quarry/graph/debian.hpp>
@@ -246,12 +247,12 @@ void add_info(CLI::App& group, int& exit_status) {
 void add_graph_command(CLI::App& quarry, int& exit_status) {
   auto* group = quarry.add_subcommand(
       "graph", "make graphs and look at them (Matrix Market), and at channel-flow graphs");
-  group->require_subcommand(1);
   add_debian(*group, exit_status);
   add_rmat(*group, exit_status);
   add_hexagonal_mesh(*group, exit_status);
   add_info(*group, exit_status);
   add_flow_graph(*group, exit_status);
+  need_subcommand(*group, "command");
 }
 
 } // namespace quarry::command

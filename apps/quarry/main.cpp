@@ -10,6 +10,7 @@
 #include "run_command.hpp"
 #include "standard_descriptors.hpp"
 #include "study_command.hpp"
+#include "subcommand.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -37,21 +38,6 @@ constexpr char const* examples =
     "  quarry study channels --output channels\n"
     "`quarry COMMAND --help` says more about each command.\n";
 
-/// A word that is no command is an error that names the commands there are.
-void check_command(CLI::App const& app, std::vector<std::string> const& arguments) {
-  std::string names;
-  for (auto const* command : app.get_subcommands({})) {
-    if (!arguments.empty() && arguments.front() == command->get_name())
-      return;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", command->get_name());
-  }
-  if (arguments.empty())
-    throw CLI::ValidationError("no command given; there are: " + names);
-  if (!arguments.front().starts_with('-'))
-    throw CLI::ValidationError(
-        fmt::format("no command '{}'; there are: {}", arguments.front(), names));
-}
-
 int run(std::vector<std::string> arguments) {
   // What `launch` and `gdb` start is none of our business, whatever it looks like.
   std::vector<std::string> launched;
@@ -64,7 +50,6 @@ int run(std::vector<std::string> arguments) {
   CLI::App app{description, "quarry"};
   app.footer(examples);
   app.set_version_flag("--version", std::string("quarry ") + quarry::command::version);
-  app.require_subcommand(1);
   quarry::command::add_run_command(app, quarry::command::programs(), arguments, exit_status);
   quarry::command::add_launch_command(app, launched, exit_status);
   quarry::command::add_explore_command(app, exit_status);
@@ -74,11 +59,11 @@ int run(std::vector<std::string> arguments) {
   quarry::command::add_litmus_command(app, exit_status);
   quarry::command::add_study_command(app, exit_status);
   quarry::command::add_info_command(app, exit_status);
+  quarry::command::need_subcommand(app, "command");
   app.failure_message([](CLI::App const*, CLI::Error const& e) {
     return fmt::format("quarry: {}\nRun with --help for more information.\n", e.what());
   });
   try {
-    check_command(app, arguments);
     app.parse(std::vector(arguments.rbegin(), arguments.rend())); // CLI11 starts at the back
   } catch (CLI::ParseError const& e) {
     return app.exit(e) == 0 ? 0 : bad_usage; // --help and --version are 0

@@ -4,6 +4,7 @@
 #include "exit_status.hpp"
 #include "process_group.hpp"
 #include "result_table.hpp"
+#include "subcommand.hpp"
 #include "text_file.hpp"
 
 #include <CLI/CLI.hpp>
@@ -91,38 +92,15 @@ int run(CLI::App const& command, request& asked, std::vector<std::string> const&
   return needs_launch(asked.options) ? launch(asked, arguments) : run_here(asked);
 }
 
-/// A word that is no program is an error that names the programs there are.
-void check_rest(CLI::App const& group, std::span<program const> programs) {
-  auto const rest = group.remaining();
-  std::string names;
-  for (auto const& one : programs)
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", one.name);
-  auto const there_are = names.empty() ? "this build has none" : "there are: " + names;
-  if (!group.get_subcommands().empty()) {
-    if (!rest.empty())
-      throw CLI::ValidationError(
-          fmt::format("run: '{}' was not expected; options come after the program", rest.front()));
-    return;
-  }
-  if (rest.empty())
-    throw CLI::ValidationError(fmt::format("run: no program given; {}", there_are));
-  throw CLI::ValidationError(fmt::format("run: no program '{}'; {}", rest.front(), there_are));
-}
-
 } // namespace
 
 void add_run_command(CLI::App& quarry, std::span<program const> programs,
                      std::vector<std::string> const& arguments, int& exit_status) {
   auto* group = quarry.add_subcommand("run", "run one of the programs and verify its answer");
   group->footer(examples);
-  group->require_subcommand(0, 1);
-  group->allow_extras(); // to say what is wrong with them
-  // Before the callback of any program, and so before anything runs.
-  group->parse_complete_callback([group, programs] { check_rest(*group, programs); });
   for (auto const& one : programs) {
     auto* command = group->add_subcommand(one.name, one.summary);
     command->footer(one.examples);
-    command->allow_extras(false); // or it inherits what holds for the group
     auto asked = std::make_shared<request>();
     asked->what = one;
     asked->run = one.add_options(*command);
@@ -131,6 +109,7 @@ void add_run_command(CLI::App& quarry, std::span<program const> programs,
       exit_status = run(*command, *asked, arguments);
     });
   }
+  need_subcommand(*group, "program");
 }
 
 } // namespace quarry::command

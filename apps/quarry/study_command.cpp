@@ -5,6 +5,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "progress_line.hpp"
+#include "subcommand.hpp"
 #include "text_file.hpp"
 
 #include <quarry/study/aggregation_study.hpp>
@@ -255,9 +256,9 @@ void add_channels(CLI::App& group, int& exit_status) {
 
 void add_study_command(CLI::App& quarry, int& exit_status) {
   auto* group = quarry.add_subcommand("study", "repeat the studies of the papers");
-  group->require_subcommand(1);
   add_channels(*group, exit_status);
   add_aggregation(*group, exit_status);
+  need_subcommand(*group, "study");
 }
 
 } // namespace quarry::command
