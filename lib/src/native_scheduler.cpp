@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that sees oneTBB.
+#include "worker_door.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/sanitizers.hpp>
@@ -13,6 +15,7 @@
 #include <deque>
 #include <optional>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -47,6 +50,20 @@ void pause() {
   __builtin_ia32_pause();
 }
 
+/// Starts so many threads and ends them: TBB would end the process where it cannot.
+void check_threads(std::size_t count) {
+  std::mutex held;
+  std::vector<std::jthread> threads;
+  std::lock_guard const until_all_are_there(held);
+  try {
+    while (threads.size() < count)
+      threads.emplace_back([&held] { std::lock_guard const waits(held); });
+  } catch (std::system_error const& e) {
+    throw std::system_error(e.code(),
+                            fmt::format("{} of {} threads can be started", threads.size(), count));
+  }
+}
+
 } // namespace
 
 struct native_scheduler::state {
@@ -73,10 +90,10 @@ struct native_scheduler::state {
   std::atomic<std::size_t> queued{0};  // queue.size(), readable without the lock
   std::atomic<std::uint64_t> news{0};  // reasons to look again so far: a sleeper compares
   std::atomic<std::size_t> workers{0}; // TBB tasks that run work() now
-  std::atomic<std::size_t> entered{0}; // those that may still touch this object
   std::atomic<std::uint64_t> progress{0};
   std::optional<oneapi::tbb::global_control> more_threads;
   oneapi::tbb::task_arena arena;
+  worker_door& door = worker_door::make(); // who is in may touch all this
 
   strand* take() {
     if (queued.load(std::memory_order_relaxed) == 0)
@@ -171,9 +188,6 @@ struct native_scheduler::state {
 
   /// A TBB task: drains strands until there have been none for a while.
   void work() {
-    // Acquire: pairs with the release in start_worker(). TBB orders the two as well, but TSan does
-    // not see how.
-    static_cast<void>(entered.load(std::memory_order_acquire));
     microseconds sleep = first_sleep;
     for (int rounds = 0;
          !is_stopping.load(std::memory_order_relaxed) &&
@@ -188,7 +202,6 @@ struct native_scheduler::state {
     // A strand that came between the last look and the line above must not be left alone: either
     // start_worker() saw one worker less, or we see its strand.
     leave_to_workers();
-    entered.fetch_sub(1, std::memory_order_release); // the last touch: the destructor waits for it
   }
 
   void start_worker() {
@@ -197,9 +210,18 @@ struct native_scheduler::state {
       if (running + 1 >= threads || is_stopping) // the thread in run_until() is one of them
         return;
     } while (!workers.compare_exchange_weak(running, running + 1, std::memory_order_seq_cst));
-    entered.fetch_add(1, std::memory_order_release);
-    // The closure itself is written here and read there: not to be looked at by TSan, see work().
-    arena.enqueue([this]() __attribute__((no_sanitize("thread"))) { work(); });
+    door.expect();
+    try {
+      // The closure itself is written here and read there: not to be looked at by TSan, see
+      // enter().
+      arena.enqueue([this, d = &door]() __attribute__((no_sanitize("thread"))) {
+        if (d->enter())
+          work();
+        d->leave();
+      });
+    } catch (...) {
+      // No memory, or no thread: TBB has the task or not. The threads that there are do its work.
+    }
   }
 
   /// Before a thread stops running strands: what it has put back must not be left alone.
@@ -277,6 +299,8 @@ native_scheduler::native_scheduler(options o) {
         "native_scheduler: stall timeout is {} ms, it must be positive", o.stall_timeout.count()));
   if (o.threads == 0)
     o.threads = std::max(1U, std::thread::hardware_concurrency());
+  if (o.threads > std::thread::hardware_concurrency())
+    check_threads(o.threads);
   state_ = std::make_unique<state>(o);
 }
 
@@ -286,9 +310,7 @@ native_scheduler::~native_scheduler() {
     state_->is_stopping = true;
     state_->changed.notify_all();
   }
-  // Acquire: pairs with the release at the end of work().
-  while (state_->entered.load(std::memory_order_acquire) != 0)
-    std::this_thread::yield();
+  state_->door.close();
 }
 
 void native_scheduler::remove(strand& s) noexcept {

@@ -30,7 +30,7 @@ public:
 
   native_scheduler();
   /// Errors   std::invalid_argument – more than 1024 threads, or a stall timeout that is not
-  /// positive
+  ///          positive; std::system_error – so many threads cannot be started
   explicit native_scheduler(options o);
   ~native_scheduler() override;
 
