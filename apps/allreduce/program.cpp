@@ -10,6 +10,7 @@
 #include <chrono>
 #include <comp_net_cluster.hpp>
 #include <memory>
+#include <memory_need.hpp>
 #include <vector>
 
 namespace quarry::allreduce {
@@ -112,18 +113,19 @@ void check(command::run_options const& o, settings const& s) {
     command::refuse("--elements",
                     fmt::format("{} for {} rings of {} nodes; at least {}", s.element_count,
                                 s.common.work_group_count, o.node_count, least));
+  command::need_memory(
+      o, "--nodes, --elements",
+      all_reducer::heap_bytes(o.node_count, s.element_count, s.common.work_group_count));
 }
 
-command::program_run add_options(CLI::App& app) {
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_comp_net_options(app, s->common);
   command::add_number(app, "--elements", s->element_count, 1, 1U << 28, "of the vector, floats");
   command::add_number(app, "--sums", s->sum_count, 1, 1U << 20, "how often");
   command::check_when_read(app, [s] { command::check(s->common); });
-  return [s](command::run_options const& o) {
-    check(o, *s);
-    return run(o, *s);
-  };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

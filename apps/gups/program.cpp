@@ -12,6 +12,7 @@
 #include <bit>
 #include <chrono>
 #include <memory>
+#include <memory_need.hpp>
 #include <mutex>
 
 namespace quarry::gups {
@@ -139,19 +140,19 @@ void check(command::run_options const& o, settings const& s) {
   if (s.updates < o.node_count)
     command::refuse("--updates", fmt::format("{} updates for {} nodes; at least one each",
                                              s.updates, o.node_count));
+  std::uint64_t const table = sizeof(std::uint64_t) << s.log2_entries;
+  command::need_memory(o, "--nodes, --table-size", 2 * table + command::gravel_bytes(o));
 }
 
-command::program_run add_options(CLI::App& app) {
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--updates", s->updates, 1, std::uint64_t{1} << 40,
                       "updates of all nodes");
   command::add_number(app, "--table-size", s->log2_entries, 1, 30,
                       "log2 of each node's table entries");
   command::add_choice(app, "--kernel", s->kernel, kernel_choices, "how the kernel is written");
-  return [s](command::run_options const& o) {
-    check(o, *s);
-    return run(o, *s);
-  };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

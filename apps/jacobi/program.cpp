@@ -11,6 +11,7 @@
 #include <cmath>
 #include <comp_net_cluster.hpp>
 #include <memory>
+#include <memory_need.hpp>
 #include <span>
 #include <string>
 
@@ -248,7 +249,15 @@ void check(settings const& s) {
                                           s.common.work_group_count));
 }
 
-command::program_run add_options(CLI::App& app) {
+/// Each node has the serial answer: two grids of all nodes.
+void check(command::run_options const& o, settings const& s) {
+  grid_shape const shape = shape_of(s, o.node_count);
+  command::need_memory(o, "--nodes, --rows, --columns",
+                       heap_bytes(shape) +
+                           2 * sizeof(double) * shape.row_cells() * s.rows * o.node_count);
+}
+
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_comp_net_options(app, s->common);
   command::add_number(app, "--rows", s->rows, 1, 1U << 16, "of each node");
@@ -258,7 +267,8 @@ command::program_run add_options(CLI::App& app) {
                       "sweeps until the largest change is looked at");
   command::add_number(app, "--digits", s->digits, 1, 15, "it ends below 10 to minus this");
   command::check_when_read(app, [s] { check(*s); });
-  return [s](command::run_options const& o) { return run(o, *s); };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

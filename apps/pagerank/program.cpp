@@ -18,6 +18,7 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
+#include <memory_need.hpp>
 #include <mutex>
 #include <numeric>
 
@@ -296,7 +297,17 @@ void check(settings const& s) {
                                            s.scale, least_mesh_scale));
 }
 
-command::program_run add_options(CLI::App& app) {
+/// Each process has the whole graph, of a mesh's edges at least one for each vertex.
+void check(command::run_options const& o, settings const& s) {
+  std::uint64_t const edges = s.made_by == generator::rmat ? 16 : 1;
+  std::uint64_t const graph =
+      s.graph_file.empty() ? (1 + edges) * sizeof(std::uint32_t) << s.scale : 0;
+  bool const is_shared = o.transport == command::transport_kind::in_process;
+  command::need_memory(o, "--nodes, --scale",
+                       (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o));
+}
+
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   auto* const file = command::add_input_file(
       app, "--graph", s->graph_file, "a Matrix Market file, .gz too; names beside it in X.names");
@@ -310,7 +321,8 @@ command::program_run add_options(CLI::App& app) {
   command::add_number(app, "--top", s->top, 0, 1'000'000, "vertices to print");
   command::add_choice(app, "--kernel", s->kernel, kernel_choices, "how the kernel is written");
   command::check_when_read(app, [s] { check(*s); });
-  return [s](command::run_options const& o) { return run(o, *s); };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <comp_net_cluster.hpp>
 #include <memory>
+#include <memory_need.hpp>
 
 namespace quarry::ping_pong {
 namespace {
@@ -189,11 +190,13 @@ command::program_result describe(settings const& s, command::run_options const& 
   return r;
 }
 
+std::size_t heap_bytes(settings const& s) {
+  return (std::size_t{s.shape.words} + 8) * 8 * s.common.work_group_count; // signals, rounded up
+}
+
 result<command::program_result> run(command::run_options const& o, settings const& s) {
-  std::size_t const heap =
-      (std::size_t{s.shape.words} + 8) * 8 * s.common.work_group_count; // signals, rounded up
   auto const all = command::gather_outcomes<node_outcome>(
-      o, s.common, heap, [&](comp_net_node& node) { return run_one(node, s); });
+      o, s.common, heap_bytes(s), [&](comp_net_node& node) { return run_one(node, s); });
   if (!all)
     return all.error();
   node_outcome total;
@@ -204,7 +207,12 @@ result<command::program_result> run(command::run_options const& o, settings cons
   return describe(s, o, total);
 }
 
-command::program_run add_options(CLI::App& app) {
+/// What a node sends is as large as what it receives.
+void check(command::run_options const& o, settings const& s) {
+  command::need_memory(o, "--nodes, --work-groups, --words", 2 * heap_bytes(s));
+}
+
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_comp_net_options(app, s->common);
   command::add_choice(app, "--pattern", s->pattern, pattern_choices,
@@ -212,7 +220,8 @@ command::program_run add_options(CLI::App& app) {
   command::add_number(app, "--rounds", s->shape.rounds, 1, 1U << 30, "of each work-group");
   command::add_number(app, "--words", s->shape.words, 1, most_words, "of 8 bytes, in a message");
   command::check_when_read(app, [s] { command::check(s->common); });
-  return [s](command::run_options const& o) { return run(o, *s); };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster.hpp"
 
+#include "memory_need.hpp"
+
 #include <quarry/net/in_process.hpp>
 #include <quarry/net/loopback.hpp>
 #include <quarry/net/mpi.hpp>
 #include <quarry/sigquit.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <exception>
@@ -21,7 +25,7 @@ namespace quarry::command {
 namespace {
 
 error as_error(std::exception const& e) {
-  return {std::make_error_code(std::errc::state_not_recoverable), e.what()};
+  return {std::make_error_code(std::errc::state_not_recoverable), message_of(e)};
 }
 
 /// One node from its transport to its goodbye.
@@ -57,6 +61,32 @@ result<std::unique_ptr<net::transport_port>> opened(net::job const& j) {
   return std::unique_ptr<net::transport_port>(std::move(*transport));
 }
 
+using schedulers = std::vector<std::unique_ptr<native_scheduler>>;
+
+/// A node on each of them, in a thread each.
+///
+/// Errors   the first node's; std::system_error – a thread cannot be started
+result<void> run_in_process(schedulers const& places, connected_body const& body) {
+  std::mutex mutex;
+  std::optional<error> first;
+  try {
+    std::vector<std::jthread> threads;
+    // Without all threads, the ends that are left go before the nodes that run are waited for.
+    for (auto& end : net::make_in_process(static_cast<std::uint32_t>(places.size())))
+      threads.emplace_back([&, end = std::move(end), &place = *places[threads.size()]]() mutable {
+        auto const done = guarded(body, place, std::move(end));
+        std::lock_guard const lock(mutex);
+        if (!done && !first)
+          first = done.error();
+      });
+  } catch (std::system_error const& e) {
+    throw std::system_error(e.code(), fmt::format("a thread for each of {} nodes", places.size()));
+  }
+  if (first)
+    return *first;
+  return {};
+}
+
 } // namespace
 
 emu::machine machine_of(run_options const& o) {
@@ -67,12 +97,12 @@ emu::machine machine_of(run_options const& o) {
 }
 
 result<void> run_connected(run_options const& options, connected_body const& body) {
-  std::vector<std::unique_ptr<native_scheduler>> schedulers;
+  schedulers places;
   std::vector<executor*> reported;
   for (std::uint32_t i = 0; i < (options.job ? 1 : options.node_count); ++i) {
-    schedulers.push_back(std::make_unique<native_scheduler>(native_scheduler::options{
+    places.push_back(std::make_unique<native_scheduler>(native_scheduler::options{
         .threads = threads_per_node(options), .stall_timeout = 3 * options.timeout}));
-    reported.push_back(schedulers.back().get());
+    reported.push_back(places.back().get());
   }
   sigquit_report const on_sigquit(reported);
   if (options.job) {
@@ -80,24 +110,9 @@ result<void> run_connected(run_options const& options, connected_body const& bod
                                                               : opened<net::loopback>(*options.job);
     if (!transport)
       return transport.error();
-    return guarded(body, *schedulers[0], std::move(*transport));
+    return guarded(body, *places[0], std::move(*transport));
   }
-  std::mutex mutex;
-  std::optional<error> first;
-  std::vector<std::thread> threads;
-  for (auto& end : net::make_in_process(options.node_count))
-    threads.emplace_back(
-        [&, end = std::move(end), &scheduler = *schedulers[threads.size()]]() mutable {
-          auto const done = guarded(body, scheduler, std::move(end));
-          std::lock_guard const lock(mutex);
-          if (!done && !first)
-            first = done.error();
-        });
-  for (std::thread& t : threads)
-    t.join();
-  if (first)
-    return *first;
-  return {};
+  return run_in_process(places, body);
 }
 
 result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_body const& body) {
@@ -105,6 +120,11 @@ result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_
       options, [&](native_scheduler& scheduler, std::unique_ptr<net::transport_port> transport) {
         return run_node(options, scheduler, std::move(transport), heap_bytes, body);
       });
+}
+
+std::uint64_t gravel_bytes(run_options const& options) {
+  net::gravel::gravel_node::options const buffers;
+  return std::uint64_t{buffers.buffer_bytes} * buffers.buffers_per_node * options.node_count;
 }
 
 void add_traffic(program_result& result, net::gravel::statistics const& counts) {

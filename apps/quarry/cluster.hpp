@@ -69,6 +69,9 @@ using connected_body =
 /// The GPU that the options ask for.
 [[nodiscard]] emu::machine machine_of(run_options const& options);
 
+/// What Gravel takes for its buffers on each node.
+[[nodiscard]] std::uint64_t gravel_bytes(run_options const& options);
+
 /// Appends the columns messages, average message and on the wire. A message is a per-node buffer,
 /// whether it goes to another node or to the own one.
 void add_traffic(program_result& result, net::gravel::statistics const& counts);

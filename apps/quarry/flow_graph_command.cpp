@@ -3,6 +3,7 @@
 
 #include "checked_option.hpp"
 #include "exit_status.hpp"
+#include "memory_need.hpp"
 #include "progress_line.hpp"
 #include "text_file.hpp"
 
@@ -68,12 +69,16 @@ result<void> draw_or_run(request const& r, Graph& graph, Run const& run) {
   return error{std::make_error_code(std::errc::result_out_of_range), "that is a wrong answer"};
 }
 
+using cilk_program = emu::cilk<fibonacci::call, emu::native_targets>;
+
+emu::cilk_options cilk_options_of(request const& r) {
+  return {.depth = fibonacci::call::depth(r.number), .width = r.width};
+}
+
 result<void> in_cilk(request const& r, gpu& agent) {
-  using function = fibonacci::call;
-  emu::cilk<function, emu::native_targets> program(
-      agent, {.depth = function::depth(r.number), .width = r.width});
+  cilk_program program(agent, cilk_options_of(r));
   return draw_or_run(r, program, [&] {
-    program.run(function{r.number}).or_throw();
+    program.run({r.number}).or_throw();
     return program.root_result();
   });
 }
@@ -91,6 +96,8 @@ void check(CLI::App const& command, request const& r) {
     refuse("--width", fmt::format("read {}, allowed are powers of two", r.width));
   if (command.count("--output") > 0 && !r.is_drawn)
     refuse("--output", "needs --dot");
+  if (r.is_cilk)
+    need_memory("--width", cilk_program::channel_bytes(cilk_options_of(r)));
 }
 
 int complain(std::string const& what, int status) {
@@ -126,7 +133,7 @@ void add_flow_graph(CLI::App& group, int& exit_status) {
                                done.error().code == std::errc::result_out_of_range ? wrong_answer
                                                                                    : world_fault);
     } catch (std::exception const& e) {
-      exit_status = complain(e.what(), world_fault);
+      exit_status = complain(message_of(e), world_fault);
     }
   });
 }

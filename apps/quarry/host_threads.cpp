@@ -7,11 +7,20 @@ namespace quarry::command {
 
 host_threads::host_threads(std::uint32_t count)
     : count_(count), outcomes_(count), exceptions_(count) {
-  for (std::uint32_t t = 1; t < count; ++t)
-    others_.emplace_back([this, t] { serve(t); });
+  try {
+    for (std::uint32_t t = 1; t < count; ++t)
+      others_.emplace_back([this, t] { serve(t); });
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 host_threads::~host_threads() {
+  stop();
+}
+
+void host_threads::stop() {
   {
     std::lock_guard const lock(mutex_);
     stops_ = true;

@@ -19,6 +19,7 @@ namespace quarry::command {
 class host_threads {
 public:
   /// Shape    count >= 1
+  /// Errors   std::system_error – so many cannot be started
   explicit host_threads(std::uint32_t count);
   host_threads(host_threads const&) = delete;
   host_threads& operator=(host_threads const&) = delete;
@@ -45,6 +46,7 @@ private:
   using job = std::function<result<void>(std::uint32_t)>;
   result<void> run_all(job const& f);
   void serve(std::uint32_t number);
+  void stop();
   void call(std::uint32_t number);
 
   std::uint32_t const count_;

@@ -7,6 +7,7 @@
 #include "info_command.hpp"
 #include "launch_command.hpp"
 #include "litmus_command.hpp"
+#include "memory_need.hpp"
 #include "run_command.hpp"
 #include "standard_descriptors.hpp"
 #include "study_command.hpp"
@@ -88,7 +89,7 @@ int main(int argc, char** argv) {
   try {
     return check_output(run({argv + 1, argv + argc}));
   } catch (std::exception const& e) {
-    std::cerr << "quarry: " << e.what() << '\n';
+    std::cerr << "quarry: " << quarry::command::message_of(e) << '\n';
     return world_fault;
   }
 }

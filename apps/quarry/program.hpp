@@ -39,11 +39,17 @@ struct program_result {
   [[nodiscard]] bool is_verified() const { return is_checked && wrong_count == 0; }
 };
 
-/// Runs a program as the command line asks. Every node of a job does so; node 0's result is
-/// printed, but each node's verdict decides its exit status.
-///
-/// Errors   of the world or the kernel; an exception is taken as one
-using program_run = std::function<result<program_result>(run_options const&)>;
+/// What a command line makes of a program.
+struct program_call {
+  /// Refuses options that do not go together with the common ones: before any process is started.
+  std::function<void(run_options const&)> check = [](run_options const&) {};
+
+  /// Runs it. Every node of a job does so; node 0's result is printed, but each node's verdict
+  /// decides its exit status.
+  ///
+  /// Errors   of the world or the kernel; an exception is taken as one
+  std::function<result<program_result>(run_options const&)> run;
+};
 
 /// One APP of `quarry run APP`.
 struct program {
@@ -51,9 +57,9 @@ struct program {
   char const* summary;  ///< a line of `quarry run --help`
   char const* examples; ///< command lines at the end of `quarry run APP --help`
 
-  /// Adds the program's own options and returns what will run. Wrong combinations of options are
-  /// refused in check_when_read(), which comes before any process is started.
-  program_run (*add_options)(CLI::App& command);
+  /// Adds the program's own options and returns what will run. Wrong combinations of those alone
+  /// are refused in check_when_read().
+  program_call (*add_options)(CLI::App& command);
 };
 
 /// The programs of this build.

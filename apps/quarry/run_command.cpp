@@ -2,6 +2,7 @@
 #include "run_command.hpp"
 
 #include "exit_status.hpp"
+#include "memory_need.hpp"
 #include "process_group.hpp"
 #include "result_table.hpp"
 #include "subcommand.hpp"
@@ -30,7 +31,7 @@ constexpr char const* examples =
 /// What one subcommand of `run` needs when its turn comes.
 struct request {
   program what;
-  program_run run;
+  program_call call;
   run_options options;
 };
 
@@ -58,7 +59,7 @@ int launch(request const& asked, std::vector<std::string> const& arguments) {
 }
 
 int report(request const& asked, program_result const& result) {
-  auto const& [what, run, options] = asked;
+  auto const& [what, call, options] = asked;
   if (options.is_reporting()) {
     std::fputs(to_table(what.name, options, result).c_str(), stdout);
     if (!options.json_file.empty()) {
@@ -74,18 +75,17 @@ int report(request const& asked, program_result const& result) {
 
 int run_here(request const& asked) {
   try {
-    auto const result = asked.run(asked.options);
+    auto const result = asked.call.run(asked.options);
     return result ? report(asked, *result) : say_fault(asked, result.error().what);
-  } catch (CLI::ParseError const&) {
-    throw; // options that do not go together: bad usage, as any other
   } catch (std::exception const& e) {
-    return say_fault(asked, e.what());
+    return say_fault(asked, message_of(e));
   }
 }
 
 int run(CLI::App const& command, request& asked, std::vector<std::string> const& arguments) {
   if (auto const found = find_job(command, asked.options); !found)
     return say_fault(asked, found.error().what);
+  asked.call.check(asked.options);
   if (asked.options.is_reporting())
     if (auto const can = check_writable(asked.options.json_file); !can)
       return say_fault(asked, can.error().what);
@@ -103,7 +103,7 @@ void add_run_command(CLI::App& quarry, std::span<program const> programs,
     command->footer(one.examples);
     auto asked = std::make_shared<request>();
     asked->what = one;
-    asked->run = one.add_options(*command);
+    asked->call = one.add_options(*command);
     add_run_options(*command, asked->options);
     command->callback([command, asked, &arguments, &exit_status] {
       exit_status = run(*command, *asked, arguments);

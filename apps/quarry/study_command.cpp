@@ -4,6 +4,7 @@
 #include "build_info.hpp"
 #include "checked_option.hpp"
 #include "exit_status.hpp"
+#include "memory_need.hpp"
 #include "progress_line.hpp"
 #include "subcommand.hpp"
 #include "text_file.hpp"
@@ -213,6 +214,7 @@ void add_aggregation(CLI::App& group, int& exit_status) {
     if (!std::has_single_bit(r->what.most_nodes))
       throw CLI::ValidationError("--nodes",
                                  fmt::format("needs a power of two; got {}", r->what.most_nodes));
+    need_memory("--table-size", sizeof(std::uint64_t) << r->what.log2_entries);
     exit_status = run(*r);
   });
 }

@@ -8,6 +8,7 @@
 
 #include <cilk_program.hpp>
 #include <memory>
+#include <memory_need.hpp>
 
 namespace quarry::queens {
 namespace {
@@ -17,10 +18,15 @@ struct settings {
   std::uint32_t size = 13;
 };
 
+using in_cilk = emu::cilk<call, command::program_targets>;
+
+emu::cilk_options channels_of(settings const& s) {
+  return command::options_of(s.channels, call::depth(s.size));
+}
+
 command::program_result run(command::run_options const& o, settings const& s) {
   command::cilk_machine machine(o);
-  emu::cilk<call, command::program_targets> program(
-      machine.gpu(), command::options_of(s.channels, call::depth(s.size)));
+  in_cilk program(machine.gpu(), channels_of(s));
   double const seconds = machine.run(program, call{{}, s.size, full_row(s.size)});
   command::program_result r;
   r.is_checked = true;
@@ -31,14 +37,17 @@ command::program_result run(command::run_options const& o, settings const& s) {
   return r;
 }
 
-command::program_run add_options(CLI::App& app) {
+void check(command::run_options const& o, settings const& s) {
+  command::need_one_node(o, "queens");
+  command::need_memory(o, "--channel-width", in_cilk::channel_bytes(channels_of(s)));
+}
+
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--size", s->size, 1, most_divided, "rows of the board");
   command::add_cilk_options(app, s->channels, call::most_spawned);
-  return [s](command::run_options const& o) -> result<command::program_result> {
-    command::need_one_node(o, "queens");
-    return run(o, *s);
-  };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

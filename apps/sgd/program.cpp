@@ -112,7 +112,7 @@ void check(command::run_options const& o, settings const& s) {
                                 s.common.work_group_count, o.node_count, parameter_count));
 }
 
-command::program_run add_options(CLI::App& app) {
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_comp_net_options(app, s->common);
   command::add_number(app, "--steps", s->steps, 1, 1U << 24, "down the gradient");
@@ -121,10 +121,8 @@ command::program_run add_options(CLI::App& app) {
   command::add_number(app, "--accuracy", s->percent, 0, 100,
                       "percent of the samples that must be right in the end");
   command::check_when_read(app, [s] { command::check(s->common); });
-  return [s](command::run_options const& o) {
-    check(o, *s);
-    return run(o, *s);
-  };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cilk_program.hpp>
 #include <memory>
+#include <memory_need.hpp>
 
 namespace quarry::sort {
 namespace {
@@ -19,14 +20,19 @@ struct settings {
   std::uint32_t count = 1'000'000;
 };
 
+using in_cilk = emu::cilk<call, command::program_targets>;
+
+emu::cilk_options channels_of(settings const& s) {
+  return command::options_of(s.channels, call::depth(s.count));
+}
+
 command::program_result run(command::run_options const& o, settings const& s) {
   command::cilk_machine machine(o);
   auto values = machine.gpu().allocate<std::uint32_t>(s.count, "values");
   auto spare = machine.gpu().allocate<std::uint32_t>(s.count, "spare");
   auto const given = sort::values(s.count, o.seed);
   std::ranges::copy(given, values.host().begin());
-  emu::cilk<call, command::program_targets> program(
-      machine.gpu(), command::options_of(s.channels, call::depth(s.count)));
+  in_cilk program(machine.gpu(), channels_of(s));
   double const seconds =
       machine.run(program, call::sorting(values.global(), spare.global(), s.count));
   auto const right = reference(given);
@@ -40,14 +46,19 @@ command::program_result run(command::run_options const& o, settings const& s) {
   return r;
 }
 
-command::program_run add_options(CLI::App& app) {
+void check(command::run_options const& o, settings const& s) {
+  command::need_one_node(o, "sort");
+  command::need_memory(o, "--count, --channel-width",
+                       std::uint64_t{s.count} * 4 * sizeof(std::uint32_t) +
+                           in_cilk::channel_bytes(channels_of(s)));
+}
+
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--count", s->count, 1, 1U << 30, "values");
   command::add_cilk_options(app, s->channels, call::most_spawned);
-  return [s](command::run_options const& o) -> result<command::program_result> {
-    command::need_one_node(o, "sort");
-    return run(o, *s);
-  };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cilk_program.hpp>
 #include <memory>
+#include <memory_need.hpp>
 
 namespace quarry::strassen {
 namespace {
@@ -20,6 +21,12 @@ struct settings {
   std::uint32_t size = 512;
 };
 
+using in_cilk = emu::cilk<call, command::program_targets>;
+
+emu::cilk_options channels_of(settings const& s) {
+  return command::options_of(s.channels, call::depth(s.size));
+}
+
 command::program_result run(command::run_options const& o, settings const& s) {
   command::cilk_machine machine(o);
   std::size_t const cells = std::size_t{s.size} * s.size;
@@ -28,8 +35,7 @@ command::program_result run(command::run_options const& o, settings const& s) {
   auto c = machine.gpu().allocate<float>(cells, "c");
   std::ranges::copy(matrix(s.size, o.seed), a.host().begin());
   std::ranges::copy(matrix(s.size, o.seed + 1), b.host().begin());
-  emu::cilk<call, command::program_targets> program(
-      machine.gpu(), command::options_of(s.channels, call::depth(s.size)));
+  in_cilk program(machine.gpu(), channels_of(s));
   double const seconds = machine.run(
       program, call{{a.global(), s.size}, {b.global(), s.size}, {c.global(), s.size}, s.size});
   auto const right = reference(a.host(), b.host(), s.size);
@@ -44,20 +50,21 @@ command::program_result run(command::run_options const& o, settings const& s) {
   return r;
 }
 
-void check(settings const& s) {
+void check(command::run_options const& o, settings const& s) {
   if (!std::has_single_bit(s.size))
     command::refuse("--size", fmt::format("read {}, allowed are powers of two", s.size));
+  command::need_one_node(o, "strassen");
+  command::need_memory(o, "--size, --channel-width",
+                       std::uint64_t{s.size} * s.size * 4 * sizeof(float) +
+                           in_cilk::channel_bytes(channels_of(s)));
 }
 
-command::program_run add_options(CLI::App& app) {
+command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
   command::add_number(app, "--size", s->size, base_size, 8192, "rows of the matrices");
   command::add_cilk_options(app, s->channels, call::most_spawned);
-  return [s](command::run_options const& o) -> result<command::program_result> {
-    check(*s);
-    command::need_one_node(o, "strassen");
-    return run(o, *s);
-  };
+  return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
 } // namespace

@@ -25,68 +25,68 @@ program_result right() {
   return result;
 }
 
-program_run wrong(CLI::App&) {
-  return [](run_options const&) -> quarry::result<program_result> {
+program_call wrong(CLI::App&) {
+  return {.run = [](run_options const&) -> quarry::result<program_result> {
     auto result = right();
     result.wrong_count = 2;
     return result;
-  };
+  }};
 }
 
-program_run unchecked(CLI::App&) {
-  return [](run_options const&) -> quarry::result<program_result> {
+program_call unchecked(CLI::App&) {
+  return {.run = [](run_options const&) -> quarry::result<program_result> {
     auto result = right();
     result.is_checked = false;
     return result;
-  };
+  }};
 }
 
-program_run fault(CLI::App&) {
-  return [](run_options const&) -> quarry::result<program_result> {
+program_call fault(CLI::App&) {
+  return {.run = [](run_options const&) -> quarry::result<program_result> {
     return quarry::error{std::make_error_code(std::errc::connection_reset), "peer 3 is lost"};
-  };
+  }};
 }
 
-program_run throwing(CLI::App&) {
-  return [](run_options const&) -> quarry::result<program_result> {
+program_call throwing(CLI::App&) {
+  return {.run = [](run_options const&) -> quarry::result<program_result> {
     throw std::runtime_error("no more sockets");
-  };
+  }};
 }
 
 /// Says in the file which nodes ran.
-program_run ranks(CLI::App& command) {
+program_call ranks(CLI::App& command) {
   auto file = std::make_shared<std::string>();
   command.add_option("--file", *file);
   command.parse_complete_callback([file] {
     if (file->empty())
       throw CLI::ValidationError("ranks: --file is needed here");
   });
-  return [file](run_options const& options) -> quarry::result<program_result> {
+  return {.run = [file](run_options const& options) -> quarry::result<program_result> {
     std::ofstream(*file, std::ios::app)
         << (options.job ? std::to_string(options.job->self.id) : std::string("all")) + " of " +
                std::to_string(options.node_count) + "\n";
     return right();
-  };
+  }};
 }
 
-program_run mortal(CLI::App&) {
-  return [](run_options const& options) -> quarry::result<program_result> {
+program_call mortal(CLI::App&) {
+  return {.run = [](run_options const& options) -> quarry::result<program_result> {
     ::raise(options.job && options.job->self.id == 1 ? SIGKILL : SIGSTOP);
     return right();
-  };
+  }};
 }
 
-program_run progress(CLI::App&) {
-  return [](run_options const& options) -> quarry::result<program_result> {
+program_call progress(CLI::App&) {
+  return {.run = [](run_options const& options) -> quarry::result<program_result> {
     progress_line line(options.progress_place(), "counting", 1000, "numbers");
     for (std::uint64_t done = 1; done <= 1000; ++done)
       line.update(done);
     return right();
-  };
+  }};
 }
 
-program_run good(CLI::App&) {
-  return [](run_options const&) -> quarry::result<program_result> { return right(); };
+program_call good(CLI::App&) {
+  return {.run = [](run_options const&) -> quarry::result<program_result> { return right(); }};
 }
 
 constexpr auto examples = "Examples:\n  probe run good\n";

@@ -82,6 +82,16 @@ public:
                                   std::to_string(F::most_spawned));
     make_levels(o);
   }
+  /// What its channels take at least.
+  [[nodiscard]] static constexpr std::uint64_t channel_bytes(cilk_options const& o) noexcept {
+    auto const element = [&](std::uint64_t bytes) {
+      return (o.is_padded ? (bytes + 63) / 64 * 64 : bytes) + 2 * sizeof(std::uint32_t);
+    };
+    std::uint64_t level = element(sizeof(typename parts::spawned));
+    if constexpr (syncs != 0)
+      level += syncs * element(sizeof(typename parts::synced));
+    return level * o.width * o.depth;
+  }
   cilk(cilk const&) = delete;
   cilk& operator=(cilk const&) = delete;
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "memory_need.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace quarry::command {
+namespace {
+
+constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
+
+std::uint64_t of_machine() {
+  long const pages = ::sysconf(_SC_PHYS_PAGES);
+  long const page_bytes = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || page_bytes <= 0)
+    return unlimited; // unknown: the allocator has the last word
+  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
+}
+
+std::uint64_t of_process() {
+  rlimit most{};
+  if (::getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY)
+    return unlimited;
+  return most.rlim_cur;
+}
+
+double gigabytes(std::uint64_t bytes) {
+  return static_cast<double>(bytes) / 1e9;
+}
+
+} // namespace
+
+void need_memory(std::string const& options, std::uint64_t bytes) {
+  if (auto const most = std::min(of_machine(), of_process()); bytes > most)
+    refuse(options, fmt::format("needs {:.1f} GB of memory, allowed are {:.1f} GB",
+                                gigabytes(bytes), gigabytes(most)));
+}
+
+void need_memory(run_options const& o, std::string const& options, std::uint64_t bytes_per_node) {
+  if (o.transport == transport_kind::in_process)
+    return need_memory(options, bytes_per_node * o.node_count);
+  need_memory(options, bytes_per_node);
+  auto const most = of_machine() / o.node_count;
+  if (o.transport == transport_kind::loopback && bytes_per_node > most)
+    refuse(options,
+           fmt::format("each of {} processes needs {:.1f} GB of memory, allowed are {:.1f} GB",
+                       o.node_count, gigabytes(bytes_per_node), gigabytes(most)));
+}
+
+std::string message_of(std::exception const& e) {
+  if (dynamic_cast<std::bad_alloc const*>(&e) != nullptr)
+    return "out of memory: the machine has no more, or a limit (ulimit) allows no more";
+  return e.what();
+}
+
+} // namespace quarry::command
