@@ -305,6 +305,66 @@ TEST_SUITE("emu.explore") {
     std::filesystem::remove_all(folder);
   }
 
+  TEST_CASE("explorations of one name at a time do not take each other's marks for the dead's") {
+    auto const folder =
+        std::filesystem::temp_directory_path() / ("quarry-two-" + std::to_string(::getpid()));
+    auto const explore_here = [&](std::function<void()> const& first) {
+      int executions = 0;
+      return explore({.executions = 2, .name = "two", .failures = folder.string()}, [&](world&) {
+        if (++executions == 1)
+          first();
+      });
+    };
+    int here[2];
+    int there[2];
+    REQUIRE(::pipe(here) == 0);
+    REQUIRE(::pipe(there) == 0);
+    char byte = 0;
+    pid_t const child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      verdict const v = explore_here([&] {
+        if (::write(here[1], "", 1) != 1 || ::read(there[0], &byte, 1) != 1)
+          ::_exit(4);
+      });
+      ::_exit(v && v.left_behind.empty() ? 3 : 5);
+    }
+    REQUIRE(::read(here[0], &byte, 1) == 1);
+    verdict const v = explore_here([&] {
+      CHECK(std::filesystem::exists(folder / "two.running"));
+      CHECK(std::filesystem::exists(folder / "two.2.running"));
+    });
+    CHECK(v);
+    CHECK(v.left_behind == "");
+    CHECK(std::filesystem::exists(folder / "two.running"));
+    CHECK(!std::filesystem::exists(folder / "two.2.running"));
+    REQUIRE(::write(there[1], "", 1) == 1);
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 3);
+    CHECK(std::filesystem::is_empty(folder));
+    for (int const end : {here[0], here[1], there[0], there[1]})
+      ::close(end);
+    std::filesystem::remove_all(folder);
+  }
+
+  TEST_CASE("of two processes that died neither's mark is lost") {
+    auto const folder =
+        std::filesystem::temp_directory_path() / ("quarry-died-" + std::to_string(::getpid()));
+    std::filesystem::create_directories(folder);
+    for (char const* const died : {"a.died", "a.2.died"}) {
+      std::ofstream(folder / "a.running") << died;
+      verdict const v =
+          explore({.executions = 1, .name = "a", .failures = folder.string()}, [](world&) {});
+      CHECK(v.left_behind == (folder / died).string());
+    }
+    for (char const* const died : {"a.died", "a.2.died"}) {
+      std::ifstream mark(folder / died);
+      CHECK(std::string(std::istreambuf_iterator<char>(mark), {}) == died);
+    }
+    std::filesystem::remove_all(folder);
+  }
+
   TEST_CASE("a strategy that does not exist is refused, with those that do") {
     CHECK_THROWS_WITH_AS(static_cast<void>(explore({.strategy = "luck"}, [](world&) {})),
                          doctest::Contains("swarm"), std::invalid_argument);

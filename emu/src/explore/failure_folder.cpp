@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fcntl.h>
 #include <filesystem>
 #include <string_view>
 #include <sys/mman.h>
@@ -44,25 +43,17 @@ failure_folder::failure_folder(std::string const& folder, std::string const& nam
   if (made)
     fail(folder, made.value());
   stem_ = fmt::format("{}/{}", folder, file_name(name));
-  std::string const path = stem_ + ".running";
-  if (std::filesystem::exists(path)) {
-    left_behind_ = stem_ + ".died";
-    std::filesystem::rename(path, left_behind_);
-  }
-  int const file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (file < 0)
-    fail(path);
+  int const file = running_.emplace(stem_).file();
   std::string text = fmt::format(
       "quarry-running 1\nname: {}\nseed: {:#x}\nexecution:", name.substr(0, 1000), first_seed);
   std::size_t const at = text.size();
   for (unsigned job = 0; job < jobs; ++job)
     text += std::string(number_width, ' ') + "\n";
   if (::ftruncate(file, static_cast<off_t>(text.size())) != 0)
-    fail(path);
+    fail(running_->path());
   void* const mapped = ::mmap(nullptr, text.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-  ::close(file);
   if (mapped == MAP_FAILED)
-    fail(path);
+    fail(running_->path());
   mark_ = static_cast<char*>(mapped);
   mark_bytes_ = text.size();
   numbers_ = mark_ + at;
@@ -70,10 +61,12 @@ failure_folder::failure_folder(std::string const& folder, std::string const& nam
 }
 
 failure_folder::~failure_folder() {
-  if (mark_ == nullptr)
-    return;
-  ::munmap(mark_, mark_bytes_);
-  ::unlink((stem_ + ".running").c_str());
+  if (mark_ != nullptr)
+    ::munmap(mark_, mark_bytes_);
+}
+
+std::string failure_folder::left_behind() const {
+  return running_ ? running_->left_behind() : "";
 }
 
 void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {

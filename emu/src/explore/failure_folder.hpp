@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "exploration_mark.hpp"
+
 #include <quarry/emu/replay_file.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 namespace quarry {
@@ -27,7 +30,7 @@ public:
   /// different jobs.
   void begin(unsigned job, std::uint64_t execution) noexcept;
   /// What an exploration left behind that never ended; empty: none did.
-  [[nodiscard]] std::string const& left_behind() const noexcept { return left_behind_; }
+  [[nodiscard]] std::string left_behind() const;
   /// The file's path; empty if nothing is kept.
   ///
   /// Errors   std::system_error – it cannot be written
@@ -35,7 +38,7 @@ public:
 
 private:
   std::string stem_; ///< folder and the world's name
-  std::string left_behind_;
+  std::optional<exploration_mark> running_;
   char* mark_ = nullptr;       ///< the mapped file
   std::size_t mark_bytes_ = 0; ///< of it
   char* numbers_ = nullptr;    ///< the digits in it, a line a job
