@@ -3,6 +3,7 @@
 
 #include "checked_option.hpp"
 #include "exit_status.hpp"
+#include "progress_report.hpp"
 #include "text_file.hpp"
 
 #include <quarry/emu/replay_file.hpp>
@@ -19,6 +20,7 @@
 #include <memory>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace quarry::command {
@@ -39,6 +41,7 @@ struct request {
   std::uint32_t deviations = 0;
   std::string json;
   explore_options options;
+  progress_report* progress = nullptr;
 };
 
 void print(std::string const& text) {
@@ -78,6 +81,15 @@ ordered_json to_json(verdict const& v) {
   return row;
 }
 
+/// With a line for who asks how far it is.
+verdict explore(target const& t, weakening const* w, explore_options options, request const& r) {
+  r.progress->begin(fmt::format("{}{}{}, from seed {}", t.name, w == nullptr ? "" : " with ",
+                                w == nullptr ? "" : w->name(), options.seed),
+                    options.executions);
+  options.begun = &r.progress->done();
+  return explore_target(t, w, std::move(options));
+}
+
 std::uint64_t quantile(std::vector<std::uint64_t> const& sorted, double q) {
   return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
 }
@@ -96,7 +108,7 @@ noticed look_for(target const& t, weakening const& w, request const& r) {
     options.shrinks = options.diagnoses = false;
     options.failures.clear();
     options.seed += run * 1'000'000'007;
-    verdict const v = explore_target(t, &w, options);
+    verdict const v = explore(t, &w, options, r);
     if (!v.failure)
       continue;
     found.needed.push_back(v.failure->execution);
@@ -165,13 +177,15 @@ int weaken_all(target const& t, request const& r, ordered_json& rows) {
 }
 
 int explore_once(target const& t, weakening const* w, request const& r, ordered_json& rows) {
-  verdict const v = explore_target(t, w, r.options);
+  verdict const v = explore(t, w, r.options, r);
   print(v.to_string());
   rows.push_back(to_json(v));
   return v.failure ? failed : 0;
 }
 
-int run(request const& r) {
+int run(request& r) {
+  progress_report progress("quarry explore", "executions");
+  r.progress = &progress;
   try {
     target const& t = exploration::find_target(r.target);
     if (auto const can = check_writable(r.json); !can)

@@ -11,6 +11,7 @@
 #include <quarry/emu/channel_graph.hpp>
 #include <quarry/emu/cilk.hpp>
 #include <quarry/native_scheduler.hpp>
+#include <quarry/sigquit.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -109,6 +110,7 @@ result<void> go(request const& r) {
   if (auto can = check_writable(r.file); !can)
     return can;
   native_scheduler scheduler;
+  sigquit_report const on_sigquit(scheduler);
   gpu agent(scheduler);
   return r.is_cilk ? in_cilk(r, agent) : naively(r, agent);
 }

@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "litmus_report.hpp"
+#include "progress_report.hpp"
 #include "text_file.hpp"
 
 #include <quarry/litmus/parse.hpp>
@@ -131,7 +132,9 @@ int run(litmus_request const& asked) {
     return world_fault;
   }
   print(litmus_heading(asked.most_states));
+  progress_report progress("quarry litmus", "tests");
   for (auto& row : rows) {
+    progress.begin(row.what.file, rows.size(), static_cast<std::size_t>(&row - rows.data()));
     if (row.what.unsupported.empty())
       row.found = litmus::explore(row.what, {.states = asked.most_states});
     print(to_text(row, asked.with_outcomes));

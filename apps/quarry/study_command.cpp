@@ -6,6 +6,7 @@
 #include "exit_status.hpp"
 #include "memory_need.hpp"
 #include "progress_line.hpp"
+#include "progress_report.hpp"
 #include "subcommand.hpp"
 #include "text_file.hpp"
 
@@ -155,15 +156,17 @@ int run(request& r) {
       studies.push_back(one.name);
   if (auto const made = make_folder(r.folder, studies); !made)
     return complain(made.error().what);
+  progress_report asked("quarry study", "variants");
   for (channel_study const& one : study::channel_studies()) {
     if (!is_asked_for(r.studies, one.name))
       continue;
     study::finding found;
     {
-      std::uint64_t done = 0;
-      progress_line line(progress_line::place::terminal, std::string(one.name),
-                         one.variants * r.what.programs.size(), "variants");
-      r.what.step_done = [&] { line.update(++done); };
+      std::string const name(one.name);
+      std::uint64_t const total = one.variants * r.what.programs.size();
+      progress_line line(progress_line::place::terminal, name, total, "variants");
+      asked.begin(name, total);
+      r.what.step_done = [&] { line.update(++asked.done()); };
       found = one.run(r.what);
     }
     if (auto const said = report(found, r.folder); !said)
@@ -180,11 +183,12 @@ struct aggregation_command {
 int run(aggregation_command& r) {
   if (auto const made = make_folder(r.folder, {"aggregation"}); !made)
     return complain(made.error().what);
+  progress_report asked("quarry study", "variants");
+  asked.begin("aggregation", r.what.steps());
   study::finding found;
   {
-    std::uint64_t done = 0;
     progress_line line(progress_line::place::terminal, "aggregation", r.what.steps(), "variants");
-    r.what.step_done = [&] { line.update(++done); };
+    r.what.step_done = [&] { line.update(++asked.done()); };
     found = study::study_aggregation(r.what);
   }
   auto const said = report(found, r.folder);

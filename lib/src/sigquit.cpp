@@ -29,7 +29,7 @@ void ask(int) {
 } // namespace
 
 struct sigquit_report::state {
-  explicit state(std::vector<executor*> e) : executors(std::move(e)) {}
+  explicit state(std::function<std::string()> t) : text(std::move(t)) {}
 
   void print_when_asked() {
     for (;;) {
@@ -40,20 +40,27 @@ struct sigquit_report::state {
       sem_getvalue(&asked, &left);
       if (is_stopping.load(std::memory_order_acquire) && left == 0)
         return;
-      for (executor* e : executors)
-        fmt::print(stderr, "{}", e->report_now().to_string());
+      fmt::print(stderr, "{}", text());
       std::fflush(stderr);
     }
   }
 
-  std::vector<executor*> executors;
+  std::function<std::string()> text;
   std::atomic<bool> is_stopping{false};
   struct sigaction before = {};
   std::thread printer;
 };
 
 sigquit_report::sigquit_report(std::vector<executor*> executors)
-    : state_(std::make_unique<state>(std::move(executors))) {
+    : sigquit_report([all = std::move(executors)] {
+        std::string text;
+        for (executor* e : all)
+          text += e->report_now().to_string();
+        return text;
+      }) {}
+
+sigquit_report::sigquit_report(std::function<std::string()> text)
+    : state_(std::make_unique<state>(std::move(text))) {
   if (is_taken.exchange(true))
     throw std::logic_error("sigquit_report: there is one already in this process");
   try {

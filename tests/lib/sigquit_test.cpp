@@ -77,4 +77,19 @@ TEST_SUITE("lib.sigquit") {
     std::signal(SIGQUIT, original);
     sigquit_report const again(s); // the first one is gone
   }
+
+  TEST_CASE("SIGQUIT prints a text that is made when it comes") {
+    std::string text;
+    {
+      captured_stderr capture;
+      {
+        int number = 0;
+        sigquit_report const reporter([&] { return std::to_string(++number) + " times\n"; });
+        std::raise(SIGQUIT);
+        std::raise(SIGQUIT);
+      }
+      text = capture.text();
+    }
+    CHECK(text == "1 times\n2 times\n");
+  }
 }

@@ -241,6 +241,7 @@ private:
   /// One that no seed decides.
   void one(chooser& choices) {
     folder_.begin(0, verdict_.executions + 1);
+    begin_execution(options_);
     auto const r = worlds_.run(choices);
     recorder const& chosen = worlds_.chosen();
     count_execution(verdict_, chosen.trace_hash());

@@ -141,6 +141,7 @@ private:
 
   void run_one(std::uint64_t i, block& b) {
     folder_.begin(number_, i + 1);
+    begin_execution(options_);
     strategy_.begin(options_.seed + i);
     auto const r = worlds_.run(strategy_.choices());
     strategy_.end();

@@ -9,6 +9,7 @@
 #include <quarry/scheduler.hpp>
 #include <quarry/task.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -66,6 +67,8 @@ struct explore_options {
   /// Folder for failures, a replay file each, and a mark of how far a process came that died.
   /// Empty: QUARRY_FAILURES of the environment; without that, nowhere.
   std::string failures{};
+  /// Counts the executions that have begun, for who looks on. Null: nobody does. Borrowed.
+  std::atomic<std::uint64_t>* begun = nullptr;
   /// What repeats a saved failure, but for the file. Empty: this program, `--quarry-replay=`.
   std::string replay_command{};
 };
