@@ -64,7 +64,7 @@ std::size_t bounded_output::write_some(std::string_view text) {
     return static_cast<std::size_t>(written);
   if (errno == EAGAIN || errno == EINTR)
     return 0;
-  has_lost_reader_ = errno == EPIPE;
+  (errno == EPIPE ? has_lost_reader_ : has_lost_text_) = true;
   return text.size();
 }
 

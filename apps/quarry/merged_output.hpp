@@ -41,6 +41,7 @@ public:
 
   /// From now on what there is no room for is dropped, and no child waits for room.
   void drop_excess() { out_.drop_excess(); }
+  [[nodiscard]] bool has_lost_text() const { return out_.has_lost_text(); }
   [[nodiscard]] bool has_lost_reader() const { return out_.has_lost_reader(); }
 
 private:

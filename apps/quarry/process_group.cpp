@@ -2,6 +2,7 @@
 #include "process_group.hpp"
 
 #include "child_process.hpp"
+#include "exit_status.hpp"
 #include "merged_output.hpp"
 #include "orphanage.hpp"
 #include "owned_fd.hpp"
@@ -129,6 +130,11 @@ int process_group::join() {
   }
   orphanage_.close();
   hand_on_rest();
+  if (!exit_status_ && std::ranges::any_of(outputs_, &merged_output::has_lost_text)) {
+    say("output of the nodes: cannot write");
+    hand_on_rest();
+    exit_status_ = world_fault;
+  }
   return exit_status_.value_or(0);
 }
 
