@@ -43,13 +43,20 @@ CLI::Option* add_whole(CLI::App& command, std::string const& name, T& number, T 
       ->check(CLI::Validator(is_allowed, ""));
 }
 
-std::optional<std::chrono::milliseconds> to_time(std::string const& text) {
-  double seconds = 0;
+std::optional<double> to_real(std::string const& text, double low, double high) {
+  double read = 0;
   auto const last = text.data() + text.size();
-  auto const [end, code] = std::from_chars(text.data(), last, seconds);
-  if (code != std::errc{} || end != last || !(seconds >= 0.001 && seconds <= 86400))
+  auto const [end, code] = std::from_chars(text.data(), last, read);
+  if (code != std::errc{} || end != last || !(read >= low && read <= high))
     return std::nullopt;
-  return std::chrono::milliseconds(std::llround(seconds * 1000));
+  return read;
+}
+
+std::optional<std::chrono::milliseconds> to_time(std::string const& text) {
+  auto const seconds = to_real(text, 0.001, 86400);
+  if (!seconds)
+    return std::nullopt;
+  return std::chrono::milliseconds(std::llround(*seconds * 1000));
 }
 
 } // namespace
@@ -62,6 +69,22 @@ CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
                         std::uint64_t low, std::uint64_t high, std::string const& what) {
   return add_whole(command, name, number, low, high, what);
+}
+
+CLI::Option* add_fraction(CLI::App& command, std::string const& name, double& number, double high,
+                          std::string const& what) {
+  auto const is_allowed = [high](std::string const& text) -> std::string {
+    if (to_real(text, 0, high))
+      return {};
+    return fmt::format("read '{}', allowed is a number from 0 to {}", text, high);
+  };
+  auto const set = [&number, high](std::string const& text) {
+    number = to_real(text, 0, high).value_or(number);
+  };
+  return command.add_option_function<std::string>(name, set, what)
+      ->type_name("NUMBER")
+      ->default_str(fmt::format("{}", number))
+      ->check(CLI::Validator(is_allowed, ""));
 }
 
 CLI::Option* add_seconds(CLI::App& command, std::string const& name,

@@ -21,6 +21,10 @@ CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
                         std::uint64_t low, std::uint64_t high, std::string const& what);
 
+/// Adds an option that takes a number from 0 to `high`, with a point or without.
+CLI::Option* add_fraction(CLI::App& command, std::string const& name, double& number, double high,
+                          std::string const& what);
+
 /// Adds an option that takes a time in seconds, from a millisecond to a day.
 CLI::Option* add_seconds(CLI::App& command, std::string const& name,
                          std::chrono::milliseconds& time, std::string const& what);

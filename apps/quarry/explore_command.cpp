@@ -262,6 +262,9 @@ void check(CLI::App const& command, request const& r) {
   for (auto const* name : {"--deviations", "--reduced", "--hashed"})
     if (command.count(name) > 0 && r.options.strategy != "exhaustive")
       refuse(name, "needs --strategy exhaustive; the strategy is " + r.options.strategy);
+  for (auto const* name : {"--narrow", "--failures"})
+    if (command.count(name) > 0 && r.all_weakenings)
+      refuse(name, "does not go with --all-weakenings");
   if (command.count("--weaken") > 0 && r.weaken.empty())
     refuse("--weaken", "is empty; quarry explore --list names what can be weakened");
   if (command.count("--deviations") > 0 && r.options.reduces)

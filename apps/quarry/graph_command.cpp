@@ -114,6 +114,24 @@ void say_counts(graph::debian_counts const& counts) {
     say(fmt::format("{} further versions of packages left out", counts.repeated_package_count));
 }
 
+bool is_same_file(path const& one, path const& other) {
+  auto const whole = [](path const& p) { return weakly_canonical(absolute(p)); };
+  return whole(one) == whole(other);
+}
+
+/// One file cannot be two things.
+void check(debian_request const& request) {
+  auto const& [packages, names, output] = request;
+  if (!names.empty() && !output.empty() && is_same_file(names, output))
+    refuse("--names", names + " is the file of the graph");
+  if (packages.empty())
+    return;
+  if (!output.empty() && is_same_file(packages, output))
+    refuse("--output", output + " is the file of the packages");
+  if (auto const file = names_file(request); file && is_same_file(packages, *file))
+    refuse("--names", file->string() + " is the file of the packages");
+}
+
 result<void> write_debian(debian_request const& request) {
   auto const names = names_file(request);
   for (auto const& file : {request.output, names ? names->string() : ""})
@@ -148,6 +166,7 @@ void add_debian(CLI::App& group, int& exit_status) {
   add_input_file(*command, "--packages", request->packages,
                  "read this Packages file (may be gzip) instead of asking apt-cache");
   add_output_option(*command, request->output);
+  check_when_read(*command, [request] { check(*request); });
   on_call(*command, exit_status, [request] { return write_debian(*request); });
 }
 
@@ -177,12 +196,9 @@ void add_rmat(CLI::App& group, int& exit_status) {
   add_number(*command, "--scale", options.scale, 0, 31, "2^scale vertices");
   add_number(*command, "--edge-factor", options.edge_factor, 0, UINT64_MAX, "edges per vertex");
   add_number(*command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same graph");
-  command->add_option("--a", options.a, "probability of low source, low target")
-      ->capture_default_str();
-  command->add_option("--b", options.b, "probability of low source, high target")
-      ->capture_default_str();
-  command->add_option("--c", options.c, "probability of high source, low target")
-      ->capture_default_str();
+  add_fraction(*command, "--a", options.a, 1, "probability of low source, low target");
+  add_fraction(*command, "--b", options.b, 1, "probability of low source, high target");
+  add_fraction(*command, "--c", options.c, 1, "probability of high source, low target");
   command->add_flag_callback(
       "--merge", [request] { request->options.repeated = graph::duplicates::merge; },
       "keep only one of equal edges");
@@ -210,8 +226,7 @@ void add_hexagonal_mesh(CLI::App& group, int& exit_status) {
   auto& options = request->options;
   add_number(*command, "--rows", options.rows, 2, UINT32_MAX, "lines of vertices");
   add_number(*command, "--columns", options.columns, 3, UINT32_MAX, "vertices of a line");
-  command->add_option("--hole-fraction", options.hole_fraction, "of the vertices, 0 to 0.9")
-      ->capture_default_str();
+  add_fraction(*command, "--hole-fraction", options.hole_fraction, 0.9, "of the vertices");
   add_number(*command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same graph");
   add_output_option(*command, request->output);
   on_call(*command, exit_status, [request] { return write_mesh(*request); });

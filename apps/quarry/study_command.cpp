@@ -101,6 +101,12 @@ void check(request& r) {
   for (auto const& one : r.sizes)
     sized.push_back(one.substr(0, one.find('=')));
   check_names("--size", sized, study::channel_programs());
+  for (auto const& name : sized) {
+    if (!is_asked_for(r.programs, name))
+      throw CLI::ValidationError("--size", fmt::format("{} is not among --program", name));
+    if (std::ranges::count(sized, name) > 1)
+      throw CLI::ValidationError("--size", fmt::format("{} has more than one", name));
+  }
   r.what.programs.clear();
   for (channel_program const& p : study::channel_programs())
     if (is_asked_for(r.programs, p.name))
