@@ -37,7 +37,7 @@ double gigabytes(std::uint64_t bytes) {
 
 void need_memory(std::string const& options, std::uint64_t bytes) {
   if (auto const most = std::min(of_machine(), of_process()); bytes > most)
-    refuse(options, fmt::format("needs {:.1f} GB of memory, allowed are {:.1f} GB",
+    refuse(options, fmt::format("needs {:.3g} GB of memory, allowed are {:.3g} GB",
                                 gigabytes(bytes), gigabytes(most)));
 }
 
@@ -48,7 +48,7 @@ void need_memory(run_options const& o, std::string const& options, std::uint64_t
   auto const most = of_machine() / o.node_count;
   if (o.transport == transport_kind::loopback && bytes_per_node > most)
     refuse(options,
-           fmt::format("each of {} processes needs {:.1f} GB of memory, allowed are {:.1f} GB",
+           fmt::format("each of {} processes needs {:.3g} GB of memory, allowed are {:.3g} GB",
                        o.node_count, gigabytes(bytes_per_node), gigabytes(most)));
 }
 
