@@ -86,6 +86,7 @@ int check_output(int exit_status) {
 
 int main(int argc, char** argv) {
   quarry::command::open_standard_descriptors();
+  quarry::command::terminate_for_want_of_memory();
   try {
     return check_output(run({argv + 1, argv + argc}));
   } catch (std::exception const& e) {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "memory_need.hpp"
 
+#include "exit_status.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <limits>
 #include <new>
 #include <sys/resource.h>
@@ -33,7 +38,30 @@ double gigabytes(std::uint64_t bytes) {
   return static_cast<double>(bytes) / 1e9;
 }
 
+constexpr char const* out_of_memory =
+    "out of memory: the machine has no more, or a limit (ulimit) allows no more";
+
+std::terminate_handler const say_and_abort = std::get_terminate();
+
+[[noreturn]] void terminate() {
+  try {
+    if (std::current_exception())
+      throw;
+  } catch (std::bad_alloc const&) {
+    std::fprintf(stderr, "quarry: %s\n", out_of_memory);
+    std::_Exit(world_fault);
+  } catch (...) {
+    say_and_abort();
+  }
+  say_and_abort();
+  std::abort();
+}
+
 } // namespace
+
+void terminate_for_want_of_memory() {
+  std::set_terminate(terminate);
+}
 
 void need_memory(std::string const& options, std::uint64_t bytes) {
   if (auto const most = std::min(of_machine(), of_process()); bytes > most)
@@ -54,7 +82,7 @@ void need_memory(run_options const& o, std::string const& options, std::uint64_t
 
 std::string message_of(std::exception const& e) {
   if (dynamic_cast<std::bad_alloc const*>(&e) != nullptr)
-    return "out of memory: the machine has no more, or a limit (ulimit) allows no more";
+    return out_of_memory;
   return e.what();
 }
 

@@ -30,7 +30,7 @@ public:
 
   void on_done() noexcept override {
     if (error)
-      std::terminate();
+      std::rethrow_exception(error); // to std::terminate(), which can say what it was
     leave();
     delete this;
   }
