@@ -26,8 +26,9 @@ std::optional<T> to_whole(std::string const& text, T low, T high) {
   return read;
 }
 
-template<class T>
-CLI::Option* add_whole(CLI::App& command, std::string const& name, T& number, T low, T high,
+/// `number`: a T, or an optional one.
+template<class T, class Number>
+CLI::Option* add_whole(CLI::App& command, std::string const& name, Number& number, T low, T high,
                        std::string const& what) {
   auto const is_allowed = [low, high](std::string const& text) -> std::string {
     if (to_whole(text, low, high))
@@ -35,10 +36,10 @@ CLI::Option* add_whole(CLI::App& command, std::string const& name, T& number, T 
     return fmt::format("read '{}', allowed is a whole number from {} to {}", text, low, high);
   };
   auto const set = [&number, low, high](std::string const& text) {
-    number = to_whole(text, low, high).value_or(number);
+    if (auto const read = to_whole(text, low, high))
+      number = *read;
   };
   return command.add_option_function<std::string>(name, set, what)
-      ->default_str(fmt::format("{}", number))
       ->type_name("N")
       ->check(CLI::Validator(is_allowed, ""));
 }
@@ -63,12 +64,17 @@ std::optional<std::chrono::milliseconds> to_time(std::string const& text) {
 
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_t& number,
                         std::uint32_t low, std::uint32_t high, std::string const& what) {
-  return add_whole(command, name, number, low, high, what);
+  return add_whole(command, name, number, low, high, what)->default_str(fmt::format("{}", number));
+}
+
+CLI::Option* add_bound(CLI::App& command, std::string const& name,
+                       std::optional<std::uint32_t>& most, std::string const& what) {
+  return add_whole(command, name, most, 0U, UINT32_MAX, what)->default_str("any number");
 }
 
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
                         std::uint64_t low, std::uint64_t high, std::string const& what) {
-  return add_whole(command, name, number, low, high, what);
+  return add_whole(command, name, number, low, high, what)->default_str(fmt::format("{}", number));
 }
 
 CLI::Option* add_fraction(CLI::App& command, std::string const& name, double& number, double high,

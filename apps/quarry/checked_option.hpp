@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -20,6 +21,10 @@ CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_
                         std::uint32_t low, std::uint32_t high, std::string const& what);
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
                         std::uint64_t low, std::uint64_t high, std::string const& what);
+
+/// Adds an option that takes a whole number; without it there is no bound.
+CLI::Option* add_bound(CLI::App& command, std::string const& name,
+                       std::optional<std::uint32_t>& most, std::string const& what);
 
 /// Adds an option that takes a number from 0 to `high`, with a point or without.
 CLI::Option* add_fraction(CLI::App& command, std::string const& name, double& number, double high,

@@ -38,7 +38,6 @@ struct request {
   bool all_weakenings = false;
   bool list = false;
   std::uint64_t runs = 1;
-  std::uint32_t deviations = 0;
   std::string json;
   explore_options options;
   progress_report* progress = nullptr;
@@ -259,7 +258,7 @@ void check_list(CLI::App const& command, request const& r) {
 /// Options that would have no effect.
 void check(CLI::App const& command, request const& r) {
   check_list(command, r);
-  for (auto const* name : {"--deviations", "--reduced", "--hashed"})
+  for (auto const* name : {"--deviations", "--preemptions", "--stale", "--reduced", "--hashed"})
     if (command.count(name) > 0 && r.options.strategy != "exhaustive")
       refuse(name, "needs --strategy exhaustive; the strategy is " + r.options.strategy);
   for (auto const* name : {"--narrow", "--failures"})
@@ -268,7 +267,7 @@ void check(CLI::App const& command, request const& r) {
   if (command.count("--weaken") > 0 && r.weaken.empty())
     refuse("--weaken", "is empty; quarry explore --list names what can be weakened");
   if (command.count("--deviations") > 0 && r.options.reduces)
-    refuse("--deviations", "does not go with --reduced");
+    refuse("--deviations", "does not go with --reduced; --preemptions and --stale do");
 }
 
 void add_strategy(CLI::App& command, explore_options& options) {
@@ -276,6 +275,15 @@ void add_strategy(CLI::App& command, explore_options& options) {
   add_named(
       command, "--strategy", names, 0, [&options](std::size_t i) { options.strategy = names[i]; },
       "what decides who runs next");
+}
+
+void add_bounds(CLI::App& command, search_bounds& most) {
+  add_bound(command, "--deviations", most.deviations,
+            "exhaustive: at most so many switches, stale values and late writes in an execution");
+  add_bound(command, "--preemptions", most.preemptions,
+            "exhaustive: at most so many switches from an actor that could go on (context bound)");
+  add_bound(command, "--stale", most.stale,
+            "exhaustive: at most so many stale values and late writes");
 }
 
 } // namespace
@@ -289,6 +297,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
                   "  quarry explore spsc-queue --weaken publish_write_index=relaxed\n"
                   "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
                   "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
+                  "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0\n"
                   "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
                   "not found), 2 no such target, entry or strategy, 3 a file cannot be written.\n");
   auto r = std::make_shared<request>();
@@ -302,16 +311,15 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "threads that run executions; the result depends on the seed and on this, not on timing");
   add_number(*command, "--seed", r->options.seed, 0, UINT64_MAX, "of the first execution");
   add_strategy(*command, r->options);
-  add_number(*command, "--deviations", r->deviations, 0, UINT32_MAX,
-             "exhaustive: at most so many switches, stale values and late "
-             "writes in an execution")
-      ->default_str("any number");
-  command->add_flag("--reduced", r->options.reduces,
-                    "exhaustive: of executions that differ only in the order of steps that have "
-                    "nothing to do with each other, one (dynamic partial-order reduction)");
+  add_bounds(*command, r->options.bounds);
+  command->add_flag(
+      "--reduced", r->options.reduces,
+      "exhaustive: of executions that differ only in the order of steps that have "
+      "nothing to do with each other, one (dynamic partial-order reduction); not with "
+      "--deviations");
   command->add_flag("--hashed", r->options.hashes_states,
                     "exhaustive: give an execution up that has come to a state which has been "
-                    "seen; also with --deviations");
+                    "seen; also with those bounds");
   auto* weaken =
       command->add_option("--weaken", r->weaken,
                           "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step; A+B: both");
@@ -335,8 +343,6 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([command, r, &exit_status] {
-    if (command->count("--deviations") > 0)
-      r->options.most_deviations = r->deviations;
     exit_status = r->list || command->count("target") == 0 ? list_targets() : run(*r);
   });
 }

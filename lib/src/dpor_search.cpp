@@ -14,16 +14,16 @@ void dpor_search::begin() {
   position_ = 0;
   last_ = nobody;
   all_.clear();
+  stale_ = 0;
+  preemptions_.begin();
   steps_.clear();
   first_new_ = 0;
   is_redundant_ = false;
   ++execution_count_;
 }
 
-/// The choice that comes next, which there is; or, past the end of what is known, a new one.
+/// The choice that comes next, which there is.
 unsigned dpor_search::follow(unsigned n) {
-  if (position_ == choices_.size())
-    choices_.push_back({.count = n});
   if (position_ + 1 == replayed_) // what came before is known, but not what the step that runs does
     first_new_ = steps_.empty() ? 0 : steps_.size() - 1;
   choice const& now = choices_[position_];
@@ -32,7 +32,16 @@ unsigned dpor_search::follow(unsigned n) {
 }
 
 unsigned dpor_search::pick(unsigned n, choice_kind) {
-  return is_redundant_ ? 0 : follow(n);
+  if (is_redundant_)
+    return 0;
+  if (position_ == choices_.size()) {
+    bool const may_be_stale = stale_ < most_stale_;
+    has_held_back_ = has_held_back_ || !may_be_stale;
+    choices_.push_back({.count = n, .end = may_be_stale ? n : 1});
+  }
+  unsigned const taken = follow(n);
+  stale_ += taken != 0 ? 1 : 0;
+  return taken;
 }
 
 unsigned dpor_search::pick_actor(std::span<std::uint32_t const> ready) {
@@ -42,6 +51,8 @@ unsigned dpor_search::pick_actor(std::span<std::uint32_t const> ready) {
     choice c{.count = static_cast<unsigned>(ready.size()),
              .ready = {ready.begin(), ready.end()},
              .is_wanted = std::vector<bool>(ready.size()),
+             .is_free = preemptions_.is_free(ready),
+             .can_preempt = preemptions_.value() < most_preemptions_,
              .asleep = still_asleep()};
     while (c.taken < c.count && is_in(c.asleep, c.ready[c.taken]))
       ++c.taken;
@@ -55,7 +66,8 @@ unsigned dpor_search::pick_actor(std::span<std::uint32_t const> ready) {
   all_.clear();
   last_ = position_;
   unsigned const taken = follow(static_cast<unsigned>(ready.size()));
-  begin_step(ready[taken], last_);
+  preemptions_.on_pick(ready, taken);
+  begin_step(ready[taken], last_, true);
   return taken;
 }
 
@@ -64,7 +76,8 @@ void dpor_search::on_only(std::uint32_t actor) {
     return;
   if (position_ >= replayed_)
     is_redundant_ = is_in(still_asleep(), actor);
-  begin_step(actor, nobody);
+  preemptions_.on_only(actor);
+  begin_step(actor, nobody, true);
 }
 
 void dpor_search::on_effect(std::uint32_t actor, effect const& e) {
@@ -73,20 +86,20 @@ void dpor_search::on_effect(std::uint32_t actor, effect const& e) {
   all_.add(e);
   // What nobody does follows from what somebody has just done.
   if (steps_.empty() || (actor != 0 && steps_.back().actor != actor))
-    begin_step(actor, nobody);
+    begin_step(actor, nobody, false);
   steps_.back().does.add(e);
   if (last_ != nobody && choices_[last_].ready[choices_[last_].taken] == steps_.back().actor)
     choices_[last_].step.add(e);
 }
 
-void dpor_search::begin_step(std::uint32_t actor, std::size_t from) {
-  steps_.push_back({.actor = actor, .from = from});
+void dpor_search::begin_step(std::uint32_t actor, std::size_t from, bool is_scheduled) {
+  steps_.push_back({.actor = actor, .from = from, .is_scheduled = is_scheduled});
 }
 
 /// Of those that slept before the step which runs, whoever has nothing to do with it.
 std::vector<dpor_search::sleeper> dpor_search::still_asleep() const {
   std::vector<sleeper> those;
-  if (last_ == nobody)
+  if (last_ == nobody || is_limited())
     return those;
   choice const& before = choices_[last_];
   for (sleeper const& s : before.asleep)
@@ -125,10 +138,12 @@ void dpor_search::turn_races_round() {
     last_of.resize(std::max<std::size_t>(last_of.size(), now.actor + 1));
     if (std::size_t const own = std::exchange(last_of[now.actor], i + 1); own != 0)
       order_after(now, own - 1);
+    if (is_limited() && i >= first_new_)
+      turn_round_within_limit(i);
     for (std::size_t j = i; j-- != 0;)
       if (!is_before(j, now) && steps_[j].does.has_to_do_with(now.does)) {
         order_after(now, j);
-        if (i >= first_new_ && steps_[j].from != nobody)
+        if (!is_limited() && i >= first_new_ && steps_[j].from != nobody)
           turn_round(j, i);
       }
   }
@@ -159,13 +174,58 @@ void dpor_search::turn_round(std::size_t first, std::size_t second) {
     c.is_wanted[wanted] = true;
 }
 
+/// Of every other actor, the last step that races with the second one: who does the second one is
+/// to go on before it, and before all that is done in one go up to it, where that costs no more.
+/// `second` follows nothing but what its actor has done.
+void dpor_search::turn_round_within_limit(std::size_t second) {
+  step const& now = steps_[second];
+  std::vector<std::uint32_t> found;
+  for (std::size_t j = second; j-- != 0;) {
+    step const& other = steps_[j];
+    if (is_before(j, now) || std::find(found.begin(), found.end(), other.actor) != found.end() ||
+        !other.does.has_to_do_with(now.does))
+      continue;
+    found.push_back(other.actor);
+    want(other.from, now.actor);
+    for (std::size_t k = j;; --k) { // back to where the others could go on
+      if (steps_[k].is_scheduled && steps_[k].actor != other.actor)
+        break;
+      if (std::size_t const from = steps_[k].from; from != nobody) {
+        choice const& c = choices_[from];
+        if (c.is_free || c.taken != 0) {
+          want(from, now.actor);
+          break;
+        }
+      }
+      if (k == 0)
+        break;
+    }
+  }
+}
+
+/// The actor is to go on at the choice; or everybody, where it cannot.
+void dpor_search::want(std::size_t choice, std::uint32_t actor) {
+  if (choice == nobody)
+    return;
+  auto& c = choices_[choice];
+  auto const at = std::find(c.ready.begin(), c.ready.end(), actor);
+  if (at != c.ready.end())
+    c.is_wanted[static_cast<std::size_t>(at - c.ready.begin())] = true;
+  else
+    c.is_wanted.assign(c.is_wanted.size(), true);
+}
+
 /// False if all that are wanted have been taken, or sleep.
 bool dpor_search::take_next(choice& c) {
   if (c.ready.empty())
-    return ++c.taken < c.count;
+    return ++c.taken < c.end;
   c.asleep.push_back({c.ready[c.taken], std::exchange(c.step, {})}); // what it leads to is known
   for (unsigned i = 0; i < c.count; ++i)
     if (c.is_wanted[i] && !is_in(c.asleep, c.ready[i])) {
+      if (i != 0 && !c.is_free && !c.can_preempt) {
+        has_held_back_ = true;
+        continue;
+      }
       c.taken = i;
       return true;
     }

@@ -12,12 +12,29 @@ exhaustive_search::exhaustive_search(limits most) : most_(most) {}
 void exhaustive_search::begin() {
   position_ = 0;
   deviations_ = 0;
+  stale_ = 0;
+  preemptions_.begin();
   ++execution_count_;
 }
 
-unsigned exhaustive_search::pick(unsigned n, choice_kind) {
+unsigned exhaustive_search::pick(unsigned n, choice_kind kind) {
+  bool const is_stale = kind != choice_kind::actor; // but for the first alternative
+  unsigned const taken = choose(n, !is_stale || stale_ < most_.stale);
+  stale_ += is_stale && taken != 0 ? 1 : 0;
+  return taken;
+}
+
+unsigned exhaustive_search::pick_actor(std::span<std::uint32_t const> ready) {
+  unsigned const taken =
+      choose(static_cast<unsigned>(ready.size()),
+             preemptions_.is_free(ready) || preemptions_.value() < most_.preemptions);
+  preemptions_.on_pick(ready, taken);
+  return taken;
+}
+
+unsigned exhaustive_search::choose(unsigned n, bool may_deviate) {
   if (position_ == choices_.size()) {
-    bool const may_deviate = deviations_ < most_.deviations;
+    may_deviate = may_deviate && deviations_ < most_.deviations;
     has_held_back_ = has_held_back_ || !may_deviate;
     choices_.push_back({.taken = 0, .count = n, .end = may_deviate ? n : 1});
   }

@@ -126,13 +126,13 @@ TEST_SUITE("apps.explore_target") {
                                      {"work-group-queue", 1}}) {
       CAPTURE(name);
       explore_options options{
-          .executions = 20'000, .strategy = "exhaustive", .most_deviations = most};
+          .executions = 20'000, .strategy = "exhaustive", .bounds = {.deviations = most}};
       verdict const full = explore_target(find_target(name), nullptr, options);
       options.hashes_states = true;
       verdict const hashed = explore_target(find_target(name), nullptr, options);
       CHECK_MESSAGE(hashed, hashed.to_string());
-      CHECK(full.is_complete_up_to == most);
-      CHECK(hashed.is_complete_up_to == most);
+      CHECK(full.is_complete_up_to == options.bounds);
+      CHECK(hashed.is_complete_up_to == options.bounds);
       CHECK(hashed.executions <= full.executions);
       CHECK(hashed.redundant != 0);
     }

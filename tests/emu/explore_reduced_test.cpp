@@ -32,24 +32,28 @@ struct explored_all {
 /// How much an exhaustive exploration leaves out.
 enum class search { everything, reduced, hashed };
 
-explore_options options_of(search how, std::optional<std::uint32_t> deviations = {}) {
+explore_options options_of(search how, search_bounds most) {
   return {.executions = 400'000,
           .strategy = "exhaustive",
-          .most_deviations = deviations,
+          .bounds = most,
           .reduces = how == search::reduced,
           .hashes_states = how == search::hashed,
           .detects_races = false};
 }
 
-explored_all all_of(shape const& f, search how, std::optional<std::uint32_t> deviations = {}) {
+void check_complete(verdict const& v, search_bounds most) {
+  CHECK_MESSAGE(v, v.to_string());
+  CHECK((v.is_complete || (most && v.is_complete_up_to == most)));
+}
+
+explored_all all_of(shape const& f, search how, search_bounds most = {}) {
   explored_all e;
-  verdict const v = explore(options_of(how, deviations), [&](world& w) {
+  verdict const v = explore(options_of(how, most), [&](world& w) {
     words seen(4);
     f(w, seen);
     e.seen.insert(seen);
   });
-  CHECK_MESSAGE(v, v.to_string());
-  CHECK((v.is_complete || (deviations && v.is_complete_up_to == deviations)));
+  check_complete(v, most);
   e.executions = v.executions;
   return e;
 }
@@ -199,10 +203,9 @@ struct interpret {
   }
 };
 
-explored_all all_of(program const& p, unsigned compute_units, search how,
-                    std::optional<std::uint32_t> deviations = {}) {
+explored_all all_of(program const& p, unsigned compute_units, search how, search_bounds most = {}) {
   explored_all e;
-  verdict const v = explore(options_of(how, deviations), [&](world& w) {
+  verdict const v = explore(options_of(how, most), [&](world& w) {
     std::vector<std::uint32_t> saw(p.size());
     explored_agent gpu(
         w.scheduler(),
@@ -215,8 +218,7 @@ explored_all all_of(program const& p, unsigned compute_units, search how,
       return;
     e.seen.insert({saw[0], saw[1], memory.host()[0], memory.host()[16]});
   });
-  CHECK_MESSAGE(v, v.to_string());
-  CHECK((v.is_complete || (deviations && v.is_complete_up_to == deviations)));
+  check_complete(v, most);
   e.executions = v.executions;
   return e;
 }
@@ -250,14 +252,37 @@ TEST_SUITE("emu.explore_reduced") {
       for (std::uint32_t const most : {1U, 2U, 3U}) {
         CAPTURE(name);
         CAPTURE(most);
-        explored_all const full = all_of(what, search::everything, most);
-        explored_all const hashed = all_of(what, search::hashed, most);
+        explored_all const full = all_of(what, search::everything, {.deviations = most});
+        explored_all const hashed = all_of(what, search::hashed, {.deviations = most});
         CHECK(hashed.seen == full.seen);
         CHECK(hashed.executions <= full.executions);
         full_count += full.executions;
         hashed_count += hashed.executions;
       }
     MESSAGE(full_count, " executions, hashed ", hashed_count);
+    CHECK(hashed_count < full_count);
+  }
+
+  TEST_CASE("within bounds of pre-emptions, and of what is stale, reduced as well") {
+    std::uint64_t full_count = 0, reduced_count = 0, hashed_count = 0;
+    for (auto const& [name, what] : small_worlds())
+      for (search_bounds const& most :
+           {search_bounds{.preemptions = 0}, search_bounds{.preemptions = 1},
+            search_bounds{.preemptions = 2}, search_bounds{.stale = 0}, search_bounds{.stale = 1},
+            search_bounds{.preemptions = 1, .stale = 1}}) {
+        CAPTURE(name);
+        CAPTURE(to_string(most));
+        explored_all const full = all_of(what, search::everything, most);
+        explored_all const reduced = all_of(what, search::reduced, most);
+        explored_all const hashed = all_of(what, search::hashed, most);
+        CHECK(reduced.seen == full.seen);
+        CHECK(hashed.seen == full.seen);
+        full_count += full.executions;
+        reduced_count += reduced.executions;
+        hashed_count += hashed.executions;
+      }
+    MESSAGE(full_count, " executions, reduced ", reduced_count, ", hashed ", hashed_count);
+    CHECK(reduced_count < full_count);
     CHECK(hashed_count < full_count);
   }
 
@@ -281,8 +306,15 @@ TEST_SUITE("emu.explore_reduced") {
       explored_all const hashed = all_of(p, 1 + i % 2U, search::hashed);
       CHECK(reduced.seen == full.seen);
       CHECK(hashed.seen == full.seen);
-      CHECK(all_of(p, 1 + i % 2U, search::hashed, 2).seen ==
-            all_of(p, 1 + i % 2U, search::everything, 2).seen);
+      search_bounds const few{.deviations = 2};
+      CHECK(all_of(p, 1 + i % 2U, search::hashed, few).seen ==
+            all_of(p, 1 + i % 2U, search::everything, few).seen);
+      search_bounds switches{.preemptions = i % 3U};
+      if (i % 2 != 0)
+        switches.stale = 1;
+      auto const seen = all_of(p, 1 + i % 2U, search::everything, switches).seen;
+      CHECK(all_of(p, 1 + i % 2U, search::reduced, switches).seen == seen);
+      CHECK(all_of(p, 1 + i % 2U, search::hashed, switches).seen == seen);
       full_count += full.executions;
       reduced_count += reduced.executions;
       hashed_count += hashed.executions;
@@ -300,11 +332,16 @@ TEST_SUITE("emu.explore_reduced") {
                            "explore: only exhaustive exploration can be reduced, or hash states",
                            std::invalid_argument);
     for (explore_options const& o :
-         {explore_options{.strategy = "exhaustive", .most_deviations = 2, .reduces = true},
+         {explore_options{.strategy = "exhaustive", .bounds = {.deviations = 2}, .reduces = true},
           explore_options{.strategy = "exhaustive", .reduces = true, .hashes_states = true}})
       CHECK_THROWS_WITH_AS(static_cast<void>(explore(o, nothing)),
                            "explore: partial-order reduction goes with no bound of deviations and "
                            "no hashing of states; these two go together",
+                           std::invalid_argument);
+    for (search_bounds const& b : {search_bounds{.deviations = 2}, search_bounds{.preemptions = 2},
+                                   search_bounds{.stale = 2}})
+      CHECK_THROWS_WITH_AS(static_cast<void>(explore({.bounds = b}, nothing)),
+                           "explore: only exhaustive exploration has bounds; the strategy is swarm",
                            std::invalid_argument);
   }
 

@@ -80,13 +80,23 @@ TEST_SUITE("emu.explore") {
     CHECK_MESSAGE(all, all.to_string());
     CHECK(all.is_complete);
     verdict const few =
-        explore({.executions = 100'000, .strategy = "exhaustive", .most_deviations = 2},
+        explore({.executions = 100'000, .strategy = "exhaustive", .bounds = {.deviations = 2}},
                 [](world& w) { pass_message(w, {}); });
     CHECK_MESSAGE(few, few.to_string());
     CHECK(!few.is_complete);
-    CHECK(few.is_complete_up_to == 2U);
+    CHECK(few.is_complete_up_to == search_bounds{.deviations = 2});
     CHECK(few.executions < all.executions);
     CHECK(few.to_string().find("all with at most 2 deviations") != std::string::npos);
+    search_bounds const bounds{.deviations = 2, .preemptions = 1, .stale = 1};
+    verdict const fewer =
+        explore({.executions = 100'000, .strategy = "exhaustive", .bounds = bounds},
+                [](world& w) { pass_message(w, {}); });
+    CHECK(!fewer.is_complete);
+    CHECK(fewer.is_complete_up_to == bounds);
+    CHECK(fewer.executions < few.executions);
+    CHECK(
+        fewer.to_string().find("all with at most 2 deviations and 1 pre-emption and 1 stale value "
+                               "or late write\n") != std::string::npos);
   }
 
   TEST_CASE("a missing release or acquire is a race, and without the detector a stale value") {

@@ -207,11 +207,13 @@ private:
   }
 
   void search() {
-    exhaustive_search::limits most;
-    if (options_.most_deviations)
-      most.deviations = *options_.most_deviations;
+    using limits = exhaustive_search::limits;
+    search_bounds const& bounds = options_.bounds;
+    limits const most{.deviations = bounds.deviations.value_or(limits::unlimited),
+                      .preemptions = bounds.preemptions.value_or(limits::unlimited),
+                      .stale = bounds.stale.value_or(limits::unlimited)};
     if (options_.reduces) {
-      dpor_search all;
+      dpor_search all(most);
       run_all(all);
       verdict_.redundant = all.redundant_count();
     } else if (options_.hashes_states) {
@@ -235,7 +237,7 @@ private:
     bool const is_done = !is_left && verdict_.inconclusive == 0;
     verdict_.is_complete = is_done && !all.is_bounded();
     if (is_done && all.is_bounded())
-      verdict_.is_complete_up_to = options_.most_deviations;
+      verdict_.is_complete_up_to = options_.bounds;
   }
 
   /// One that no seed decides.
@@ -268,7 +270,10 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
   if ((options.reduces || options.hashes_states) && options.strategy != "exhaustive")
     throw std::invalid_argument("explore: only exhaustive exploration can be reduced, or hash "
                                 "states");
-  if (options.reduces && (options.most_deviations || options.hashes_states))
+  if (options.bounds && options.strategy != "exhaustive")
+    throw std::invalid_argument(
+        "explore: only exhaustive exploration has bounds; the strategy is " + options.strategy);
+  if (options.reduces && (options.bounds.deviations || options.hashes_states))
     throw std::invalid_argument("explore: partial-order reduction goes with no bound of deviations "
                                 "and no hashing of states; these two go together");
   if (options.jobs == 0 || options.jobs > explore_options::most_jobs)

@@ -4,6 +4,10 @@
 
 #include <fmt/core.h>
 
+#include <optional>
+#include <string>
+#include <string_view>
+
 namespace quarry {
 namespace {
 
@@ -23,11 +27,24 @@ std::string describe(mending const& m) {
 
 } // namespace
 
+std::string to_string(search_bounds const& b) {
+  std::string text;
+  auto const add = [&text](std::optional<std::uint32_t> n, std::string_view one,
+                           std::string_view several) {
+    if (n)
+      text += fmt::format("{}{} {}", text.empty() ? "" : " and ", *n, *n == 1 ? one : several);
+  };
+  add(b.deviations, "deviation", "deviations");
+  add(b.preemptions, "pre-emption", "pre-emptions");
+  add(b.stale, "stale value or late write", "stale values or late writes");
+  return text;
+}
+
 std::string verdict::to_string() const {
   std::string const extent = fmt::format(
       "{} execution{} in {:.2f} s{}{}{}", executions, executions == 1 ? "" : "s", seconds,
-      is_complete         ? std::string(", all there are")
-      : is_complete_up_to ? fmt::format(", all with at most {} deviations", *is_complete_up_to)
+      is_complete         ? ", all there are"
+      : is_complete_up_to ? ", all with at most " + quarry::to_string(*is_complete_up_to)
                           : "",
       redundant == 0
           ? ""

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <quarry/choices.hpp>
+#include <quarry/preemption_count.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace quarry {
@@ -25,14 +27,22 @@ namespace quarry {
 ///
 /// Shape    16 to 32 bytes a state; two of 2^20 states are mistaken for each other with a
 ///          probability of 2^-25
-/// Source   design §8; delay bounding: Emmi et al., POPL'11, differs: caches' choices count, too
+/// Source   design §8; delay bounding: Emmi et al., POPL'11, differs: caches' choices count, too;
+///          context bounding: Musuvathi and Qadeer, PLDI'07
 class exhaustive_search final : public chooser {
 public:
   struct limits {
     std::uint64_t states = ~std::uint64_t{0}; ///< distinct ones, then it is bounded
-    /// Choices of an execution that are not 0, then the rest are 0: pre-emptions, stale values,
-    /// late writes. Who goes on where the actor that ran last cannot is free.
-    std::uint32_t deviations = ~std::uint32_t{0};
+    /// Choices of an execution that are not 0, then the rest are 0: somebody else goes on than the
+    /// one that ran last, or than the next in the scheduler's queue; stale values, late writes.
+    std::uint32_t deviations = unlimited;
+    /// Of an execution: preemption_count. Who goes on where the actor that ran last cannot, what
+    /// loads see and when writes arrive is free.
+    std::uint32_t preemptions = unlimited;
+    /// Of an execution: loads that do not see the newest value, and writes that are late.
+    std::uint32_t stale = unlimited;
+
+    static constexpr std::uint32_t unlimited = ~std::uint32_t{0};
   };
 
   exhaustive_search() : exhaustive_search(limits{}) {}
@@ -43,6 +53,13 @@ public:
 
   /// Errors   std::logic_error – n differs from what it was: the program depends on something else
   unsigned pick(unsigned n, choice_kind kind) override;
+  unsigned pick_actor(std::span<std::uint32_t const> ready) override;
+  void on_only(std::uint32_t actor) override { preemptions_.on_only(actor); }
+  void on_yield(std::uint32_t actor) override { preemptions_.on_yield(actor); }
+  /// Of on_only().
+  [[nodiscard]] bool wants_effects() const noexcept override {
+    return most_.preemptions != limits::unlimited;
+  }
 
   /// Whether the state that the execution has come to must be followed. True while choices are
   /// replayed; beyond them only once for each hash, and never again when the limit is reached.
@@ -70,6 +87,11 @@ public:
   [[nodiscard]] std::uint64_t pruned_count() const noexcept { return pruned_count_; }
   /// Choices of this execution so far that are not 0.
   [[nodiscard]] std::uint32_t deviation_count() const noexcept { return deviations_; }
+  /// Whoever of these goes on, it is no pre-emption.
+  [[nodiscard]] bool is_free(std::span<std::uint32_t const> ready) const noexcept {
+    return preemptions_.is_free(ready);
+  }
+  [[nodiscard]] std::uint32_t preemption_count() const noexcept { return preemptions_.value(); }
 
 private:
   struct choice {
@@ -95,6 +117,8 @@ private:
     std::uint64_t size_ = 0;
   };
 
+  unsigned choose(unsigned n, bool may_deviate);
+
   limits most_;
   std::vector<choice> choices_;
   std::size_t replayed_ = 0; ///< choices that were decided before the execution began
@@ -103,8 +127,10 @@ private:
   std::uint64_t execution_count_ = 0;
   std::uint64_t pruned_count_ = 0;
   bool is_bounded_ = false;      ///< by states
-  bool has_held_back_ = false;   ///< alternatives, by deviations
+  bool has_held_back_ = false;   ///< alternatives, by the other limits
   std::uint32_t deviations_ = 0; ///< of this execution so far
+  std::uint32_t stale_ = 0;      ///< of those, what is not about actors
+  quarry::preemption_count preemptions_;
 };
 
 } // namespace quarry

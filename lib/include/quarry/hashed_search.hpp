@@ -22,16 +22,17 @@ namespace quarry {
 ///       early once search.is_redundant()…
 ///     } while (search.next());
 ///
-/// Actors must share nothing but what their effects tell. With a limit of deviations a state counts
-/// as seen if it was come to with no more of them, the same actor ran last, and the same ones are
-/// offered in the same order.
+/// Actors must share nothing but what their effects tell. With a limit of deviations or
+/// pre-emptions a state counts as seen if it was come to with no more of them, the same actor ran
+/// last, and the same ones are offered in the same order.
 ///
 /// Shape    16 to 32 bytes a state, as in exhaustive_search
 class hashed_search final : public chooser {
 public:
   hashed_search() : hashed_search(exhaustive_search::limits{}) {}
   explicit hashed_search(exhaustive_search::limits most)
-      : search_(most), is_limited_(most.deviations != exhaustive_search::limits{}.deviations) {}
+      : search_(most), limits_deviations_(most.deviations != most.unlimited),
+        limits_preemptions_(most.preemptions != most.unlimited) {}
 
   /// The first choice of the next execution follows.
   void begin();
@@ -41,7 +42,11 @@ public:
   unsigned pick_actor(std::span<std::uint32_t const> ready) override;
   [[nodiscard]] bool wants_effects() const noexcept override { return true; }
   void on_effect(std::uint32_t actor, effect const& e) override;
-  void on_only(std::uint32_t actor) override { steps_.begin_step(actor); }
+  void on_only(std::uint32_t actor) override {
+    search_.on_only(actor);
+    steps_.begin_step(actor);
+  }
+  void on_yield(std::uint32_t actor) override { search_.on_yield(actor); }
   [[nodiscard]] bool is_redundant() const noexcept override { return is_redundant_; }
 
   /// Ends the execution; false if it was the last one, or the limit was reached.
@@ -61,7 +66,8 @@ private:
 
   exhaustive_search search_;
   trace_fingerprint steps_;
-  bool is_limited_;
+  bool limits_deviations_;
+  bool limits_preemptions_;
   bool is_redundant_ = false;
   std::uint64_t redundant_count_ = 0;
 };

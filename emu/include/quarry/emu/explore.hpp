@@ -23,6 +23,25 @@
 
 namespace quarry {
 
+/// How many of what an execution of an exhaustive exploration may have; nothing: any number.
+struct search_bounds {
+  /// Choices that are not the boring one, of whatever kind (delay bound).
+  std::optional<std::uint32_t> deviations{};
+  /// Pre-emptions (context bound): somebody else goes on though the actor that ran last could, and
+  /// has not yielded.
+  std::optional<std::uint32_t> preemptions{};
+  /// Loads that do not see the newest value there is, and writes that are late.
+  std::optional<std::uint32_t> stale{};
+
+  [[nodiscard]] explicit operator bool() const noexcept {
+    return deviations || preemptions || stale;
+  }
+  bool operator==(search_bounds const&) const = default;
+};
+
+/// "2 pre-emptions and 1 stale value or late write"
+[[nodiscard]] std::string to_string(search_bounds const& b);
+
 /// How to explore.
 struct explore_options {
   std::uint64_t executions = 10'000;
@@ -38,14 +57,14 @@ struct explore_options {
   std::uint64_t seed = 1;
   /// A name of make_strategy(), or "exhaustive".
   std::string strategy = "swarm";
-  /// Of "exhaustive": only executions with at most so many choices that are not the boring one.
-  std::optional<std::uint32_t> most_deviations{};
-  /// Of "exhaustive", without most_deviations: of executions that differ only in the order of steps
-  /// that have nothing to do with each other, one. Only for worlds whose actors share nothing but
-  /// Quarry's memory: no variable of the world function, no quarry::mutex.
+  /// Of "exhaustive": only executions within them.
+  search_bounds bounds{};
+  /// Of "exhaustive", without a bound of deviations: of executions that differ only in the order of
+  /// steps that have nothing to do with each other, one. Only for worlds whose actors share nothing
+  /// but Quarry's memory: no variable of the world function, no quarry::mutex.
   bool reduces = false;
   /// Of "exhaustive", not with `reduces`: an execution is given up when it has come to a state that
-  /// has been seen. Also within most_deviations; for the same worlds as `reduces`.
+  /// has been seen. Also within bounds; for the same worlds as `reduces`.
   bool hashes_states = false;
   /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
   std::span<std::uint8_t const> bytes{};
@@ -143,13 +162,12 @@ struct exploration_failure {
 struct verdict {
   std::optional<exploration_failure> failure;
   std::uint64_t executions = 0;
-  std::uint64_t inconclusive = 0; ///< cut off by most_decisions
-  std::uint64_t redundant = 0;    ///< given up, as they came to nothing new
-  std::string busiest;            ///< in the last one of those: who, where
-  bool is_complete = false;       ///< there are no others, or none that differ
-  /// There are no others with at most so many deviations.
-  std::optional<std::uint32_t> is_complete_up_to{};
-  std::uint64_t trace_hash = 0; ///< of all executions
+  std::uint64_t inconclusive = 0;                   ///< cut off by most_decisions
+  std::uint64_t redundant = 0;                      ///< given up, as they came to nothing new
+  std::string busiest;                              ///< in the last one of those: who, where
+  bool is_complete = false;                         ///< there are no others, or none that differ
+  std::optional<search_bounds> is_complete_up_to{}; ///< there are no others within them
+  std::uint64_t trace_hash = 0;                     ///< of all executions
   double seconds = 0;
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
