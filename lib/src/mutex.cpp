@@ -14,6 +14,7 @@ mutex::guard mutex::try_lock() noexcept {
 }
 
 bool mutex::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+  self.before_taking();
   // Look and push under one lock: an unlock() comes before both or after both.
   std::lock_guard const inside(queue_);
   if (!std::exchange(is_held_, true)) {

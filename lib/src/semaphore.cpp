@@ -25,6 +25,7 @@ void semaphore::release(std::size_t units) {
 }
 
 bool semaphore::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+  self.before_taking();
   // Look and push under one lock: a release() comes before both or after both.
   std::lock_guard const guard(queue_);
   if (units_ != 0) {

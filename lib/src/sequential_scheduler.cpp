@@ -296,6 +296,11 @@ bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument) {
   return true;
 }
 
+void sequential_scheduler::tell_all(actor& self) noexcept {
+  if (tells_effects_ && current_ == &self) [[unlikely]]
+    options_.choices->on_effect(self.number, {.is_any = true});
+}
+
 void sequential_scheduler::decision_point(actor& self) {
   if (self.is_abandoned || current_ != &self)
     return; // unwinding, or an operation on behalf of an actor that is not running

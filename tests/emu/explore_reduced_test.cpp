@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exhaustive exploration that leaves out what comes to the same.
+#include "explored_ends.hpp"
 #include "message_world.hpp"
 
 #include <quarry/emu.hpp>
@@ -9,9 +10,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
-#include <functional>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -19,44 +18,6 @@
 namespace {
 
 using namespace quarry_test;
-
-using words = std::vector<std::uint64_t>;
-/// Runs a small world, and tells what its actors saw.
-using shape = std::function<void(world&, words&)>;
-
-struct explored_all {
-  std::set<words> seen;
-  std::uint64_t executions = 0;
-};
-
-/// How much an exhaustive exploration leaves out.
-enum class search { everything, reduced, hashed };
-
-explore_options options_of(search how, search_bounds most) {
-  return {.executions = 400'000,
-          .strategy = "exhaustive",
-          .bounds = most,
-          .reduces = how == search::reduced,
-          .hashes_states = how == search::hashed,
-          .detects_races = false};
-}
-
-void check_complete(verdict const& v, search_bounds most) {
-  CHECK_MESSAGE(v, v.to_string());
-  CHECK((v.is_complete || (most && v.is_complete_up_to == most)));
-}
-
-explored_all all_of(shape const& f, search how, search_bounds most = {}) {
-  explored_all e;
-  verdict const v = explore(options_of(how, most), [&](world& w) {
-    words seen(4);
-    f(w, seen);
-    e.seen.insert(seen);
-  });
-  check_complete(v, most);
-  e.executions = v.executions;
-  return e;
-}
 
 /// Two actors, a function of (actor, word 0, word 1, what it may tell) each.
 template<class One, class Two>
@@ -71,13 +32,6 @@ shape two(One one, Two other) {
     seen[3] = w.host().load(y);
   };
 }
-
-using at = global<std::uint64_t>;
-
-struct named {
-  char const* name;
-  shape what;
-};
 
 std::vector<named> small_worlds() {
   constexpr auto far = scope::system;

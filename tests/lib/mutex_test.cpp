@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduler_contract.hpp"
 
+#include <quarry/exhaustive.hpp>
 #include <quarry/mutex.hpp>
 #include <quarry/nursery.hpp>
 #include <quarry/yield.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -29,6 +31,12 @@ task<> line_up(quarry::mutex& m, std::vector<int>& order, int me) {
   co_await yield();
   guard.unlock();
   guard.unlock(); // nothing
+}
+
+task<> lock_at_once(quarry::mutex& first, quarry::mutex& second, bool& has_ended) {
+  auto const one = co_await first.lock();
+  auto const other = co_await second.lock();
+  has_ended = true;
 }
 
 task<> lock_both(quarry::mutex& first, quarry::mutex& second) {
@@ -126,6 +134,37 @@ TEST_SUITE("lib.mutex") {
       CHECK(text.find("cycle: left -> right -> left\n") != std::string::npos);
       CHECK(text.find("mutex at mutex_test.cpp:") != std::string::npos);
     }
+  }
+
+  TEST_CASE("whoever has locked one may be pre-empted before it locks another") {
+    quarry::exhaustive_search search;
+    quarry::sequential_scheduler s;
+    int deadlocks = 0;
+    do {
+      search.begin();
+      s.begin(search);
+      quarry::mutex first; // outlive the frames that hold them
+      quarry::mutex second;
+      bool has_ended[2]{};
+      strand place(s, "place");
+      place.spawn(lock_at_once(first, second, has_ended[0]), "left");
+      place.spawn(lock_at_once(second, first, has_ended[1]), "right");
+      deadlocks += s.run_until([&] { return has_ended[0] && has_ended[1]; }) ? 0 : 1;
+    } while (search.next());
+    CHECK(deadlocks != 0);
+    CHECK(static_cast<std::uint64_t>(deadlocks) < search.execution_count());
+  }
+
+  TEST_CASE("whoever is given up there lets go of it") {
+    sequential_scheduler s;
+    quarry::mutex m;
+    bool has_ended = false;
+    {
+      strand place(s, "place");
+      place.spawn(lock_at_once(m, m, has_ended), "one");
+      CHECK(s.run_until([&] { return !m.try_lock(); })); // it stands between its two locks
+    }
+    CHECK(static_cast<bool>(m.try_lock()));
   }
 
   TEST_CASE("an actor that locks twice is a cycle of its own") {

@@ -104,6 +104,20 @@ public:
     poll_argument = argument;
   }
 
+  /// Before it takes what others may want, too (a mutex): says to a scheduler that searches that
+  /// the order matters.
+  void before_taking() noexcept {
+    if (fiber != nullptr)
+      tell_all();
+  }
+  /// It has got it without a wait: somebody else may go on here, where a scheduler decides.
+  ///
+  /// Throws `abandoned`
+  void after_taking() {
+    if (fiber != nullptr)
+      decide();
+  }
+
   /// Suspends to the end of the strand's queue. From await_suspend() only.
   void stay_ready() noexcept { state = actor_state::ready; }
 
@@ -118,6 +132,10 @@ public:
     } while (leaf);
     state = actor_state::done;
   }
+
+private:
+  void tell_all() noexcept;
+  void decide();
 };
 
 /// Thrown once by the decision point of an actor whose execution was given up, to unwind it.

@@ -12,7 +12,8 @@ namespace quarry {
 /// across memory operations and suspensions: whoever waits for it lets its thread do other work.
 ///
 /// Actors of all strands may lock it. It outlives its guards. It is not recursive: locking twice is
-/// a deadlock, which the report shows as a cycle.
+/// a deadlock, which the report shows as a cycle. Where a scheduler decides, somebody else may go
+/// on once it is held.
 class mutex {
 public:
   class guard;
@@ -72,16 +73,25 @@ public:
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
   bool await_suspend(std::coroutine_handle<P> caller) noexcept {
-    return mutex_.enlist(place_, *caller.promise().self, where_);
+    actor& self = *caller.promise().self;
+    if (mutex_.enlist(place_, self, where_))
+      return true;
+    has_it_at_once_ = &self;
+    return false;
   }
-  guard await_resume() noexcept {
+  /// Throws   `abandoned`, where a scheduler decides
+  guard await_resume() {
     place_.accept();
-    return guard(mutex_);
+    guard held(mutex_);
+    if (has_it_at_once_ != nullptr)
+      has_it_at_once_->after_taking();
+    return held;
   }
 
 private:
   mutex& mutex_;
   std::source_location where_;
+  actor* has_it_at_once_ = nullptr;
   wait_place place_;
 };
 

@@ -47,6 +47,9 @@ public:
   /// actor that runs on a fiber. Throws `abandoned` once if the execution was given up.
   virtual void decision_point(actor& self) = 0;
 
+  /// What the actor does now may concern everybody, for schedulers that search (effect::is_any).
+  virtual void tell_all(actor& self) noexcept { static_cast<void>(self); }
+
   /// Lets go of an actor that will never be resumed again, before its owner destroys it. A strand
   /// does so for what it spawned. Wake-ups for it are ignored from now on.
   virtual void abandon(actor& a) {

@@ -45,13 +45,29 @@ public:
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
   bool await_suspend(std::coroutine_handle<P> caller) noexcept {
-    return semaphore_.enlist(place_, *caller.promise().self, where_);
+    actor& self = *caller.promise().self;
+    if (semaphore_.enlist(place_, self, where_))
+      return true;
+    has_it_at_once_ = &self;
+    return false;
   }
-  void await_resume() noexcept { place_.accept(); }
+  /// Throws   `abandoned`, where a scheduler decides
+  void await_resume() {
+    place_.accept();
+    if (has_it_at_once_ == nullptr)
+      return;
+    try {
+      has_it_at_once_->after_taking();
+    } catch (...) {
+      semaphore_.release();
+      throw;
+    }
+  }
 
 private:
   semaphore& semaphore_;
   std::source_location where_;
+  actor* has_it_at_once_ = nullptr;
   wait_place place_;
 };
 

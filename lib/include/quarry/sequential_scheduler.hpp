@@ -55,6 +55,7 @@ public:
   [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument) override;
   [[nodiscard]] bool decides() const noexcept override { return true; }
   void decision_point(actor& self) override;
+  void tell_all(actor& self) noexcept override;
 
   /// Runs `host` as actor 0, on a fiber of its own, to its end. Rethrows what it throws.
   ///
