@@ -35,6 +35,7 @@
 #include <quarry/footprint.hpp>
 #include <quarry/hashed_search.hpp>
 #include <quarry/pct.hpp>
+#include <quarry/preemption_count.hpp>
 #include <quarry/random_walk.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
