@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a load of the cache machine may see, and how words reach the next cache.
+// What a load of the cache machine may see.
 #include "cache_cells.hpp"
 
 #include <algorithm>
@@ -17,19 +17,47 @@ bool cache_machine::is_under(node_id n, node_id ancestor) const noexcept {
 
 /// Versions at the path's `level`, oldest first: those that the cache below may have fetched, and
 /// those that only the actor's own may, when it fetched early.
-inline void cache_machine::collect_versions(place const& p, unsigned level, window const* shared,
+inline void cache_machine::collect_versions(actor const& a, unsigned level, window const* shared,
                                             window const* own) {
-  auto const holds = [](window const* w, index i, version const& v) {
+  place const& p = *way_[level];
+  auto const holds = [&](window const* w, index i, version const& v) {
     return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before &&
-           v.written >= w->written_since;
+           (w->written_since == 0 || is_late(p, i, level, *w));
   };
   for (index i = p.count > kept ? p.count - kept : 0; i < p.count; ++i) {
     version const& v = p.ring[i % kept];
+    if (is_outdated(a, level, v))
+      continue;
     bool const is_shared = holds(shared, i, v);
     if (is_shared || holds(own, i, v))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared,
                              is_shared && shared->written_since != 0, i, v.value});
   }
+}
+
+/// A copy of something older than what the actor has seen above, when it fetched early.
+inline bool cache_machine::is_outdated(actor const& a, unsigned level, version const& v) const {
+  version const* copy = &v;
+  for (unsigned l = level + 1; l < a.levels; ++l) {
+    place const& above = *way_[l];
+    index const which = copy->above;
+    if (which >= above.count || which + kept < above.count || above.ring[which % kept].id != v.id)
+      return false;
+    auto const height = nodes_[a.path[l]].level;
+    if ((way_[0]->has_seen >> height & 1) != 0 && which < way_[0]->seen[height])
+      return true;
+    copy = &above.ring[which % kept];
+  }
+  return false;
+}
+
+/// The word that is dirty below may have been written back before this version was written.
+bool cache_machine::is_late(place const& p, index which, unsigned level, window const& w) const {
+  version const& v = p.ring[which % kept];
+  for (unsigned l = 1; l < level; ++l) // it was there, and went up from there
+    if (arrival(*way_[l], v) <= w.written_since)
+      return false;
+  return may_follow(p, which, w, way_[level - 1]->given);
 }
 
 /// Words on their way to the path's `level` from elsewhere.
@@ -86,7 +114,8 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
     way_[l] = &touch(self.path[l], c);
   place const& p = *way_[lowest];
   if (lowest == 0 ? p.is_dirty : p.count != 0)
-    if (version const& v = p.ring[(p.count - 1) % kept]; lowest == 0 || v.until == always)
+    if (version const& v = p.ring[(p.count - 1) % kept];
+        lowest == 0 || (v.until == always && !is_outdated(self, lowest, v)))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(lowest), false,
                              false, p.count - 1, v.value});
   if (lowest != 0)
@@ -114,8 +143,11 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest,
   // By a fetch now, if no cache on the way holds a word that is not at its parent yet; or that word
   // was written back, and then overwritten by one that was written since: 0 if there is none.
   time overwritten_since = 0;
-  if (way_[lowest]->is_dirty)
+  std::uint8_t due = 0; // of those words
+  if (way_[lowest]->is_dirty) {
     overwritten_since = way_[lowest]->dirty_since;
+    due = way_[lowest]->due;
+  }
   // Or by a fetch before the caches on the way held anything.
   bool was_early = lowest == 0 && !own.is_dirty;
   time early_before = always;
@@ -126,7 +158,7 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest,
     node_id const lower = self.path[l - 1];
     node_id const upper = self.path[l];
     auto const level = nodes_[upper].level;
-    window shared{0, since(lower, c)[level], always, overwritten_since};
+    window shared{0, since(lower, c)[level], always, overwritten_since, due, level};
     if (l == 1) {
       shared.first = own.seen[level];
     } else {
@@ -138,14 +170,16 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest,
       if (lowest == 0)
         shared.first = std::max(shared.first, own.seen[level]);
     }
-    window const early{own.seen[level], since(leaf, c)[level], early_before, 0};
-    collect_versions(p, l, &shared, was_early ? &early : nullptr);
+    window const early{own.seen[level], since(leaf, c)[level], early_before, 0, 0, level};
+    collect_versions(self, l, &shared, was_early ? &early : nullptr);
     std::size_t const before = candidates_.size();
     collect_arrivals(a, c, l, false, is_wait);
     for (std::size_t i = before; i < candidates_.size(); ++i)
       candidates_[i].is_late = overwritten_since != 0;
-    if (p.is_dirty)
+    if (p.is_dirty) {
       overwritten_since = std::max(overwritten_since, p.dirty_since);
+      due = std::max(due, p.due);
+    }
     if (p.count != 0 && was_early) {
       was_early = p.count <= kept && p.ring[0].from > since(leaf, c)[level] &&
                   (own.has_seen >> level & 1) == 0;
@@ -232,6 +266,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   actor const& self = actors_[a];
   unsigned const level = chosen.level;
   if (level == 0) {
+    keep_ahead(self, c, 0);
     version const& v = newest(self.path[0], c);
     return {v.value, v.by};
   }
@@ -251,92 +286,26 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   if (chosen.how != candidate::kind::version)
     which = nodes_[at].places[c].count - 1;
   for (unsigned l = lowest; chosen.is_late && l < level; ++l) // words that were overwritten
-    if (nodes_[self.path[l]].places[c].is_dirty)
+    if (place const& p = nodes_[self.path[l]].places[c]; p.is_dirty) {
+      keep_together(at, c, p);
       clear_dirty(self.path[l], c);
-  version const v = nodes_[at].places[c].ring[which % kept];
+    }
+  keep_ahead(self, c, level);
+  version v = nodes_[at].places[c].ring[which % kept];
   if (level != lowest) // or it is seen below
     see(self, c, level, which);
   if (!chosen.is_private)
     for (unsigned l = level; l-- > std::max(lowest, 1U);) { // the caches on the way keep a copy
-      append(self.path[l], c, {v.value, v.by, v.written, now_, always, which});
-      which = nodes_[self.path[l]].places[c].count - 1;
+      place const& p = touch(self.path[l], c);
+      append(self.path[l], c, {v.value, v.by, arrival(p, v), now_, always, which, v.id, v.update});
+      which = p.count - 1;
+      v = p.ring[which % kept];
       see(self, c, l, which);
     }
   if (lowest != 0)
-    drop_below(self, c, lowest);
+    copy_below(self, c, lowest, which);
   ++now_;
   return {v.value, v.by, false, v.written == 0};
-}
-
-// Words on their way
-
-/// The newest version is not at the parent yet, but could have been since then.
-void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since) {
-  place& p = nodes_[n].places[c];
-  p.due = std::max(p.due, due);
-  p.dirty_since = since;
-  if (p.is_dirty)
-    return;
-  p.is_dirty = true;
-  dirty_of(n, c).push_back(c);
-  node_id* link = &cells_[c].first_holder;
-  while (*link != nobody)
-    link = &nodes_[*link].places[c].next_holder;
-  *link = n;
-  p.next_holder = nobody;
-}
-
-void cache_machine::clear_dirty(node_id n, cell_id c) {
-  place& p = nodes_[n].places[c];
-  p.is_dirty = false;
-  p.due = 0;
-  auto& dirty = dirty_of(n, c);
-  dirty.erase(std::find(dirty.rbegin(), dirty.rend(), c).base() - 1); // a flush takes the last
-  node_id* link = &cells_[c].first_holder;
-  while (*link != n)
-    link = &nodes_[*link].places[c].next_holder;
-  *link = p.next_holder;
-}
-
-/// The word goes to the parent: as its newest version or, if it may have been there before that
-/// one was written, as one that has been overwritten since.
-void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
-  node_id const parent = nodes_[n].parent;
-  place& to = touch(parent, c);
-  place& from = nodes_[n].places[c];
-  std::uint8_t const due = from.due;
-  version const v = newest(n, c);
-  // What the parent got from here is older, whenever it got it.
-  bool const is_behind = may_be_late && to.count > from.given &&
-                         newest(parent, c).written > from.dirty_since &&
-                         choices_->pick(2, choice_kind::write_back) == 1;
-  clear_dirty(n, c);
-  if (published_ != nullptr) [[unlikely]]
-    published_->push_back(cells_[c].at);
-  if (!is_behind) {
-    index const above = to.count == 0 ? to.least : newest(parent, c).above;
-    time const after = to.count == 0 ? 0 : newest(parent, c).written;
-    append(parent, c, {v.value, v.by, now_, now_, always, above});
-    if (parent != memory)
-      set_dirty(parent, c, due, std::max(from.dirty_since, after));
-    from.given = to.count;
-  }
-  index const which = to.count - 1;
-  if (nodes_[n].is_leaf) {
-    auto& seen = from.seen[nodes_[parent].level];
-    seen = std::max(seen, which);
-    from.has_seen = static_cast<std::uint8_t>(from.has_seen | 1U << nodes_[parent].level);
-    return;
-  }
-  version& mine = from.ring[(from.count - 1) % kept];
-  mine.above = is_behind && which != 0 ? which - 1 : which;
-  from.least = std::max(from.least, which);
-}
-
-void cache_machine::write_back_to(node_id n, cell_id c, node_id ancestor) {
-  for (; n != ancestor; n = nodes_[n].parent)
-    if (nodes_[n].places[c].is_dirty)
-      write_back(n, c, false);
 }
 
 } // namespace quarry::emu

@@ -108,7 +108,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
       flush(self, level);
       invalidate(self, level);
       clean_below(self, c, level);
-      perform_store(self, c, level, value, by);
+      perform_write(self, c, level, write_kind::store, value, by);
     } else {
       if (self.delayed.size() == most_delayed)
         drain(self, 1);
@@ -124,8 +124,9 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
   if (p.is_dirty) // the value before this one may have been written back in time
     if (unsigned const up_to = choices_->pick(self.levels, choice_kind::write_back); up_to != 0)
       write_back_to(leaf, c, self.path[up_to]);
-  append(leaf, c, {value, by, now_, now_, always, 0});
-  set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, now_);
+  time const since = now_;
+  append(leaf, c, {value, by, now_, now_, always, 0, ++last_write_, 0});
+  set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, since);
 }
 
 void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
@@ -156,33 +157,33 @@ inline void cache_machine::clean_below(actor const& a, cell_id c, unsigned level
       write_back(a.path[l], c, true);
 }
 
-void cache_machine::perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value,
-                                  write_tag by) {
+void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kind kind,
+                                  std::uint64_t value, write_tag by) {
   node_id const at = a.path[level];
   place& p = touch(at, c);
   index const above = p.count == 0 ? p.least : newest(at, c).above;
-  append(at, c, {value, by, now_, now_, always, above});
+  std::uint8_t const update = kind == write_kind::update ? nodes_[at].level : 0;
+  time const since = now_;
+  append(at, c, {value, by, now_, now_, always, above, ++last_write_, update});
   if (at != memory)
-    set_dirty(at, c, nodes_[at].level, now_);
-  ++now_;
-  drop_below(a, c, level);
+    set_dirty(at, c, nodes_[at].level, since);
+  for (unsigned l = 0; l < level; ++l)
+    touch(a.path[l], c).given = last_write_;
+  copy_below(a, c, level, p.count - 1);
 }
 
-/// What the caches of the actor's path below the level hold of the cell is older than what the
-/// actor has just seen there.
-void cache_machine::drop_below(actor const& a, cell_id c, unsigned level) {
-  place& leaf = touch(a.path[0], c);
-  for (unsigned l = 1; l < level; ++l) {
-    node& n = nodes_[a.path[l]];
-    place& p = touch(a.path[l], c);
-    if (p.count != 0 && !p.is_dirty)
-      p.ring[(p.count - 1) % kept].until = std::min(p.ring[(p.count - 1) % kept].until, now_);
-    place const& above = touch(a.path[l + 1], c);
-    p.least = std::max(p.least, l + 1 == level ? above.count - 1 : above.count);
-    leaf.seen[n.level] = p.count;
-    leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << n.level);
+/// The actor has seen the version at the path's `level`: the caches below, which others share, hold
+/// nothing older from then on.
+void cache_machine::copy_below(actor const& a, cell_id c, unsigned level, index which) {
+  see(a, c, level, which);
+  version v = nodes_[a.path[level]].places[c].ring[which % kept];
+  for (unsigned l = level; l-- > 1;) {
+    place const& p = touch(a.path[l], c);
+    append(a.path[l], c, {v.value, v.by, arrival(p, v), now_, always, which, v.id, v.update});
+    which = p.count - 1;
+    v = p.ring[which % kept];
+    see(a, c, l, which);
   }
-  see(a, c, level, touch(a.path[level], c).count - 1);
   ++now_;
 }
 
@@ -207,6 +208,8 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
     all = {all.value | part.value << (8 * done), std::max(all.by, part.by),
            all.is_stale || part.is_stale, all.is_first || part.is_first};
   }
+  if (acquires(o) && releases(o)) // also what it has just acquired
+    flush(self, level);
   return all;
 }
 
@@ -222,7 +225,7 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
   cell_id const first = find(at, bytes, step);
   for (unsigned done = 0; done < bytes; done += step) {
     std::uint64_t const part = value >> (8 * done);
-    perform_store(self, first + done / step, level,
+    perform_write(self, first + done / step, level, write_kind::update,
                   step == 8 ? part : part & ((std::uint64_t{1} << (8 * step)) - 1), by);
   }
 }
@@ -290,7 +293,7 @@ void cache_machine::perform_delayed(actor& a, std::size_t count) {
     --delayed_count_;
     flush(a, d.level);
     clean_below(a, d.at, d.level);
-    perform_store(a, d.at, d.level, d.value, d.by);
+    perform_write(a, d.at, d.level, write_kind::store, d.value, d.by);
   }
 }
 

@@ -92,6 +92,7 @@ void cache_machine::reset() {
   last_line_ = nullptr;
   coarse_.clear();
   now_ = 1;
+  last_write_ = 0;
   delayed_count_ = 0;
 }
 

@@ -27,7 +27,7 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
             ? 0
             : first_value_(cells_[c].at, cells_[c].bytes, first_value_argument_);
     cells_[c].outside = value;
-    p.ring[0] = {value, 0, 0, 0, always, 0};
+    p.ring[0] = {value, 0, 0, 0, always, 0, 0, 0};
     p.count = 1;
   }
   return p;
@@ -289,13 +289,13 @@ std::uint64_t cache_machine::hash() const {
         continue;
       place const& p = nodes_[n].places[c.id];
       bool const is_leaf = nodes_[n].is_leaf;
-      mix(h, (std::uint64_t{n} << 8) | (p.is_dirty ? 1U : 0U));
+      mix(h, (std::uint64_t{n} << 8) | (p.is_dirty ? 2U * p.due + 1U : 0U));
       if (is_leaf && !p.is_dirty)
         continue;
       node_id const up = nodes_[n].parent;
       index const above = n != memory && has(up, c.id) ? nodes_[up].places[c.id].count : 0;
       if (p.is_dirty)
-        mix(h, above != 0 && newest(up, c.id).written > p.dirty_since ? 3 : 2);
+        mix(h, above != 0 && may_be_behind(n, c.id) ? 3 : 2);
       index const first =
           is_leaf ? p.count - 1 : std::min(oldest[n], p.count == 0 ? 0 : p.count - 1);
       if (!is_leaf && n != memory)
@@ -304,7 +304,7 @@ std::uint64_t cache_machine::hash() const {
         version const& v = p.ring[i % kept];
         mix(h, v.value);
         mix(h, v.by);
-        mix(h, v.until == always ? 1 : 0);
+        mix(h, 2 * v.update + (v.until == always ? 1U : 0U));
         if (!is_leaf && n != memory)
           mix(h, std::uint64_t{above} - v.above);
       }

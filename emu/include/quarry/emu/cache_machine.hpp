@@ -182,18 +182,21 @@ private:
   struct version {
     std::uint64_t value;
     write_tag by;
-    time written; ///< when it was written, here or where it came from
-    time from;    ///< when the node came to hold it
-    time until;   ///< when the node held it no longer
-    index above;  ///< the parent's version that it is a copy of, or comes after
+    time written;          ///< when it was written, here or where it came from
+    time from;             ///< when the node came to hold it
+    time until;            ///< when the node held it no longer
+    index above;           ///< the parent's version that it is a copy of, or comes after
+    std::uint32_t id : 30; ///< of the write: copies have the same; 0: memory's first value
+    /// The node level that an update was performed at, else 0: it has read the version before it.
+    std::uint32_t update : 2;
   };
   /// A cell in a node's cache.
   struct place {
     std::array<version, kept> ring;
     std::uint32_t execution = 0; ///< in which it was touched
     index count = 0;             ///< versions so far; a leaf has one at a time, while it is dirty
-    index least = 0; ///< the next fetch takes this version of the parent, or a later one
-    index given = 0; ///< versions that the parent had when it got its last one from here
+    index least = 0;         ///< the next fetch takes this version of the parent, or a later one
+    std::uint32_t given = 0; ///< the write that the parent got last from here
     time dirty_since = 0;
     time latest = 0;                       ///< no version of it was written later
     bool is_dirty = false;                 ///< the newest version is not at the parent yet
@@ -257,6 +260,17 @@ private:
   };
   static constexpr std::uintptr_t line_bytes = 64;
   static constexpr std::size_t line_words = 8;
+  /// Versions from `first` on that were there after `since`, and before `before`. If
+  /// `written_since` is not 0: that came after a word that has been dirty below since then, and
+  /// comes to the node level `due` by itself; `height` is the level of theirs.
+  struct window {
+    index first;
+    time since;
+    time before;
+    time written_since;
+    std::uint8_t due;
+    std::uint8_t height;
+  };
   /// A place in the hash table of lines: of each word the first of its cells, which follow each
   /// other, and their size; 0 while nobody has reached it.
   struct line {
@@ -307,6 +321,13 @@ private:
   void append(node_id n, cell_id c, version v);
   void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
   void clear_dirty(node_id n, cell_id c);
+  [[nodiscard]] static time arrival(place const& p, version const& copy);
+  [[nodiscard]] static bool may_follow(place const& p, index which, window const& w,
+                                       std::uint32_t after);
+  [[nodiscard]] bool may_be_behind(node_id n, cell_id c) const;
+  void keep_ahead(actor const& a, cell_id c, unsigned level);
+  void keep_together(node_id n, cell_id c, place const& front);
+  void pin(cell_id c, std::uint32_t id);
   void write_back(node_id n, cell_id c, bool may_be_late);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
   inline void flush(actor const& a, unsigned level);
@@ -319,22 +340,18 @@ private:
   }
   void perform_delayed(actor& a, std::size_t count);
   void drain_cell(actor& a, cell_id c);
-  void perform_store(actor& a, cell_id c, unsigned level, std::uint64_t value, write_tag by);
+  enum class write_kind : std::uint8_t { store, update };
+  void perform_write(actor& a, cell_id c, unsigned level, write_kind kind, std::uint64_t value,
+                     write_tag by);
   inline void clean_below(actor const& a, cell_id c, unsigned level);
-  void drop_below(actor const& a, cell_id c, unsigned level);
+  void copy_below(actor const& a, cell_id c, unsigned level, index which);
   void see(actor const& a, cell_id c, unsigned level, index which);
 
-  /// Versions from `first` on that were there after `since`, and before `before`, and were written
-  /// since `written_since`.
-  struct window {
-    index first;
-    time since;
-    time before;
-    time written_since;
-  };
   void collect(actor_id a, cell_id c, unsigned lowest, bool is_wait);
   inline void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
-  inline void collect_versions(place const& p, unsigned level, window const* shared,
+  [[nodiscard]] bool is_late(place const& p, index which, unsigned level, window const& w) const;
+  [[nodiscard]] inline bool is_outdated(actor const& a, unsigned level, version const& v) const;
+  inline void collect_versions(actor const& a, unsigned level, window const* shared,
                                window const* own);
   inline void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
@@ -370,6 +387,7 @@ private:
   std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory
   std::size_t actor_count_ = 0;
   time now_ = 1;
+  std::uint32_t last_write_ = 0; ///< its id
   std::size_t delayed_count_ = 0;
   std::vector<std::uintptr_t>* published_ = nullptr;
 };
