@@ -254,6 +254,17 @@ void mix(std::uint64_t& h, std::uint64_t v) {
 
 } // namespace
 
+/// Which versions at the node were written after that.
+void cache_machine::mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const {
+  if (!has(n, c))
+    return;
+  place const& p = nodes_[n].places[c];
+  std::uint64_t later = 1;
+  for (index i = p.count > kept ? p.count - kept : 0; i < p.count; ++i)
+    later = 2 * later + (p.ring[i % kept].written > since ? 1 : 0);
+  mix(h, later);
+}
+
 std::uint64_t cache_machine::hash() const {
   // Times count only as far as they decide which versions somebody may still fetch.
   std::uint64_t all = 0; // whatever the order in which the cells were first reached
@@ -294,8 +305,12 @@ std::uint64_t cache_machine::hash() const {
         continue;
       node_id const up = nodes_[n].parent;
       index const above = n != memory && has(up, c.id) ? nodes_[up].places[c.id].count : 0;
-      if (p.is_dirty)
+      if (p.is_dirty) {
         mix(h, above != 0 && may_be_behind(n, c.id) ? 3 : 2);
+        // Whether it may get behind others farther up is decided by when it was written, too.
+        for (node_id from = up; from != memory; from = nodes_[from].parent)
+          mix_later(h, nodes_[from].parent, c.id, p.dirty_since);
+      }
       index const first =
           is_leaf ? p.count - 1 : std::min(oldest[n], p.count == 0 ? 0 : p.count - 1);
       if (!is_leaf && n != memory)

@@ -314,6 +314,7 @@ private:
     return a.level_of[static_cast<std::size_t>(s)];
   }
 
+  void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
   void finish_cell(cell_id c);
   [[nodiscard]] bool is_in_use(cell_id c) const;
   void drop(cell_id c);
