@@ -77,6 +77,11 @@ constexpr char const* mended[]{
     "PTX Atom\n{x=0;}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
     " st.relaxed.cta x, 1 | atom.relaxed.cta.exch r0, x, 2 ;\n"
     "exists (P1:r0 == 0 /\\ x == 2)\n",
+    // And not right before a plain store, either, that had got there.
+    "PTX Atom+weak\n{x=0;}\n P0@cta 1,gpu 0 | P1@cta 1,gpu 0 | P2@cta 0,gpu 0 ;\n"
+    " st.relaxed.gpu x, 1 | st.weak x, 2 | atom.acq_rel.gpu.exch r0, x, 3 ;\n"
+    " | ld.acquire.cta r0, x | ;\n"
+    "exists (P1:r0 == 3 /\\ P2:r0 == 0 /\\ x == 3)\n",
     // A store beyond the work-group was unknown to the work-group's own cache.
     "PTX MP+rel.sys+bars\n{x=0;}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
     " st.release.sys x, 1 | bar.cta.sync 0 ;\n bar.cta.sync 0 | ld.weak r0, x ;\n"

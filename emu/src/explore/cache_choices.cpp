@@ -288,6 +288,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   for (unsigned l = lowest; chosen.is_late && l < level; ++l) // words that were overwritten
     if (place const& p = nodes_[self.path[l]].places[c]; p.is_dirty) {
       keep_together(at, c, p);
+      pin(c, newest(self.path[l], c).id);
       clear_dirty(self.path[l], c);
     }
   keep_ahead(self, c, level);
