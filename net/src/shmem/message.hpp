@@ -50,41 +50,58 @@ static_assert(sizeof(message) == 64);
 /// while the next ones are on their way.
 inline constexpr std::size_t most_body_bytes = 64 * 1024;
 
-/// What is wrong with a message, or null: nobody acts on it before it is known to be harmless.
+// What is wrong, or null
+
+[[nodiscard]] inline bool is_outside(std::uint64_t offset, std::uint64_t bytes,
+                                     std::uint64_t heap_bytes) noexcept {
+  return offset > heap_bytes || bytes > heap_bytes - offset;
+}
+
+[[nodiscard]] inline char const* signal_defect(message const& m,
+                                               std::uint64_t heap_bytes) noexcept {
+  if (m.what > 1)
+    return "a signal that is neither set nor added to";
+  if (m.second % 8 != 0)
+    return "a misaligned signal";
+  return is_outside(m.second, 8, heap_bytes) ? "a signal outside the heap" : nullptr;
+}
+
+[[nodiscard]] inline char const* atomic_defect(message const& m,
+                                               std::uint64_t heap_bytes) noexcept {
+  if (m.what >= atomic_op_count || (m.width != 4 && m.width != 8))
+    return "an atomic that does not exist";
+  return m.offset % m.width != 0 || is_outside(m.offset, m.width, heap_bytes)
+             ? "an atomic outside the heap, or misaligned"
+             : nullptr;
+}
+
+/// Of a message: nobody acts on it before it is known to be harmless.
 [[nodiscard]] inline char const* defect(message const& m, std::size_t body,
                                         std::uint64_t heap_bytes) noexcept {
-  auto const is_outside = [&](std::uint64_t offset, std::uint64_t bytes) {
-    return offset > heap_bytes || bytes > heap_bytes - offset;
-  };
-  auto const no_body = [&] { return body == 0 ? nullptr : "a message with a body too many"; };
+  char const* const with_body = body == 0 ? nullptr : "a message with a body too many";
+  char const* found = nullptr;
   switch (m.kind) {
   case message_kind::put_signal:
-    if (m.what > 1)
-      return "a signal that is neither set nor added to";
-    if (m.second % 8 != 0)
-      return "a misaligned signal";
-    if (is_outside(m.second, 8))
-      return "a signal outside the heap";
+    found = signal_defect(m, heap_bytes);
     [[fallthrough]];
   case message_kind::put:
-    return is_outside(m.offset, body) ? "a put outside the heap" : nullptr;
+    if (found == nullptr && is_outside(m.offset, body, heap_bytes))
+      found = "a put outside the heap";
+    return found;
   case message_kind::get:
-    if (m.length > most_body_bytes || is_outside(m.offset, m.length))
+    if (m.length > most_body_bytes || is_outside(m.offset, m.length, heap_bytes))
       return "a get outside the heap";
-    return no_body();
+    return with_body;
   case message_kind::atomic:
-    if (m.what >= atomic_op_count || (m.width != 4 && m.width != 8))
-      return "an atomic that does not exist";
-    if (m.offset % m.width != 0 || is_outside(m.offset, m.width))
-      return "an atomic outside the heap, or misaligned";
-    return no_body();
+    found = atomic_defect(m, heap_bytes);
+    return found == nullptr ? with_body : found;
   case message_kind::hello:
   case message_kind::atomic_reply:
   case message_kind::ack_request:
   case message_kind::ack:
   case message_kind::ping:
   case message_kind::pong:
-    return no_body();
+    return with_body;
   case message_kind::get_reply:
     return nullptr; // the length is compared with what was asked for
   case message_kind::failure:
