@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -92,7 +93,8 @@ private:
 };
 
 sequential_scheduler::sequential_scheduler() : sequential_scheduler(options{}) {}
-sequential_scheduler::sequential_scheduler(options o) : options_(o), random_(o.seed.value_or(0)) {
+sequential_scheduler::sequential_scheduler(options const& o)
+    : options_(o), random_(o.seed.value_or(0)) {
   debug_entry().kind = name;
   debug_entry().current = &current_;
   debug_entry().decisions = &decisions_;
@@ -333,6 +335,7 @@ void sequential_scheduler::run(std::function<void()> host) {
 void sequential_scheduler::run(std::vector<std::function<void()>> hosts) {
   std::deque<host_actor> actors;
   std::vector<host_actor*> all;
+  all.reserve(hosts.size());
   for (auto& body : hosts)
     all.push_back(&actors.emplace_back(std::move(body), actors.size()));
   run_hosts(all);
@@ -344,31 +347,36 @@ void sequential_scheduler::run_hosts(std::span<host_actor* const> hosts) {
     debug_entry().hosts.push_back(h->debug);
     make_ready(*h);
   }
-  auto const is_done = [](host_actor const* h) { return h->state == actor_state::done; };
-  auto const are_all_done = [hosts, is_done] {
+  auto const are_all_done = [hosts] {
     for (host_actor const* const h : hosts) // a loop: for one it is quicker than an algorithm
-      if (!is_done(h))
+      if (h->state != actor_state::done)
         return false;
     return true;
   };
-  if (!run_until(are_all_done)) {
-    report table = report_now();
-    std::string const why = decisions_ >= options_.most_decisions
-                                ? fmt::format("{} decisions taken", decisions_)
-                                : std::string("nobody can go on");
-    for (host_actor const* const h : hosts)
-      if (!is_done(h))
-        table.add("", *h);
-    if (options_.when_given_up)
-      options_.when_given_up();
-    for (host_actor* const h : hosts)
-      if (!is_done(h))
-        abandon(*h);
-    throw stall_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
-  }
+  if (!run_until(are_all_done))
+    give_up(hosts);
   for (host_actor const* const h : hosts)
     if (h->error)
       std::rethrow_exception(h->error);
+}
+
+/// Abandons those that are not done, and says why.
+void sequential_scheduler::give_up(std::span<host_actor* const> hosts) {
+  report table = report_now();
+  std::string const why = decisions_ >= options_.most_decisions
+                              ? fmt::format("{} decisions taken", decisions_)
+                              : std::string("nobody can go on");
+  std::vector<host_actor*> left;
+  std::copy_if(hosts.begin(), hosts.end(), std::back_inserter(left),
+               [](host_actor const* h) { return h->state != actor_state::done; });
+  for (host_actor const* const h : left)
+    table.add("", *h);
+  if (options_.when_given_up)
+    options_.when_given_up();
+  for (host_actor* const h : left)
+    if (h->state != actor_state::done)
+      abandon(*h);
+  throw stall_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
 }
 
 void sequential_scheduler::abandon(actor& a) {

@@ -45,7 +45,7 @@ public:
   };
 
   sequential_scheduler();
-  explicit sequential_scheduler(options o);
+  explicit sequential_scheduler(options const& o);
   ~sequential_scheduler() override;
 
   void make_ready(actor& a) override;
@@ -90,6 +90,7 @@ private:
   class driving;
   class host_actor;
   void run_hosts(std::span<host_actor* const> hosts);
+  [[noreturn]] void give_up(std::span<host_actor* const> hosts);
   enum class step_result : std::uint8_t { ran, nobody };
   step_result step();
   std::size_t choose(std::size_t count);
