@@ -105,13 +105,14 @@ void execution::relate() {
     for (std::size_t b = 0; b < events_.size(); ++b) {
       if (is_memory(a) && is_memory(b) && events_[a].storage == events_[b].storage)
         same_location_.add(a, b);
-      if (!are_morally_strong(a, b))
-        continue;
-      morally_strong_.add(a, b);
-      if (a < b && is_sc(a) && is_sc(b))
+      bool const is_strong_pair = are_morally_strong(a, b);
+      if (is_strong_pair)
+        morally_strong_.add(a, b);
+      if (is_strong_pair && a < b && is_sc(a) && is_sc(b))
         strong_fences_.emplace_back(a, b);
-      if (a < b && is(a, event::kind::write) && is(b, event::kind::write))
-        strong_writes_.emplace_back(a, b);
+      if (a < b && is(a, event::kind::write) && is(b, event::kind::write) &&
+          same_location_.contains(a, b) && !events_[a].is_first)
+        (is_strong_pair ? strong_writes_ : other_writes_).emplace_back(a, b);
     }
 }
 
@@ -191,6 +192,8 @@ void execution::choose_sources(std::size_t read) {
   }
   if (axioms_.contain(axiom::no_thin_air) && !(reads_from_ | dependency_).is_acyclic())
     return;
+  if (axioms_.like_caches && !(reads_from_ | program_order_).is_acyclic())
+    return;
   auto const strong = reads_from_ & morally_strong_;
   observation_ = strong | strong.then(update_).closure().then(strong);
   auto const patterns = release_.then(observation_).then(acquire_) & morally_strong_;
@@ -224,24 +227,28 @@ void execution::order_writes(relation const& cause) {
           ((events_[a].is_first && !events_[b].is_first) ||
            (axioms_.contain(axiom::coherence) && cause.contains(a, b))))
         coherence.add(a, b);
-  choose_coherence(0, coherence.closure(), cause);
+  auto ordered = strong_writes_;
+  if (axioms_.like_caches)
+    ordered.insert(ordered.end(), other_writes_.begin(), other_writes_.end());
+  choose_coherence(ordered, coherence.closure(), cause);
 }
 
-void execution::choose_coherence(std::size_t at, relation const& coherence, relation const& cause) {
+void execution::choose_coherence(std::span<pair const> left, relation const& coherence,
+                                 relation const& cause) {
   if (!coherence.is_irreflexive())
     return;
-  if (at == strong_writes_.size()) {
+  if (left.empty()) {
     if (is_coherent(coherence, cause))
       tell(coherence);
     return;
   }
-  auto const [a, b] = strong_writes_[at];
+  auto const [a, b] = left.front();
   for (auto const& [first, second] : {pair{a, b}, pair{b, a}}) {
     if (coherence.contains(second, first))
       continue;
     auto more = coherence;
     more.add(first, second);
-    choose_coherence(at + 1, more.closure(), cause);
+    choose_coherence(left.subspan(1), more.closure(), cause);
   }
 }
 
@@ -251,8 +258,11 @@ bool execution::is_coherent(relation const& coherence, relation const& cause) co
   if (axioms_.contain(axiom::atomicity) &&
       !((from_reads & morally_strong_).then(coherence & morally_strong_) & update_).is_empty())
     return false;
+  auto const communication = reads_from_ | coherence | from_reads;
   if (axioms_.contain(axiom::sc_per_location) &&
-      !(((reads_from_ | coherence | from_reads) & morally_strong_) | own_location).is_acyclic())
+      !((communication & morally_strong_) | own_location).is_acyclic())
+    return false;
+  if (axioms_.like_caches && !(communication | own_location).is_acyclic())
     return false;
   return !axioms_.contain(axiom::causality) ||
          (reads_from_ | from_reads).then(cause).is_irreflexive();

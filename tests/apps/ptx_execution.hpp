@@ -29,6 +29,9 @@ enum class axiom : std::uint8_t {
 /// Which axioms count: one that is taken away shows what it is there for.
 struct axiom_set {
   unsigned without = 0;
+  /// More than PTX says, as it is with caches: no load runs ahead of what comes before it in its
+  /// thread, and the writes to a location are in one order, which all reads keep to.
+  bool like_caches = false;
   [[nodiscard]] bool contain(axiom a) const {
     return (without >> static_cast<unsigned>(a) & 1) == 0;
   }
@@ -76,7 +79,8 @@ private:
   void choose_sources(std::size_t read);
   void choose_fences(std::size_t at, relation const& synchronises);
   void order_writes(relation const& cause);
-  void choose_coherence(std::size_t at, relation const& coherence, relation const& cause);
+  void choose_coherence(std::span<pair const> left, relation const& coherence,
+                        relation const& cause);
   [[nodiscard]] bool is_coherent(relation const& coherence, relation const& cause) const;
   void tell(relation const& coherence) const;
 
@@ -85,6 +89,7 @@ private:
   std::vector<std::size_t> reads_;
   std::vector<pair> strong_fences_; ///< fence.sc that must be in an order
   std::vector<pair> strong_writes_; ///< writes that must be in an order
+  std::vector<pair> other_writes_;  ///< to one location: that need not
   relation program_order_;
   relation same_location_;
   relation morally_strong_;

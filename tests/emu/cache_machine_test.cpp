@@ -19,7 +19,7 @@ class every_choice final : public chooser {
 public:
   unsigned pick(unsigned n, choice_kind) override {
     if (next_ == path_.size())
-      path_.push_back({0, n});
+      path_.emplace_back(0, n);
     REQUIRE(path_[next_].second == n); // the same prefix, the same question
     return path_[next_++].first;
   }

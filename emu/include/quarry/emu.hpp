@@ -76,6 +76,7 @@
 
 // Explored executions
 #include <quarry/emu/cache_machine.hpp>
+#include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/explored_memory.hpp>

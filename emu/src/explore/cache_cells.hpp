@@ -9,6 +9,10 @@
 
 namespace quarry::emu {
 
+[[nodiscard]] inline std::uint64_t low_bytes(std::uint64_t value, unsigned bytes) noexcept {
+  return bytes == 8 ? value : value & ((std::uint64_t{1} << (8 * bytes)) - 1);
+}
+
 inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
   node& at = nodes_[n];
   if (c < at.place_count && at.places[c].execution == execution_) [[likely]]
@@ -38,10 +42,10 @@ inline void cache_machine::append(node_id n, cell_id c, version v) {
   if (published_ != nullptr && !nodes_[n].is_leaf) [[unlikely]]
     published_->push_back(cells_[c].at);
   if (p.count != 0) {
-    version& last = p.ring[(p.count - 1) % kept];
+    version& last = p.newest();
     last.until = std::min(last.until, now_);
   }
-  p.ring[p.count % kept] = v;
+  p[p.count] = v;
   p.latest = std::max(p.latest, v.written);
   ++p.count;
   ++now_;

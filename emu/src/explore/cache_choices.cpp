@@ -22,16 +22,16 @@ inline void cache_machine::collect_versions(actor const& a, unsigned level, wind
   place const& p = *way_[level];
   auto const holds = [&](window const* w, index i, version const& v) {
     return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before &&
-           (w->written_since == 0 || is_late(p, i, level, *w));
+           (!w->overwritten || w->overwritten->may_precede(way_of(a), level - 1U, i));
   };
-  for (index i = p.count > kept ? p.count - kept : 0; i < p.count; ++i) {
-    version const& v = p.ring[i % kept];
+  for (index i = p.oldest(); i < p.count; ++i) {
+    version const& v = p[i];
     if (is_outdated(a, level, v))
       continue;
     bool const is_shared = holds(shared, i, v);
     if (is_shared || holds(own, i, v))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared,
-                             is_shared && shared->written_since != 0, i, v.value});
+                             is_shared && shared->overwritten, i, v.value});
   }
 }
 
@@ -41,30 +41,23 @@ inline bool cache_machine::is_outdated(actor const& a, unsigned level, version c
   for (unsigned l = level + 1; l < a.levels; ++l) {
     place const& above = *way_[l];
     index const which = copy->above;
-    if (which >= above.count || which + kept < above.count || above.ring[which % kept].id != v.id)
+    if (!above.remembers(which) || above[which].id != v.id)
       return false;
     auto const height = nodes_[a.path[l]].level;
     if ((way_[0]->has_seen >> height & 1) != 0 && which < way_[0]->seen[height])
       return true;
-    copy = &above.ring[which % kept];
+    copy = &above[which];
   }
   return false;
-}
-
-/// The word that is dirty below may have been written back before this version was written.
-bool cache_machine::is_late(place const& p, index which, unsigned level, window const& w) const {
-  version const& v = p.ring[which % kept];
-  for (unsigned l = 1; l < level; ++l) // it was there, and went up from there
-    if (arrival(*way_[l], v) <= w.written_since)
-      return false;
-  return may_follow(p, which, w, way_[level - 1]->given);
 }
 
 /// Words on their way to the path's `level` from elsewhere.
 inline void cache_machine::collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest,
                                             bool is_wait) {
-  if (cells_[c].first_holder != nobody || delayed_count_ != 0)
+  if (cells_[c].first_holder != nobody)
     collect_holders(a, c, level, is_lowest, is_wait);
+  if (delayed_count_ != 0)
+    collect_delayed(a, c, level, is_lowest, is_wait);
 }
 
 void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest,
@@ -84,8 +77,12 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
     candidates_.push_back({candidate::kind::write_back, static_cast<std::uint8_t>(level), false,
                            false, h, newest(h, c).value});
   }
-  if (delayed_count_ == 0)
-    return;
+}
+
+void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest,
+                                    bool is_wait) {
+  node_id const n = actors_[a].path[level];
+  node_id const below = is_lowest ? nobody : actors_[a].path[level - 1];
   for (index other = 0; other < actor_count_; ++other) {
     actor const& b = actors_[other];
     if (other == a)
@@ -114,7 +111,7 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
     way_[l] = &touch(self.path[l], c);
   place const& p = *way_[lowest];
   if (lowest == 0 ? p.is_dirty : p.count != 0)
-    if (version const& v = p.ring[(p.count - 1) % kept];
+    if (version const& v = p.newest();
         lowest == 0 || (v.until == always && !is_outdated(self, lowest, v)))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(lowest), false,
                              false, p.count - 1, v.value});
@@ -134,6 +131,20 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
   std::copy(late_.begin(), late_.end(), end);
 }
 
+/// Of the versions at the path's `level`, the first that the cache below may fetch now. For a load
+/// in a leaf it is none older than that one has seen.
+inline cache_machine::index cache_machine::first_to_fetch(actor const& a, unsigned level,
+                                                          bool is_leaf) const {
+  index const seen = is_leaf || level == 1 ? way_[0]->seen[nodes_[a.path[level]].level] : 0;
+  place const& below = *way_[level - 1];
+  if (level == 1 || below.count == 0)
+    return seen;
+  version const& last = below.newest();
+  if (last.until == always || last.above == unknown)
+    return std::max(seen, last.above + 1);
+  return std::max({seen, below.least, last.above}); // that one may be fetched again
+}
+
 /// What lies above the path's level `lowest`, which the caches there may hold a copy of.
 inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
   actor const& self = actors_[a];
@@ -141,13 +152,15 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest,
   place const& own = *way_[0];
   bool const may_arrive = cells_[c].first_holder != nobody || delayed_count_ != 0;
   // By a fetch now, if no cache on the way holds a word that is not at its parent yet; or that word
-  // was written back, and then overwritten by one that was written since: 0 if there is none.
-  time overwritten_since = 0;
-  std::uint8_t due = 0; // of those words
-  if (way_[lowest]->is_dirty) {
-    overwritten_since = way_[lowest]->dirty_since;
-    due = way_[lowest]->due;
-  }
+  // was written back, and then overwritten by one that was written since.
+  std::optional<late_word> overwritten;
+  auto const pass = [&overwritten](place const& p) {
+    if (p.is_dirty)
+      overwritten = overwritten ? late_word{std::max(overwritten->since, p.dirty_since),
+                                            std::max(overwritten->due, p.due), p.given}
+                                : late_word{p.dirty_since, p.due, p.given};
+  };
+  pass(*way_[lowest]);
   // Or by a fetch before the caches on the way held anything.
   bool was_early = lowest == 0 && !own.is_dirty;
   time early_before = always;
@@ -158,32 +171,19 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest,
     node_id const lower = self.path[l - 1];
     node_id const upper = self.path[l];
     auto const level = nodes_[upper].level;
-    window shared{0, since(lower, c)[level], always, overwritten_since, due, level};
-    if (l == 1) {
-      shared.first = own.seen[level];
-    } else {
-      place const& below = *way_[l - 1];
-      version const& last = below.ring[(below.count - 1) % kept];
-      shared.first = below.count == 0       ? below.least
-                     : last.until == always ? last.above + 1
-                                            : std::max(below.least, last.above);
-      if (lowest == 0)
-        shared.first = std::max(shared.first, own.seen[level]);
-    }
-    window const early{own.seen[level], since(leaf, c)[level], early_before, 0, 0, level};
+    window const shared{first_to_fetch(self, l, lowest == 0), since(lower, c)[level], always,
+                        overwritten};
+    window const early{own.seen[level], since(leaf, c)[level], early_before, std::nullopt};
     collect_versions(self, l, &shared, was_early ? &early : nullptr);
     std::size_t const before = candidates_.size();
     collect_arrivals(a, c, l, false, is_wait);
     for (std::size_t i = before; i < candidates_.size(); ++i)
-      candidates_[i].is_late = overwritten_since != 0;
-    if (p.is_dirty) {
-      overwritten_since = std::max(overwritten_since, p.dirty_since);
-      due = std::max(due, p.due);
-    }
+      candidates_[i].is_late = overwritten.has_value();
+    pass(p);
     if (p.count != 0 && was_early) {
-      was_early = p.count <= kept && p.ring[0].from > since(leaf, c)[level] &&
-                  (own.has_seen >> level & 1) == 0;
-      early_before = std::min(early_before, p.ring[0].from);
+      was_early =
+          p.count <= kept && p[0].from > since(leaf, c)[level] && (own.has_seen >> level & 1) == 0;
+      early_before = std::min(early_before, p[0].from);
     }
   }
 }
@@ -221,7 +221,7 @@ inline bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned 
   if (a.levels == lowest + 1U || p.count < 2 || leaf.seen[nodes_[memory].level] + 1 >= p.count)
     return true;
   // The one before it was overwritten before the cache was last emptied; so were all others.
-  return p.ring[(p.count - 2) % kept].until <= since(a.path[0], c)[nodes_[memory].level];
+  return p[p.count - 2].until <= since(a.path[0], c)[nodes_[memory].level];
 }
 
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
@@ -255,9 +255,11 @@ void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) 
     leaf.seen[height] = std::max(leaf.seen[height], which);
     leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << height);
     place const& p = touch(a.path[l], c);
-    if (l + 1U == a.levels || which >= p.count || which + kept < p.count)
+    if (l + 1U == a.levels || !p.remembers(which))
       return;
-    which = p.ring[which % kept].above;
+    which = p[which].above;
+    if (which == unknown)
+      return;
   }
 }
 
@@ -280,32 +282,26 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
     while (other.delayed[count - 1].at != c)
       --count;
     node_id const target = other.path[other.delayed[count - 1].level];
-    drain(other, count);
+    drain(other, count - 1);
+    perform_oldest(other, false);
     write_back_to(target, c, at);
   }
   if (chosen.how != candidate::kind::version)
     which = nodes_[at].places[c].count - 1;
   for (unsigned l = lowest; chosen.is_late && l < level; ++l) // words that were overwritten
     if (place const& p = nodes_[self.path[l]].places[c]; p.is_dirty) {
-      keep_together(at, c, p);
+      keep_together(at, c, which, p.due, p.dirty_since);
       pin(c, newest(self.path[l], c).id);
       clear_dirty(self.path[l], c);
     }
   keep_ahead(self, c, level);
-  version v = nodes_[at].places[c].ring[which % kept];
-  if (level != lowest) // or it is seen below
+  version const v = nodes_[at].places[c][which];
+  if (chosen.is_private) {
     see(self, c, level, which);
-  if (!chosen.is_private)
-    for (unsigned l = level; l-- > std::max(lowest, 1U);) { // the caches on the way keep a copy
-      place const& p = touch(self.path[l], c);
-      append(self.path[l], c, {v.value, v.by, arrival(p, v), now_, always, which, v.id, v.update});
-      which = p.count - 1;
-      v = p.ring[which % kept];
-      see(self, c, l, which);
-    }
-  if (lowest != 0)
-    copy_below(self, c, lowest, which);
-  ++now_;
+    ++now_;
+  } else {
+    copy_below(self, c, level, which, false);
+  }
   return {v.value, v.by, false, v.written == 0};
 }
 

@@ -20,7 +20,7 @@ void cache_machine::initialise(std::uintptr_t at, unsigned bytes, std::uint64_t 
   unsigned step = 0;
   cell_id const c = find(at, bytes, step);
   place& p = touch(memory, c);
-  p.ring[0].value = value;
+  p[0].value = value;
 }
 
 // Loads
@@ -108,11 +108,11 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
       flush(self, level);
       invalidate(self, level);
       clean_below(self, c, level);
-      perform_write(self, c, level, write_kind::store, value, by);
+      perform_write(self, c, level, write_kind::store, value, by, now_);
     } else {
       if (self.delayed.size() == most_delayed)
         drain(self, 1);
-      self.delayed.push_back({c, value, by, static_cast<std::uint8_t>(level)});
+      self.delayed.push_back({c, value, by, now_++, static_cast<std::uint8_t>(level)});
       ++delayed_count_;
       ++cells_[c].changes;
     }
@@ -125,7 +125,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
     if (unsigned const up_to = choices_->pick(self.levels, choice_kind::write_back); up_to != 0)
       write_back_to(leaf, c, self.path[up_to]);
   time const since = now_;
-  append(leaf, c, {value, by, now_, now_, always, 0, ++last_write_, 0});
+  append(leaf, c, {value, by, now_, now_, always, 0, ++last_write_, false, 0});
   set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, since);
 }
 
@@ -134,9 +134,7 @@ void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::ui
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   for (unsigned done = 0; done < bytes; done += step) {
-    std::uint64_t const part = value >> (8 * done);
-    store_cell(a, first + done / step,
-               step == 8 ? part : part & ((std::uint64_t{1} << (8 * step)) - 1), o, s, by);
+    store_cell(a, first + done / step, low_bytes(value >> (8 * done), step), o, s, by);
   }
 }
 
@@ -158,30 +156,32 @@ inline void cache_machine::clean_below(actor const& a, cell_id c, unsigned level
 }
 
 void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kind kind,
-                                  std::uint64_t value, write_tag by) {
+                                  std::uint64_t value, write_tag by, time since) {
   node_id const at = a.path[level];
   place& p = touch(at, c);
-  index const above = p.count == 0 ? p.least : newest(at, c).above;
+  index const above = p.count == 0 ? unknown : newest(at, c).above;
+  time const after = p.fetched_since();
   std::uint8_t const update = kind == write_kind::update ? nodes_[at].level : 0;
-  time const since = now_;
-  append(at, c, {value, by, now_, now_, always, above, ++last_write_, update});
+  append(at, c, {value, by, now_, now_, always, above, ++last_write_, false, update});
   if (at != memory)
-    set_dirty(at, c, nodes_[at].level, since);
+    set_dirty(at, c, nodes_[at].level, std::max(since, after));
   for (unsigned l = 0; l < level; ++l)
     touch(a.path[l], c).given = last_write_;
-  copy_below(a, c, level, p.count - 1);
+  copy_below(a, c, level, p.count - 1, true);
 }
 
 /// The actor has seen the version at the path's `level`: the caches below, which others share, hold
 /// nothing older from then on.
-void cache_machine::copy_below(actor const& a, cell_id c, unsigned level, index which) {
+void cache_machine::copy_below(actor const& a, cell_id c, unsigned level, index which,
+                               bool is_own) {
   see(a, c, level, which);
-  version v = nodes_[a.path[level]].places[c].ring[which % kept];
+  version v = nodes_[a.path[level]].places[c][which];
   for (unsigned l = level; l-- > 1;) {
     place const& p = touch(a.path[l], c);
-    append(a.path[l], c, {v.value, v.by, arrival(p, v), now_, always, which, v.id, v.update});
+    append(a.path[l], c,
+           {v.value, v.by, p.arrival(v), now_, always, which, v.id, is_own, v.update});
     which = p.count - 1;
-    v = p.ring[which % kept];
+    v = p[which];
     see(a, c, l, which);
   }
   ++now_;
@@ -224,9 +224,8 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   for (unsigned done = 0; done < bytes; done += step) {
-    std::uint64_t const part = value >> (8 * done);
     perform_write(self, first + done / step, level, write_kind::update,
-                  step == 8 ? part : part & ((std::uint64_t{1} << (8 * step)) - 1), by);
+                  low_bytes(value >> (8 * done), step), by, now_);
   }
 }
 
@@ -280,21 +279,26 @@ void cache_machine::invalidate(actor const& a, unsigned level, words which) {
     for (cell_id const c : n.touched) {
       place& p = n.places[c];
       if (p.count != 0 && !p.is_dirty && !(keeps_coarse && cells_[c].is_coarse))
-        p.ring[(p.count - 1) % kept].until = std::min(p.ring[(p.count - 1) % kept].until, now_);
+        p.newest().until = std::min(p.newest().until, now_);
     }
   }
   ++now_;
 }
 
-void cache_machine::perform_delayed(actor& a, std::size_t count) {
-  for (; count != 0; --count) {
-    delayed_store const d = a.delayed.front();
-    a.delayed.erase(a.delayed.begin());
-    --delayed_count_;
-    flush(a, d.level);
-    clean_below(a, d.at, d.level);
-    perform_write(a, d.at, d.level, write_kind::store, d.value, d.by);
-  }
+/// Performs the oldest of the actor's delayed stores: as the newest version there or, if it may
+/// have been there before that one was written, as one that has been overwritten since.
+void cache_machine::perform_oldest(actor& a, bool may_be_late) {
+  delayed_store const d = a.delayed.front();
+  a.delayed.erase(a.delayed.begin());
+  --delayed_count_;
+  flush(a, d.level);
+  clean_below(a, d.at, d.level);
+  if (!may_be_late || !may_be_behind(a, d) || choices_->pick(2, choice_kind::write_back) == 0)
+    return perform_write(a, d.at, d.level, write_kind::store, d.value, d.by, d.since);
+  node_id const n = a.path[d.level];
+  index const which = touch(n, d.at).count - 1;
+  keep_together(n, d.at, which, nodes_[n].level, d.since);
+  copy_below(a, d.at, d.level, which, false);
 }
 
 /// Performs the actor's delayed stores up to the last one to the cell.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The words of the cache machine, how they all come to rest, and what its state is.
+// The words of the cache machine, and how they all come to rest.
 #include "cache_cells.hpp"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
             ? 0
             : first_value_(cells_[c].at, cells_[c].bytes, first_value_argument_);
     cells_[c].outside = value;
-    p.ring[0] = {value, 0, 0, 0, always, 0, 0, 0};
+    p[0] = {value, 0, 0, 0, always, 0, 0, false, 0};
     p.count = 1;
   }
   return p;
@@ -95,48 +95,55 @@ void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
   cell_id const old_first = l.first[word % line_words];
   unsigned const old_bytes = l.bytes[word % line_words];
   auto const first = static_cast<cell_id>(cells_.size());
-  std::uint64_t const mask = (std::uint64_t{1} << (8 * bytes)) - 1;
-  for (unsigned offset = 0; offset < 8; offset += bytes) {
-    cell_id const from = old_first + offset / old_bytes;
-    unsigned const shift = 8 * (offset % old_bytes);
-    cell_id const to = new_cell(word * 8 + offset, bytes);
-    for (node_id n = 0; n < node_count_; ++n) {
-      if (!has(n, from))
-        continue;
-      touch(n, to);
-      place& copy = nodes_[n].places[to];
-      copy = nodes_[n].places[from];
-      for (version& v : copy.ring)
-        v.value = v.value >> shift & mask;
-      if (copy.is_dirty)
-        dirty_of(n, to).push_back(to);
-    }
-    cells_[to].first_holder = cells_[from].first_holder; // the links are in the places
-    if (has(memory, from)) // not what host memory holds now: the caller may not know of that yet
-      cells_[to].outside = cells_[from].outside >> shift & mask;
-  }
+  for (unsigned offset = 0; offset < 8; offset += bytes)
+    copy_part(old_first + offset / old_bytes, new_cell(word * 8 + offset, bytes),
+              8 * (offset % old_bytes));
   for (unsigned offset = 0; offset < 8; offset += old_bytes) {
     cell& gone = cells_[old_first + offset / old_bytes];
     for (node_id n = 0; n < node_count_; ++n)
       std::erase(dirty_of(n, gone.id), gone.id);
-    for (actor& a : actors_) // a delayed store of the whole: of its parts, one after the other
-      for (std::size_t i = 0; i < a.delayed.size(); ++i) {
-        if (a.delayed[i].at != gone.id)
-          continue;
-        delayed_store const whole = a.delayed[i];
-        a.delayed.erase(a.delayed.begin() + static_cast<std::ptrdiff_t>(i));
-        --delayed_count_;
-        for (unsigned part = 0; part < old_bytes; part += bytes, ++i, ++delayed_count_)
-          a.delayed.insert(a.delayed.begin() + static_cast<std::ptrdiff_t>(i),
-                           {first + (offset + part) / bytes, whole.value >> (8 * part) & mask,
-                            whole.by, whole.level});
-        --i;
-      }
+    for (actor& a : actors_)
+      split_delayed(a, gone, first + offset / bytes, bytes);
     gone.bytes = 0;
     gone.first_holder = nobody;
   }
   l.first[word % line_words] = first;
   l.bytes[word % line_words] = static_cast<std::uint8_t>(bytes);
+}
+
+/// The part of the old cell that begins at that bit is the new one.
+void cache_machine::copy_part(cell_id from, cell_id to, unsigned bit) {
+  unsigned const bytes = cells_[to].bytes;
+  for (node_id n = 0; n < node_count_; ++n) {
+    if (!has(n, from))
+      continue;
+    touch(n, to);
+    place& copy = nodes_[n].places[to];
+    copy = nodes_[n].places[from];
+    for (version& v : copy.ring)
+      v.value = low_bytes(v.value >> bit, bytes);
+    if (copy.is_dirty)
+      dirty_of(n, to).push_back(to);
+  }
+  cells_[to].first_holder = cells_[from].first_holder; // the links are in the places
+  if (has(memory, from)) // not what host memory holds now: the caller may not know of that yet
+    cells_[to].outside = low_bytes(cells_[from].outside >> bit, bytes);
+}
+
+/// A delayed store to the cell: to its parts from `first` on, one after the other.
+void cache_machine::split_delayed(actor& a, cell const& gone, cell_id first, unsigned bytes) {
+  std::vector<delayed_store> parts;
+  for (delayed_store const& d : a.delayed) {
+    if (d.at != gone.id) {
+      parts.push_back(d);
+      continue;
+    }
+    for (unsigned done = 0; done < gone.bytes; done += bytes)
+      parts.push_back(
+          {first + done / bytes, low_bytes(d.value >> (8 * done), bytes), d.by, d.since, d.level});
+  }
+  delayed_count_ += parts.size() - a.delayed.size();
+  a.delayed = std::move(parts);
 }
 
 void cache_machine::coarsen(std::uintptr_t begin, std::size_t bytes) {
@@ -155,6 +162,13 @@ bool cache_machine::is_in_use(cell_id c) const {
   return delayed_count_ != 0 && std::any_of(actors_.begin(), actors_.end(), [&](actor const& a) {
            return std::any_of(a.delayed.begin(), a.delayed.end(), is_to_it);
          });
+}
+
+unsigned cache_machine::width(std::uintptr_t at) const noexcept {
+  for (cell const& c : cells_)
+    if (c.bytes != 0 && at - c.at < c.bytes)
+      return c.bytes;
+  return 0;
 }
 
 /// With its word, of which nothing else is left.
@@ -241,101 +255,6 @@ cache_machine::reading cache_machine::final_value(std::uintptr_t at, unsigned by
     all.by = std::max(all.by, v.by);
   }
   return all;
-}
-
-// State
-
-namespace {
-
-void mix(std::uint64_t& h, std::uint64_t v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15;
-  h ^= h >> 29;
-}
-
-} // namespace
-
-/// Which versions at the node were written after that.
-void cache_machine::mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const {
-  if (!has(n, c))
-    return;
-  place const& p = nodes_[n].places[c];
-  std::uint64_t later = 1;
-  for (index i = p.count > kept ? p.count - kept : 0; i < p.count; ++i)
-    later = 2 * later + (p.ring[i % kept].written > since ? 1 : 0);
-  mix(h, later);
-}
-
-std::uint64_t cache_machine::hash() const {
-  // Times count only as far as they decide which versions somebody may still fetch.
-  std::uint64_t all = 0; // whatever the order in which the cells were first reached
-  std::vector<index> oldest(node_count_);
-  for (cell const& c : cells_) {
-    if (c.bytes == 0)
-      continue;
-    std::uint64_t h = 0;
-    mix(h, c.at);
-    for (node_id n = 0; n < node_count_; ++n)
-      oldest[n] = has(n, c.id) ? nodes_[n].places[c.id].count : 0;
-    for (node_id n = 1; n < node_count_; ++n)
-      for (node_id up = nodes_[n].parent;; up = nodes_[up].parent) {
-        index const count = has(up, c.id) ? nodes_[up].places[c.id].count : 0;
-        index first = 0;
-        if (nodes_[n].is_leaf && has(n, c.id)) {
-          first = nodes_[n].places[c.id].seen[nodes_[up].level];
-          mix(h, nodes_[n].places[c.id].has_seen);
-        }
-        if (count != 0)
-          mix(h, nodes_[up].places[c.id].ring[0].from > since(n, c.id)[nodes_[up].level] ? 1 : 0);
-        first = std::max(first, count > kept ? count - kept : 0);
-        while (first < count &&
-               nodes_[up].places[c.id].ring[first % kept].until <= since(n, c.id)[nodes_[up].level])
-          ++first;
-        oldest[up] = std::min(oldest[up], first);
-        mix(h, std::uint64_t{count} - first + (std::uint64_t{n} << 32 | up));
-        if (up == memory)
-          break;
-      }
-    for (node_id n = 0; n < node_count_; ++n) {
-      if (!has(n, c.id))
-        continue;
-      place const& p = nodes_[n].places[c.id];
-      bool const is_leaf = nodes_[n].is_leaf;
-      mix(h, (std::uint64_t{n} << 8) | (p.is_dirty ? 2U * p.due + 1U : 0U));
-      if (is_leaf && !p.is_dirty)
-        continue;
-      node_id const up = nodes_[n].parent;
-      index const above = n != memory && has(up, c.id) ? nodes_[up].places[c.id].count : 0;
-      if (p.is_dirty) {
-        mix(h, above != 0 && may_be_behind(n, c.id) ? 3 : 2);
-        // Whether it may get behind others farther up is decided by when it was written, too.
-        for (node_id from = up; from != memory; from = nodes_[from].parent)
-          mix_later(h, nodes_[from].parent, c.id, p.dirty_since);
-      }
-      index const first =
-          is_leaf ? p.count - 1 : std::min(oldest[n], p.count == 0 ? 0 : p.count - 1);
-      if (!is_leaf && n != memory)
-        mix(h, std::uint64_t{above} - std::min(p.least, above));
-      for (index i = std::max(first, p.count > kept ? p.count - kept : 0); i < p.count; ++i) {
-        version const& v = p.ring[i % kept];
-        mix(h, v.value);
-        mix(h, v.by);
-        mix(h, 2 * v.update + (v.until == always ? 1U : 0U));
-        if (!is_leaf && n != memory)
-          mix(h, std::uint64_t{above} - v.above);
-      }
-    }
-    all += h;
-  }
-  std::uint64_t h = all;
-  for (actor const& a : actors_) {
-    mix(h, a.delayed.size());
-    for (delayed_store const& d : a.delayed) {
-      mix(h, cells_[d.at].at);
-      mix(h, d.value);
-      mix(h, d.level);
-    }
-  }
-  return h;
 }
 
 } // namespace quarry::emu

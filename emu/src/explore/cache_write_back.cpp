@@ -10,7 +10,7 @@ namespace quarry::emu {
 void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since) {
   place& p = nodes_[n].places[c];
   p.due = std::max(p.due, due);
-  p.dirty_since = since;
+  p.dirty_since = std::max(p.dirty_since, since); // it comes after what was dirty before
   if (p.is_dirty)
     return;
   p.is_dirty = true;
@@ -34,38 +34,32 @@ void cache_machine::clear_dirty(node_id n, cell_id c) {
   *link = p.next_holder;
 }
 
-/// When the write first came to the place that a copy of it goes to. By way of the cache above it
-/// may come back there, but no later.
-cache_machine::time cache_machine::arrival(place const& p, version const& copy) {
-  for (index i = p.count > kept ? p.count - kept : 0; i < p.count; ++i)
-    if (version const& v = p.ring[i % kept]; v.id == copy.id)
-      return v.written;
-  return copy.written;
-}
-
-/// Whether a word that has been dirty below since then may have been there before the version
-/// `which` was written. It comes after what it saw there, and after the write `after`, which came
-/// the same way. An update whose scope includes it, and the other way round, has read what stood
-/// right before it.
-bool cache_machine::may_follow(place const& p, index which, window const& w, std::uint32_t after) {
-  for (index i = which + 1; i-- != 0 && i + kept >= p.count;) {
-    version const& v = p.ring[i % kept];
-    if (v.id == after || v.written <= w.written_since)
-      return false;
-    if (w.due < w.height || v.update < w.height)
-      return true;
-  }
-  return false;
-}
-
 /// The newest version at the parent may have come after the word that is dirty here.
 bool cache_machine::may_be_behind(node_id n, cell_id c) const {
   place const& from = nodes_[n].places[c];
-  node_id const parent = nodes_[n].parent;
-  place const& to = nodes_[parent].places[c];
-  return to.count != 0 &&
-         may_follow(to, to.count - 1,
-                    {0, 0, always, from.dirty_since, from.due, nodes_[parent].level}, from.given);
+  n = nodes_[n].parent;
+  place const& to = nodes_[n].places[c];
+  if (to.count == 0 || newest(n, c).written <= from.dirty_since)
+    return false;
+  auto const lowest = nodes_[n].level;
+  std::array<place const*, most_levels> way{&to};
+  std::size_t count = 1;
+  while (n != memory && has(nodes_[n].parent, c)) {
+    n = nodes_[n].parent;
+    way[count++] = &nodes_[n].places[c];
+  }
+  return late_word{from.dirty_since, from.due, from.given}.may_precede(
+      {{way.data(), count}, lowest}, 0, to.count - 1);
+}
+
+/// The newest version where the store is performed may have come after it.
+bool cache_machine::may_be_behind(actor const& a, delayed_store const& d) {
+  for (unsigned l = 0; l < a.levels; ++l)
+    way_[l] = &touch(a.path[l], d.at);
+  place const& to = *way_[d.level];
+  auto const height = nodes_[a.path[d.level]].level;
+  return to.count != 0 && late_word{d.since, height, way_[0]->given}.may_precede(
+                              way_of(a), d.level - 1U, to.count - 1);
 }
 
 /// The actor reads the word that may be dirty at the path's `level`: it does not get behind what
@@ -80,19 +74,23 @@ void cache_machine::keep_ahead(actor const& a, cell_id c, unsigned level) {
     p.dirty_since = std::max(p.dirty_since, since(a.path[0], c)[height]);
     place const& above = touch(a.path[l], c);
     index const seen = leaf.seen[height];
-    if ((leaf.has_seen >> height & 1) != 0 && seen < above.count && seen + kept >= above.count)
-      p.dirty_since = std::max(p.dirty_since, above.ring[seen % kept].written);
+    if ((leaf.has_seen >> height & 1) != 0 && above.remembers(seen))
+      p.dirty_since = std::max(p.dirty_since, above[seen].written);
   }
 }
 
-/// The word that is dirty in `front` gets right before the one that may be dirty here: where the
-/// one must not be, the other must not.
-void cache_machine::keep_together(node_id n, cell_id c, place const& front) {
+/// A word that comes to the node level `due`, and could have since then, gets right before the
+/// version `which`: until that one has come farther up, where it must not be, the other must not.
+void cache_machine::keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since) {
+  std::uint32_t const id = nodes_[n].places[c][which].id;
+  while (n != memory && has(nodes_[n].parent, c) &&
+         nodes_[nodes_[n].parent].places[c].find_copy(id) != unknown)
+    n = nodes_[n].parent;
   place& p = nodes_[n].places[c];
   if (!p.is_dirty)
     return;
-  p.due = std::max(p.due, front.due);
-  p.dirty_since = std::max(p.dirty_since, front.dirty_since);
+  p.due = std::max(p.due, due);
+  p.dirty_since = std::max(p.dirty_since, since);
 }
 
 /// The write is right in front of another one somewhere: what is not there yet does not get in
@@ -116,14 +114,14 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
   bool const is_behind =
       may_be_late && may_be_behind(n, c) && choices_->pick(2, choice_kind::write_back) == 1;
   if (is_behind)
-    keep_together(parent, c, from);
+    keep_together(parent, c, to.count - 1, due, from.dirty_since);
   clear_dirty(n, c);
   if (published_ != nullptr) [[unlikely]]
     published_->push_back(cells_[c].at);
   if (!is_behind) {
-    index const above = to.count == 0 ? to.least : newest(parent, c).above;
-    time const after = to.count == 0 ? 0 : newest(parent, c).written;
-    append(parent, c, {v.value, v.by, now_, now_, always, above, v.id, v.update});
+    index const above = to.count == 0 ? unknown : newest(parent, c).above;
+    time const after = to.fetched_since();
+    append(parent, c, {v.value, v.by, now_, now_, always, above, v.id, false, v.update});
     if (parent != memory)
       set_dirty(parent, c, due, std::max(from.dirty_since, after));
     from.given = v.id;
@@ -137,8 +135,8 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
     from.has_seen = static_cast<std::uint8_t>(from.has_seen | 1U << nodes_[parent].level);
     return;
   }
-  version& mine = from.ring[(from.count - 1) % kept];
-  mine.above = is_behind && which != 0 ? which - 1 : which;
+  version& mine = from.newest();
+  mine.above = is_behind ? which - 1 : which; // `unknown` if nothing came before
   from.least = std::max(from.least, which);
 }
 

@@ -3,12 +3,14 @@
 
 #include <quarry/choices.hpp>
 #include <quarry/emu/address_ranges.hpp>
+#include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -28,7 +30,8 @@ namespace quarry::emu {
 /// observed: a load chooses among the writes that its cache may have fetched since its last
 /// acquire, none older than what it has seen; a word that is written back chooses whether it had
 /// been there before the newest write. A store weaker than seq_cst that is performed below is
-/// delayed until somebody sees it, a seq_cst operation or fence, or the actor's next use of it.
+/// delayed until somebody sees it, a seq_cst operation or fence, or the actor's next use of it; it
+/// chooses the same.
 ///
 /// Words are naturally aligned, 1 to 8 bytes, as small as anybody accesses them: a plain access of
 /// more is one of several words.
@@ -152,12 +155,7 @@ public:
   }
 
   /// How large the word at the address is to those who have accessed it; 0: nobody has.
-  [[nodiscard]] unsigned width(std::uintptr_t at) const noexcept {
-    for (cell const& c : cells_)
-      if (c.bytes != 0 && at - c.at < c.bytes)
-        return c.bytes;
-    return 0;
-  }
+  [[nodiscard]] unsigned width(std::uintptr_t at) const noexcept;
   /// Keeps the addresses of words that come to caches which actors share, or to memory; null: no
   /// more. Borrowed.
   void log_published(std::vector<std::uintptr_t>* into) noexcept { published_ = into; }
@@ -167,44 +165,20 @@ public:
 
 private:
   using cell_id = std::uint32_t;
-  using index = std::uint32_t; ///< of a version at its node, from the first one on
-  using time = std::uint32_t;
+  using place = cache_place;
+  using version = cache_place::version;
+  using index = cache_place::index;
+  using time = cache_place::time;
+  static constexpr index kept = cache_place::kept;
+  static constexpr index unknown = cache_place::unknown;
+  static constexpr time always = cache_place::always;
+  static constexpr int most_levels = cache_place::most_levels;
   static constexpr node_id memory = 0;
   static constexpr node_id nobody = ~0U;
-  static constexpr int most_levels = 4; ///< L0, L1, L2, memory
   static constexpr std::uint8_t l2_level = 2;
   static constexpr std::uint8_t memory_level = 3;
-  static constexpr index kept = 8; ///< versions that a node remembers of a cell
-  static constexpr time always = ~0U;
   static constexpr std::size_t most_delayed = 4;
 
-  /// A value that a node held, in coherence order.
-  struct version {
-    std::uint64_t value;
-    write_tag by;
-    time written;          ///< when it was written, here or where it came from
-    time from;             ///< when the node came to hold it
-    time until;            ///< when the node held it no longer
-    index above;           ///< the parent's version that it is a copy of, or comes after
-    std::uint32_t id : 30; ///< of the write: copies have the same; 0: memory's first value
-    /// The node level that an update was performed at, else 0: it has read the version before it.
-    std::uint32_t update : 2;
-  };
-  /// A cell in a node's cache.
-  struct place {
-    std::array<version, kept> ring;
-    std::uint32_t execution = 0; ///< in which it was touched
-    index count = 0;             ///< versions so far; a leaf has one at a time, while it is dirty
-    index least = 0;         ///< the next fetch takes this version of the parent, or a later one
-    std::uint32_t given = 0; ///< the write that the parent got last from here
-    time dirty_since = 0;
-    time latest = 0;                       ///< no version of it was written later
-    bool is_dirty = false;                 ///< the newest version is not at the parent yet
-    std::uint8_t due = 0;                  ///< the node level that it comes to by itself
-    std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
-    std::uint8_t has_seen = 0;             ///< a leaf: a bit for each level in `seen` that counts
-    node_id next_holder = nobody;          ///< in the list of those in which it is dirty
-  };
   struct node {
     node_id parent = memory;
     /// By level of an ancestor: it may hold what was live there since then.
@@ -222,7 +196,8 @@ private:
     cell_id at;
     std::uint64_t value;
     write_tag by;
-    std::uint8_t level;
+    time since;         ///< it could have been performed since then
+    std::uint8_t level; ///< of the path
   };
   /// Of could_load(), answered with no.
   struct question {
@@ -260,16 +235,13 @@ private:
   };
   static constexpr std::uintptr_t line_bytes = 64;
   static constexpr std::size_t line_words = 8;
-  /// Versions from `first` on that were there after `since`, and before `before`. If
-  /// `written_since` is not 0: that came after a word that has been dirty below since then, and
-  /// comes to the node level `due` by itself; `height` is the level of theirs.
+  /// Versions from `first` on that were there after `since`, and before `before`; if there is a
+  /// word that was overwritten, those that it may have come before.
   struct window {
     index first;
     time since;
     time before;
-    time written_since;
-    std::uint8_t due;
-    std::uint8_t height;
+    std::optional<late_word> overwritten;
   };
   /// A place in the hash table of lines: of each word the first of its cells, which follow each
   /// other, and their size; 0 while nobody has reached it.
@@ -284,12 +256,15 @@ private:
     return nodes_[n].place_count > c && nodes_[n].places[c].execution == execution_;
   }
   [[nodiscard]] version const& newest(node_id n, cell_id c) const {
-    place const& p = nodes_[n].places[c];
-    return p.ring[(p.count - 1) % kept];
+    return nodes_[n].places[c].newest();
   }
   /// No fence reaches the cell's words beyond this node.
   [[nodiscard]] bool holds(node_id n, cell_id c) const {
     return cells_[c].is_coarse && nodes_[n].level == l2_level;
+  }
+  /// way_ above the actor's own cache.
+  [[nodiscard]] cache_way way_of(actor const& a) const {
+    return {std::span(way_).subspan(1, a.levels - 1U), nodes_[a.path[1]].level};
   }
   [[nodiscard]] std::vector<cell_id>& dirty_of(node_id n, cell_id c) {
     return holds(n, c) ? nodes_[n].held : nodes_[n].dirty;
@@ -309,11 +284,17 @@ private:
   cell_id new_cell(std::uintptr_t at, unsigned bytes);
   cell_id find(std::uintptr_t at, unsigned bytes, unsigned& step);
   void split(line& l, std::uintptr_t word, unsigned bytes);
+  void copy_part(cell_id from, cell_id to, unsigned bit);
+  void split_delayed(actor& a, cell const& gone, cell_id first, unsigned bytes);
   [[nodiscard]] bool is_under(node_id n, node_id ancestor) const noexcept;
   [[nodiscard]] unsigned level_in(actor const& a, scope s) const noexcept {
     return a.level_of[static_cast<std::size_t>(s)];
   }
 
+  [[nodiscard]] std::uint64_t hash_of(cell const& c, std::vector<index>& oldest) const;
+  index mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c) const;
+  void mix_place(std::uint64_t& h, node_id n, cell_id c, index oldest) const;
+  void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
   void finish_cell(cell_id c);
   [[nodiscard]] bool is_in_use(cell_id c) const;
@@ -322,12 +303,9 @@ private:
   void append(node_id n, cell_id c, version v);
   void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
   void clear_dirty(node_id n, cell_id c);
-  [[nodiscard]] static time arrival(place const& p, version const& copy);
-  [[nodiscard]] static bool may_follow(place const& p, index which, window const& w,
-                                       std::uint32_t after);
   [[nodiscard]] bool may_be_behind(node_id n, cell_id c) const;
   void keep_ahead(actor const& a, cell_id c, unsigned level);
-  void keep_together(node_id n, cell_id c, place const& front);
+  void keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since);
   void pin(cell_id c, std::uint32_t id);
   void write_back(node_id n, cell_id c, bool may_be_late);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
@@ -336,26 +314,28 @@ private:
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
   /// Performs the oldest `count` of the actor's delayed stores.
   void drain(actor& a, std::size_t count) {
-    if (count != 0) [[unlikely]]
-      perform_delayed(a, count);
+    for (; count != 0; --count) [[unlikely]]
+      perform_oldest(a, true);
   }
-  void perform_delayed(actor& a, std::size_t count);
+  void perform_oldest(actor& a, bool may_be_late);
+  [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
   void drain_cell(actor& a, cell_id c);
   enum class write_kind : std::uint8_t { store, update };
   void perform_write(actor& a, cell_id c, unsigned level, write_kind kind, std::uint64_t value,
-                     write_tag by);
+                     write_tag by, time since);
   inline void clean_below(actor const& a, cell_id c, unsigned level);
-  void copy_below(actor const& a, cell_id c, unsigned level, index which);
+  void copy_below(actor const& a, cell_id c, unsigned level, index which, bool is_own);
   void see(actor const& a, cell_id c, unsigned level, index which);
 
   void collect(actor_id a, cell_id c, unsigned lowest, bool is_wait);
   inline void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
-  [[nodiscard]] bool is_late(place const& p, index which, unsigned level, window const& w) const;
   [[nodiscard]] inline bool is_outdated(actor const& a, unsigned level, version const& v) const;
   inline void collect_versions(actor const& a, unsigned level, window const* shared,
                                window const* own);
   inline void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
+  void collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
+  [[nodiscard]] inline index first_to_fetch(actor const& a, unsigned level, bool is_leaf) const;
   [[nodiscard]] inline bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
   [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
@@ -382,7 +362,7 @@ private:
   line* last_line_ = nullptr;   ///< the one that was found last
   std::uint32_t execution_ = 1; ///< its number: what has another one is of no account
   address_ranges coarse_;
-  std::array<place*, most_levels> way_{}; ///< the cell's places on the actor's path; of collect()
+  std::array<place const*, most_levels> way_{}; ///< a cell's places on an actor's path
   std::vector<candidate> candidates_;
   std::vector<candidate> late_;
   std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory

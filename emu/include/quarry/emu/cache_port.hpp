@@ -94,14 +94,15 @@ public:
   [[nodiscard]] bool could_load(T const* at, Predicate const& is_met, order o, scope s,
                                 std::source_location where) const {
     return could_load_word(at, sizeof(T), o, s, &meets<T, Predicate>,
-                           const_cast<Predicate*>(&is_met), where);
+                           static_cast<void*>(const_cast<Predicate*>(&is_met)), where);
   }
   /// A load that does, if it can.
   template<class T, class Predicate>
   [[nodiscard]] T load_if(T const* at, Predicate const& is_met, order o, scope s,
                           std::source_location where) const {
-    std::uint64_t const word = load_word_if(at, sizeof(T), o, s, &meets<T, Predicate>,
-                                            const_cast<Predicate*>(&is_met), where);
+    std::uint64_t const word =
+        load_word_if(at, sizeof(T), o, s, &meets<T, Predicate>,
+                     static_cast<void*>(const_cast<Predicate*>(&is_met)), where);
     T value;
     std::memcpy(&value, &word, sizeof(T));
     return value;

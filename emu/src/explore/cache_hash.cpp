@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the cache machine's state is: times count only as far as they decide what may come.
+#include "cache_cells.hpp"
+
+#include <algorithm>
+
+namespace quarry::emu {
+namespace {
+
+void mix(std::uint64_t& h, std::uint64_t v) {
+  h = (h ^ v) * 0x9e3779b97f4a7c15;
+  h ^= h >> 29;
+}
+
+} // namespace
+
+std::uint64_t cache_machine::hash() const {
+  std::uint64_t h = 0; // whatever the order in which the cells were first reached
+  std::vector<index> oldest(node_count_);
+  for (cell const& c : cells_)
+    if (c.bytes != 0)
+      h += hash_of(c, oldest);
+  for (actor const& a : actors_) {
+    mix(h, a.delayed.size());
+    for (delayed_store const& d : a.delayed) {
+      mix(h, cells_[d.at].at);
+      mix(h, d.value);
+      mix(h, d.level);
+      for (unsigned l = 1; l < a.levels; ++l)
+        mix_later(h, a.path[l], d.at, d.since);
+    }
+  }
+  return h;
+}
+
+/// `oldest`: room for an index for each node.
+std::uint64_t cache_machine::hash_of(cell const& c, std::vector<index>& oldest) const {
+  std::uint64_t h = 0;
+  mix(h, c.at);
+  for (node_id n = 0; n < node_count_; ++n)
+    oldest[n] = has(n, c.id) ? nodes_[n].places[c.id].count : 0;
+  for (node_id n = 1; n < node_count_; ++n)
+    for (node_id up = nodes_[n].parent;; up = nodes_[up].parent) {
+      oldest[up] = std::min(oldest[up], mix_view(h, n, up, c.id));
+      if (up == memory)
+        break;
+    }
+  for (node_id n = 0; n < node_count_; ++n)
+    if (has(n, c.id))
+      mix_place(h, n, c.id, oldest[n]);
+  return h;
+}
+
+/// What the node may still fetch of the versions at an ancestor. Gives the first of them.
+cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_id up,
+                                             cell_id c) const {
+  std::uint8_t const level = nodes_[up].level;
+  time const begun = since(n, c)[level];
+  index first = 0;
+  if (nodes_[n].is_leaf && has(n, c)) {
+    first = nodes_[n].places[c].seen[level];
+    mix(h, nodes_[n].places[c].has_seen);
+  }
+  index count = 0;
+  if (has(up, c) && nodes_[up].places[c].count != 0) {
+    place const& p = nodes_[up].places[c];
+    count = p.count;
+    mix(h, p[0].from > begun ? 1 : 0);
+    first = std::max(first, p.oldest());
+    while (first < count && p[first].until <= begun)
+      ++first;
+  }
+  mix(h, std::uint64_t{count} - first + (std::uint64_t{n} << 32 | up));
+  return first;
+}
+
+/// The versions of a word at a node from `oldest` on, which somebody may still fetch.
+void cache_machine::mix_place(std::uint64_t& h, node_id n, cell_id c, index oldest) const {
+  place const& p = nodes_[n].places[c];
+  bool const is_leaf = nodes_[n].is_leaf;
+  mix(h, (std::uint64_t{n} << 8) | (p.is_dirty ? 2U * p.due + 1U : 0U));
+  if (p.is_dirty)
+    mix_dirty(h, n, c);
+  else if (is_leaf)
+    return;
+  bool const has_copies = !is_leaf && n != memory; // of what is above
+  node_id const up = nodes_[n].parent;
+  index const above = has_copies && has(up, c) ? nodes_[up].places[c].count : 0;
+  if (has_copies)
+    mix(h, std::uint64_t{above} - std::min(p.least, above));
+  index const last = p.count == 0 ? 0 : p.count - 1;
+  for (index i = std::max(is_leaf ? last : std::min(oldest, last), p.oldest()); i < p.count; ++i) {
+    version const& v = p[i];
+    mix(h, v.value);
+    mix(h, v.by);
+    mix(h, 4U * v.update + 2U * v.came_through + (v.until == always ? 1U : 0U));
+    if (has_copies)
+      mix(h, std::uint64_t{above} - v.above);
+  }
+}
+
+/// Where a word that is dirty may get behind others: when it was written decides.
+void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
+  node_id const up = nodes_[n].parent;
+  bool const is_known_above = n != memory && has(up, c) && nodes_[up].places[c].count != 0;
+  mix(h, is_known_above && may_be_behind(n, c) ? 3 : 2);
+  for (node_id from = up; from != memory; from = nodes_[from].parent)
+    mix_later(h, nodes_[from].parent, c, nodes_[n].places[c].dirty_since);
+}
+
+/// Which versions at the node were written after that.
+void cache_machine::mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const {
+  if (!has(n, c))
+    return;
+  place const& p = nodes_[n].places[c];
+  std::uint64_t later = 1;
+  for (index i = p.oldest(); i < p.count; ++i)
+    later = 2 * later + (p[i].written > since ? 1 : 0);
+  mix(h, later);
+}
+
+} // namespace quarry::emu
