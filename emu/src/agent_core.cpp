@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::uint64_t most_groups = std::uint64_t{1} << 32;
 
-[[noreturn]] void refuse(std::string what) {
-  throw std::invalid_argument(std::move(what));
+[[noreturn]] void refuse(std::string const& what) {
+  throw std::invalid_argument(what);
 }
 
 void check(machine const& m) {

@@ -115,26 +115,33 @@ task<bool> channel_aggregator::poll(Core& self) {
     worked = take_restarts(self) || worked;
   if (blocked_ != 0 && !first_fault_)
     worked = restart_blocked(self) || worked;
-  bool dispatches = false;
-  if (!first_fault_) {
-    // The scheduler, the arguments' copies and who watches are the user's.
-    first_fault_ = fault_of([&] {
-      std::optional<channel_choice> const next = pick();
-      dispatches = next.has_value();
-      if (next)
-        start(*next);
-    });
-    if (first_fault_)
-      running_.stop(*first_fault_);
-  }
-  if (!dispatches && running_.is_empty() &&
-      (first_fault_ || std::all_of(states_.begin(), states_.end(),
-                                   [](channel_state const& s) { return s.ready == 0; }))) {
+  bool const dispatches = !first_fault_ && dispatch();
+  if (!dispatches && running_.is_empty() && (first_fault_ || is_nothing_ready())) {
     is_done_.store(true, std::memory_order_release);
     agent_.scheduler().notify();
     co_return true;
   }
   co_return worked || dispatches;
+}
+
+/// Starts what the scheduler picks. False if it picks nothing.
+bool channel_aggregator::dispatch() {
+  bool dispatches = false;
+  // The scheduler, the arguments' copies and who watches are the user's.
+  first_fault_ = fault_of([&] {
+    std::optional<channel_choice> const next = pick();
+    dispatches = next.has_value();
+    if (next)
+      start(*next);
+  });
+  if (first_fault_)
+    running_.stop(*first_fault_);
+  return dispatches;
+}
+
+bool channel_aggregator::is_nothing_ready() const {
+  return std::all_of(states_.begin(), states_.end(),
+                     [](channel_state const& s) { return s.ready == 0; });
 }
 
 template<class Core>

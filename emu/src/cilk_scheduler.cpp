@@ -27,20 +27,25 @@ std::optional<channel_choice> cilk_scheduler::operator()(std::span<channel_state
     return shallowest(channels, is_idle);
   if (running >= 2) // what they spawn is not ready yet
     return std::nullopt;
-  return ready < batch_ ? shallowest(channels, is_idle) : depth_first(channels, running);
+  if (ready < batch_)
+    return shallowest(channels, is_idle);
+  return running == 0 ? depth_first(channels) : next_batch(channels);
 }
 
-/// A batch at a time, and one more, so that it is there when the other ends.
-std::optional<channel_choice> cilk_scheduler::depth_first(std::span<channel_state const> channels,
-                                                          std::uint32_t running) const {
-  if (running == 1) {
-    for (std::size_t level = channels.size(); level != 0; level -= stacks_)
-      if (channel_state const& c = channels[level - stacks_]; c.ready != 0)
-        return c.ready >= batch_ ? std::optional(channel_choice(level - stacks_, batch_))
-                                 : std::nullopt;
-    return std::nullopt;
-  }
-  for (std::size_t level = channels.size(); running == 0 && level != 0; level -= stacks_) {
+/// While a batch runs: one more, so that it is there when the other ends.
+std::optional<channel_choice>
+cilk_scheduler::next_batch(std::span<channel_state const> channels) const {
+  for (std::size_t level = channels.size(); level != 0; level -= stacks_)
+    if (channel_state const& c = channels[level - stacks_]; c.ready != 0)
+      return c.ready >= batch_ ? std::optional(channel_choice(level - stacks_, batch_))
+                               : std::nullopt;
+  return std::nullopt;
+}
+
+/// A batch at a time, while nothing runs.
+std::optional<channel_choice>
+cilk_scheduler::depth_first(std::span<channel_state const> channels) const {
+  for (std::size_t level = channels.size(); level != 0; level -= stacks_) {
     auto const here = channels.subspan(level - stacks_, stacks_);
     // What waits has nothing in deeper levels any more: first it, if it is worth it.
     for (std::size_t s = stacks_ - 1; s != 0; --s)

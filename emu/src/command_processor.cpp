@@ -121,10 +121,10 @@ private:
   template<memory_model M>
   task<bool> serve_all(basic_core<M>& self) {
     bool any = false;
-    for (std::size_t i = 0; i < services_.size(); ++i) {
-      bool worked = !services_[i]->leaves.load(std::memory_order_acquire);
+    for (auto const& s : services_) {
+      bool worked = !s->leaves.load(std::memory_order_acquire);
       for (std::uint32_t r = 0; r < rounds_ && worked; ++r) {
-        task<bool> polled = services_[i]->service->poll(self);
+        task<bool> polled = s->service->poll(self);
         worked = co_await std::move(polled);
         any |= worked;
       }

@@ -174,6 +174,11 @@ void compute_unit::take_woken() {
   bury_cancelled();
 }
 
+/// All of its wavefronts have given up their slots, or ended.
+bool compute_unit::has_yielded(work_group const& g) noexcept {
+  return g.yielded != 0 && g.ready == 0 && (g.yielded | g.finished) == g.all;
+}
+
 /// Gives every resident group with something ready its turn. True if anything ran or ended.
 bool compute_unit::run_resident() {
   bool progressed = false;
@@ -191,7 +196,7 @@ bool compute_unit::run_resident() {
       leave(i);
       continue;
     }
-    if (g.yielded != 0 && g.ready == 0 && (g.yielded | g.finished) == g.all) {
+    if (has_yielded(g)) {
       park(i);
       continue;
     }
@@ -212,19 +217,28 @@ bool compute_unit::run_resident() {
   return progressed;
 }
 
-strand::turn compute_unit::drain() {
-  bool progressed = false;
-  if (!parked_.empty())
-    evict_failed_parked();
+/// Groups that keep each other busy must not keep out the one that they wait for, and wavefronts
+/// that always go on must not keep out those that poll. True if anybody came in.
+bool compute_unit::let_others_in() {
   if (resident_.empty()) {
     busy_turns_ = 0;
-  } else {
-    // Groups that keep each other busy must not keep out the one that they wait for, and wavefronts
-    // that always go on must not keep out those that poll.
-    if (++busy_turns_ % turns_before_another == 0)
-      progressed = place_one() == placed::yes;
-    progressed = ask_the_polling() || progressed;
+    return false;
   }
+  bool const places = ++busy_turns_ % turns_before_another == 0 && place_one() == placed::yes;
+  return ask_the_polling() || places;
+}
+
+/// Somebody polls; or groups are left that nobody could place, and one here may end.
+bool compute_unit::must_look_again() const {
+  bool const polls = std::any_of(resident_.begin(), resident_.end(),
+                                 [](work_group const* g) { return g->polling != 0; });
+  return polls || (!resident_.empty() && agent_.has_unclaimed());
+}
+
+strand::turn compute_unit::drain() {
+  if (!parked_.empty())
+    evict_failed_parked();
+  bool progressed = let_others_in();
   for (turn_left_ = turn_length; turn_left_ > 0; turn_left_ -= placing_cost) {
     if (has_others())
       progressed = run_others() || progressed;
@@ -241,11 +255,7 @@ strand::turn compute_unit::drain() {
     }
     report_ended();
     give_claims_back(); // somebody else may have room
-    bool const polls = std::any_of(resident_.begin(), resident_.end(),
-                                   [](work_group const* g) { return g->polling != 0; });
-    // With groups left that nobody could place, somebody must look again when a group has ended.
-    bool const again = polls || (!resident_.empty() && agent_.has_unclaimed());
-    return {progressed, again || has_others() || !try_to_idle()};
+    return {progressed, must_look_again() || has_others() || !try_to_idle()};
   }
   report_ended();
   return {progressed, true};

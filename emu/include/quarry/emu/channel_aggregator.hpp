@@ -166,6 +166,8 @@ private:
   template<class Core>
   bool look(Core& self, std::size_t node);
   [[nodiscard]] std::optional<channel_choice> pick();
+  bool dispatch();
+  [[nodiscard]] bool is_nothing_ready() const;
   template<class Core>
   bool take_restarts(Core& self);
   template<class Core>

@@ -40,8 +40,10 @@ public:
 private:
   [[nodiscard]] std::optional<channel_choice>
   deepest(std::span<channel_state const> channels) const;
-  [[nodiscard]] std::optional<channel_choice> depth_first(std::span<channel_state const> channels,
-                                                          std::uint32_t running) const;
+  [[nodiscard]] std::optional<channel_choice>
+  depth_first(std::span<channel_state const> channels) const;
+  [[nodiscard]] std::optional<channel_choice>
+  next_batch(std::span<channel_state const> channels) const;
   [[nodiscard]] std::optional<channel_choice> shallowest(std::span<channel_state const> channels,
                                                          bool is_idle) const;
 

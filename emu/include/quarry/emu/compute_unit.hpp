@@ -77,7 +77,10 @@ private:
   void deliver_fault(work_group& g, wave_slot& w);
   bool ask_the_polling();
   void take_woken();
+  [[nodiscard]] static bool has_yielded(work_group const& g) noexcept;
   bool run_resident();
+  bool let_others_in();
+  [[nodiscard]] bool must_look_again() const;
   void leave(std::size_t position);
   void report_ended();
   void give_claims_back();

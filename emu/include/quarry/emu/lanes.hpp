@@ -56,8 +56,8 @@ public:
   [[nodiscard, gnu::always_inline]] static lanes iota(T base = T{}, T step = T{1}) noexcept {
     return lanes(base) +
            lanes(step) * from_parts([](auto k) __attribute__((always_inline)) {
-             return part_type::add(part_type::iota(),
-                                   part_type::broadcast(static_cast<T>(k * lanes_per_part)));
+             int const first = k * lanes_per_part;
+             return part_type::add(part_type::iota(), part_type::broadcast(static_cast<T>(first)));
            });
   }
   /// f(0), f(1), …, in this order.
