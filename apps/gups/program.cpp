@@ -13,7 +13,7 @@
 #include <chrono>
 #include <memory>
 #include <memory_need.hpp>
-#include <mutex>
+#include <vector>
 
 namespace quarry::gups {
 namespace {
@@ -83,12 +83,9 @@ result<node_outcome> run_one(cluster_node& node, settings const& s, std::uint64_
 }
 
 /// All nodes' outcomes as one.
-result<node_outcome> total(cluster_node& node, node_outcome const& mine) {
-  auto const all = command::gather_values(node, mine);
-  if (!all)
-    return all.error();
+node_outcome total(std::vector<node_outcome> const& all) {
   node_outcome sum;
-  for (node_outcome const& one : *all) {
+  for (node_outcome const& one : all) {
     sum.seconds = std::max(sum.seconds, one.seconds);
     sum.wrong += one.wrong;
     sum.counts = sum.counts + one.counts;
@@ -115,23 +112,12 @@ command::program_result describe(settings const& s, command::run_options const& 
 }
 
 result<command::program_result> run(command::run_options const& o, settings const& s) {
-  std::mutex mutex;
-  node_outcome sum;
   std::size_t const heap = sizeof(std::uint64_t) << s.log2_entries;
-  auto const done = command::run_nodes(o, heap, [&](cluster_node& node) -> result<void> {
-    auto const mine = run_one(node, s, o.seed);
-    if (!mine)
-      return mine.error();
-    auto const everybody = total(node, *mine);
-    if (!everybody)
-      return everybody.error();
-    std::lock_guard const lock(mutex);
-    sum = *everybody;
-    return {};
-  });
-  if (!done)
-    return done.error();
-  return describe(s, o, sum);
+  auto const all = command::gather_outcomes<node_outcome>(
+      o, heap, [&](cluster_node& node) { return run_one(node, s, o.seed); });
+  if (!all)
+    return all.error();
+  return describe(s, o, total(*all));
 }
 
 void check(command::run_options const& o, settings const& s) {

@@ -19,8 +19,8 @@
 #include <filesystem>
 #include <memory>
 #include <memory_need.hpp>
-#include <mutex>
 #include <numeric>
+#include <vector>
 
 namespace quarry::pagerank {
 namespace {
@@ -207,12 +207,9 @@ result<node_outcome> run_one(cluster_node& node, settings const& s, input const&
 }
 
 /// All nodes' outcomes as one.
-result<node_outcome> total(cluster_node& node, node_outcome const& mine) {
-  auto const all = command::gather_values(node, mine);
-  if (!all)
-    return all.error();
+node_outcome total(std::vector<node_outcome> const& all) {
   node_outcome sum;
-  for (node_outcome const& one : *all) {
+  for (node_outcome const& one : all) {
     sum.seconds = std::max(sum.seconds, one.seconds);
     sum.wrong += one.wrong;
     sum.counts = sum.counts + one.counts;
@@ -271,24 +268,13 @@ result<command::program_result> run(command::run_options const& o, settings cons
                  fmt::format("{}: a graph without vertices has no ranks", in->source)};
   auto const right = reference(in->graph(), s.iterations);
   std::vector<fixed> ranks(in->graph().vertex_count); // each node writes its own part
-  std::mutex mutex;
-  node_outcome sum;
   graph::block_partition const partition(in->graph().vertex_count, o.node_count);
   std::size_t const heap = std::size_t{partition.block_size()} * sizeof(fixed) + 4096;
-  auto const done = command::run_nodes(o, heap, [&](cluster_node& node) -> result<void> {
-    auto const mine = run_one(node, s, *in, right, ranks);
-    if (!mine)
-      return mine.error();
-    auto const everybody = total(node, *mine);
-    if (!everybody)
-      return everybody.error();
-    std::lock_guard const lock(mutex);
-    sum = *everybody;
-    return {};
-  });
-  if (!done)
-    return done.error();
-  return describe(s, *in, sum, right);
+  auto const all = command::gather_outcomes<node_outcome>(
+      o, heap, [&](cluster_node& node) { return run_one(node, s, *in, right, ranks); });
+  if (!all)
+    return all.error();
+  return describe(s, *in, total(*all), right);
 }
 
 void check(settings const& s) {

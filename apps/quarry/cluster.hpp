@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gather_outcomes.hpp"
 #include "program.hpp"
 #include "run_options.hpp"
 
@@ -57,6 +58,16 @@ template<class T>
   for (std::size_t i = 0; i < values.size(); ++i)
     std::memcpy(&values[i], (*all)[i].data(), sizeof(T));
   return values;
+}
+
+/// What `run_one(node)`, a result<T>, came to on every node, in the order of the nodes.
+///
+/// Errors   as run_nodes(), and run_one()'s
+template<class T, class F>
+[[nodiscard]] result<std::vector<T>> gather_outcomes(run_options const& options,
+                                                     std::size_t heap_bytes, F const& run_one) {
+  return gather_outcomes_of<T>(
+      [&](auto const& body) { return run_nodes(options, heap_bytes, body); }, run_one);
 }
 
 /// What a program does with one end of the network. Its errors are the job's.

@@ -3,6 +3,7 @@
 
 #include "cli_forward.hpp"
 #include "cluster.hpp"
+#include "gather_outcomes.hpp"
 #include "host_threads.hpp"
 
 #include <quarry/net/comp_net/configuration.hpp>
@@ -13,7 +14,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -99,22 +99,9 @@ template<net::shmem::element T, class F>
 [[nodiscard]] result<std::vector<T>> gather_outcomes(run_options const& options,
                                                      comp_net_settings const& settings,
                                                      std::size_t heap_bytes, F const& run_one) {
-  std::mutex mutex; // nodes of one process are threads
-  std::vector<T> everybody;
-  auto const body = [&](comp_net_node& node) -> result<void> {
-    auto const mine = run_one(node);
-    if (!mine)
-      return mine.error();
-    auto all = gather_values(node, *mine);
-    if (!all)
-      return all.error();
-    std::lock_guard const lock(mutex);
-    everybody = *std::move(all);
-    return {};
-  };
-  if (auto const done = run_comp_net_nodes(options, settings, heap_bytes, body); !done)
-    return done.error();
-  return everybody;
+  return gather_outcomes_of<T>(
+      [&](auto const& body) { return run_comp_net_nodes(options, settings, heap_bytes, body); },
+      run_one);
 }
 
 } // namespace quarry::command
