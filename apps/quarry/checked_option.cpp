@@ -26,24 +26,6 @@ std::optional<T> to_whole(std::string const& text, T low, T high) {
   return read;
 }
 
-/// `number`: a T, or an optional one.
-template<class T, class Number>
-CLI::Option* add_whole(CLI::App& command, std::string const& name, Number& number, T low, T high,
-                       std::string const& what) {
-  auto const is_allowed = [low, high](std::string const& text) -> std::string {
-    if (to_whole(text, low, high))
-      return {};
-    return fmt::format("read '{}', allowed is a whole number from {} to {}", text, low, high);
-  };
-  auto const set = [&number, low, high](std::string const& text) {
-    if (auto const read = to_whole(text, low, high))
-      number = *read;
-  };
-  return command.add_option_function<std::string>(name, set, what)
-      ->type_name("N")
-      ->check(CLI::Validator(is_allowed, ""));
-}
-
 std::optional<double> to_real(std::string const& text, double low, double high) {
   double read = 0;
   auto const last = text.data() + text.size();
@@ -60,10 +42,42 @@ std::optional<std::chrono::milliseconds> to_time(std::string const& text) {
   return std::chrono::milliseconds(std::llround(*seconds * 1000));
 }
 
+/// `set` takes what `read` makes of the text; it makes nothing of what is not `allowed`.
+template<class Read, class Set>
+CLI::Option* add_read(CLI::App& command, std::string const& name, Read read, Set set,
+                      std::string const& allowed, std::string const& what) {
+  auto const refusal = [read, allowed](std::string const& text) {
+    return read(text) ? std::string() : fmt::format("read '{}', allowed is {}", text, allowed);
+  };
+  auto const take = [read, set](std::string const& text) {
+    if (auto const value = read(text))
+      set(*value);
+  };
+  return command.add_option_function<std::string>(name, take, what)
+      ->check(CLI::Validator(refusal, ""));
+}
+
+/// `number`: a T, or an optional one.
+template<class T, class Number>
+CLI::Option* add_whole(CLI::App& command, std::string const& name, Number& number, T low, T high,
+                       std::string const& what) {
+  return add_read(
+             command, name,
+             [low, high](std::string const& text) { return to_whole(text, low, high); },
+             [&number](T value) { number = value; },
+             fmt::format("a whole number from {} to {}", low, high), what)
+      ->type_name("N");
+}
+
 } // namespace
 
 CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint32_t& number,
                         std::uint32_t low, std::uint32_t high, std::string const& what) {
+  return add_whole(command, name, number, low, high, what)->default_str(fmt::format("{}", number));
+}
+
+CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
+                        std::uint64_t low, std::uint64_t high, std::string const& what) {
   return add_whole(command, name, number, low, high, what)->default_str(fmt::format("{}", number));
 }
 
@@ -72,39 +86,23 @@ CLI::Option* add_bound(CLI::App& command, std::string const& name,
   return add_whole(command, name, most, 0U, UINT32_MAX, what)->default_str("any number");
 }
 
-CLI::Option* add_number(CLI::App& command, std::string const& name, std::uint64_t& number,
-                        std::uint64_t low, std::uint64_t high, std::string const& what) {
-  return add_whole(command, name, number, low, high, what)->default_str(fmt::format("{}", number));
-}
-
 CLI::Option* add_fraction(CLI::App& command, std::string const& name, double& number, double high,
                           std::string const& what) {
-  auto const is_allowed = [high](std::string const& text) -> std::string {
-    if (to_real(text, 0, high))
-      return {};
-    return fmt::format("read '{}', allowed is a number from 0 to {}", text, high);
-  };
-  auto const set = [&number, high](std::string const& text) {
-    number = to_real(text, 0, high).value_or(number);
-  };
-  return command.add_option_function<std::string>(name, set, what)
+  return add_read(
+             command, name, [high](std::string const& text) { return to_real(text, 0, high); },
+             [&number](double value) { number = value; },
+             fmt::format("a number from 0 to {}", high), what)
       ->type_name("NUMBER")
-      ->default_str(fmt::format("{}", number))
-      ->check(CLI::Validator(is_allowed, ""));
+      ->default_str(fmt::format("{}", number));
 }
 
 CLI::Option* add_seconds(CLI::App& command, std::string const& name,
                          std::chrono::milliseconds& time, std::string const& what) {
-  auto const is_allowed = [](std::string const& text) -> std::string {
-    if (to_time(text))
-      return {};
-    return fmt::format("read '{}', allowed is a number of seconds from 0.001 to 86400", text);
-  };
-  auto const set = [&time](std::string const& text) { time = to_time(text).value_or(time); };
-  return command.add_option_function<std::string>(name, set, what)
+  return add_read(
+             command, name, to_time, [&time](std::chrono::milliseconds value) { time = value; },
+             "a number of seconds from 0.001 to 86400", what)
       ->type_name("SECONDS")
-      ->default_str(fmt::format("{}", static_cast<double>(time.count()) / 1000))
-      ->check(CLI::Validator(is_allowed, ""));
+      ->default_str(fmt::format("{}", static_cast<double>(time.count()) / 1000));
 }
 
 CLI::Option* add_text(CLI::App& command, std::string const& name, std::string& text,
