@@ -34,6 +34,7 @@ void boost_context(benchmark::State& state) {
   std::uint64_t steps = 0;
   bool stopping = false;
   std::vector<boost::context::fiber> fibers;
+  fibers.reserve(computation_count);
   for (std::size_t i = 0; i < computation_count; ++i)
     fibers.emplace_back([&steps, &stopping](boost::context::fiber&& back) {
       while (!stopping) {
@@ -87,6 +88,7 @@ bare_coroutine count_steps(std::uint64_t& steps) {
 void std_coroutine(benchmark::State& state) {
   std::uint64_t steps = 0;
   std::vector<bare_coroutine> coroutines;
+  coroutines.reserve(computation_count);
   for (std::size_t i = 0; i < computation_count; ++i)
     coroutines.push_back(count_steps(steps));
   round_robin(state, steps, [&coroutines](std::size_t i) { coroutines[i].resume(); });

@@ -49,6 +49,7 @@ ends loopback(std::uint32_t pe_count) {
   auto const jobs = net::make_local_jobs(pe_count, std::chrono::seconds{10}).value();
   ends all(pe_count);
   std::vector<std::jthread> threads;
+  threads.reserve(pe_count);
   for (std::uint32_t i = 0; i < pe_count; ++i)
     threads.emplace_back([&, i] { all[i] = net::loopback::open(jobs[i]).value(); });
   threads.clear();

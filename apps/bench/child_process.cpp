@@ -28,6 +28,7 @@ void require(int error, char const* call) {
 /// Starts `command` in a process group of its own, its standard output going to `output`.
 pid_t start(std::vector<std::string> const& command, int output) {
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (std::string const& argument : command)
     arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -137,7 +138,8 @@ private:
   }
   template<class T>
   void set(cl_uint index, T const& value) {
-    require(clSetKernelArg(kernel_.get(), index, sizeof value, &value), "clSetKernelArg");
+    auto const bytes = std::as_bytes(std::span(&value, 1)); // a handle's own, too
+    require(clSetKernelArg(kernel_.get(), index, bytes.size(), bytes.data()), "clSetKernelArg");
   }
 
   owned<cl_command_queue> commands_;

@@ -266,7 +266,7 @@ void run_matmul(gpu& g, matmul_problem const& p) {
   auto const columns = static_cast<std::int64_t>(p.n);
   g.run({.work_groups = {tiles, tiles},
          .work_items_per_group = {tile, tile},
-         .lds_bytes = 2 * tile * tile * sizeof(float)},
+         .lds_bytes = 2 * sizeof(float) * tile * tile},
         matmul{}, matmul::matrix{at(p.a), columns}, matmul::matrix{at(p.b), columns}, at(p.c));
 }
 

@@ -17,9 +17,9 @@ class exchanger {
 public:
   explicit exchanger(gups_job& job)
       : job_{job}, round_{std::min(job.options().round_updates, job.options().updates_per_node)},
-        nodes_{job.node_count()}, outbox_(round_ * nodes_), inbox_(2 * round_ + 1024 * nodes_),
-        send_counts_(nodes_), send_places_(nodes_), receive_counts_(nodes_),
-        receive_places_(nodes_) {
+        nodes_{job.node_count()}, outbox_(round_ * nodes_),
+        inbox_(2 * round_ + std::uint64_t{1024} * nodes_), send_counts_(nodes_),
+        send_places_(nodes_), receive_counts_(nodes_), receive_places_(nodes_) {
     // Every destination has room for a whole round, so that one pass over the updates sorts them.
     for (std::uint32_t node = 0; node < nodes_; ++node)
       send_places_[node] = static_cast<int>(node * round_ * sizeof(Update));
