@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <group_elements.hpp>
+#include <utility>
 
 namespace quarry::jacobi {
 
@@ -31,7 +32,7 @@ struct grid_shape {
   }
   /// Cells that a node holds: two of each, of one sweep and of the next.
   [[nodiscard]] constexpr std::size_t node_cells() const noexcept {
-    return 2 * strips_per_node * strip_cells();
+    return 2 * strip_cells() * strips_per_node;
   }
   [[nodiscard]] constexpr bool is_checked(std::uint32_t sweeps) const noexcept {
     return sweeps % sweeps_per_check == 0 || sweeps == most_sweeps;
@@ -131,6 +132,23 @@ template<class W>
   return worst;
 }
 
+/// After sweep `done`: a strip's edges go to its neighbours, and theirs have come.
+task<> exchange_edges(emu::any_wavefront auto& wf, net::comp_net::context& ctx, grid const& g,
+                      std::uint32_t self, std::uint32_t strip, std::uint32_t done) {
+  for (side const to : {side::above, side::below})
+    if (halo const h = halo_of(g, self, strip, to, done); h.is_there) {
+      auto sent = ctx.put_signal(wf, h.to, h.from, g.shape.row_cells(), h.signal, done,
+                                 net::shmem::signal_op::set, h.target);
+      co_await std::move(sent);
+    }
+  for (side const from : {side::above, side::below})
+    if (halo_of(g, self, strip, from, done).is_there) {
+      auto came = ctx.wait_until(wf, g.edge(strip, from, done),
+                                 net::shmem::comparison::greater_equal, done);
+      co_await std::move(came);
+    }
+}
+
 /// The whole relaxation in one kernel: every work-group sweeps over its strip, exchanges edges with
 /// its neighbours, on this node or another, and agrees with all others on when to stop.
 ///
@@ -147,18 +165,8 @@ struct relax_wave {
          done < g.shape.most_sweeps && change > g.shape.tolerance;) {
       double const mine = co_await wf.group_reduce(sweep(wf, g, strip, done), emu::maximum{});
       ++done;
-      for (side const to : {side::above, side::below})
-        if (halo const h = halo_of(g, self, strip, to, done); h.is_there) {
-          auto sent = ctx.put_signal(wf, h.to, h.from, g.shape.row_cells(), h.signal, done,
-                                     net::shmem::signal_op::set, h.target);
-          co_await std::move(sent);
-        }
-      for (side const from : {side::above, side::below})
-        if (halo_of(g, self, strip, from, done).is_there) {
-          auto came = ctx.wait_until(wf, g.edge(strip, from, done),
-                                     net::shmem::comparison::greater_equal, done);
-          co_await std::move(came);
-        }
+      task<> exchanged = exchange_edges(wf, ctx, g, self, strip, done);
+      co_await std::move(exchanged);
       if (!g.shape.is_checked(done))
         continue;
       // Everybody tells everybody, and so all find the same.

@@ -66,7 +66,7 @@ public:
     for (double change = 2 * g_.shape.tolerance;
          done < g_.shape.most_sweeps && change > g_.shape.tolerance;) {
       ++done;
-      auto const swept = node_.threads.run([&](std::uint32_t thread) {
+      auto swept = node_.threads.run([&](std::uint32_t thread) {
         sweep_all(done - 1, thread);
         return exchange(done, thread);
       });

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -90,7 +91,8 @@ verdict explore(target const& t, weakening const* w, explore_options options, re
 }
 
 std::uint64_t quantile(std::vector<std::uint64_t> const& sorted, double q) {
-  return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+  auto const place = std::llround(q * static_cast<double>(sorted.size() - 1));
+  return sorted[static_cast<std::size_t>(place)];
 }
 
 /// How a weakening was found, from several seeds.

@@ -97,6 +97,7 @@ std::vector<std::string> command_line(request const& r, std::string const& scrip
 /// Becomes gdb: it has the terminal, its signals and the exit status. Returns only if it cannot.
 int become(std::vector<std::string> line) {
   std::vector<char*> words;
+  words.reserve(line.size() + 1);
   for (auto& word : line)
     words.push_back(word.data());
   words.push_back(nullptr);

@@ -77,7 +77,7 @@ result<void> write_graph(csr_graph const& made, std::string const& file,
 /// The file X.mtx that the shell has put behind standard output, if it is one.
 std::optional<path> redirected_output() {
   std::error_code none;
-  auto const file = std::filesystem::read_symlink("/proc/self/fd/1", none);
+  auto file = std::filesystem::read_symlink("/proc/self/fd/1", none);
   struct stat open_file{};
   struct stat named_file{};
   if (none || ::fstat(STDOUT_FILENO, &open_file) != 0 || !S_ISREG(open_file.st_mode))

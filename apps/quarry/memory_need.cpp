@@ -43,15 +43,23 @@ constexpr char const* out_of_memory =
 
 std::terminate_handler const say_and_abort = std::get_terminate();
 
-[[noreturn]] void terminate() {
+/// Of an exception or none.
+bool is_want_of_memory(std::exception_ptr const& thrown) {
   try {
-    if (std::current_exception())
-      throw;
+    if (thrown)
+      std::rethrow_exception(thrown);
+    return false;
   } catch (std::bad_alloc const&) {
+    return true;
+  } catch (...) {
+    return false;
+  }
+}
+
+[[noreturn]] void terminate() {
+  if (is_want_of_memory(std::current_exception())) {
     std::fprintf(stderr, "quarry: %s\n", out_of_memory);
     std::_Exit(world_fault);
-  } catch (...) {
-    say_and_abort();
   }
   say_and_abort();
   std::abort();

@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
+#include <numbers>
 #include <span>
 
 namespace quarry::sgd {
@@ -34,7 +36,7 @@ struct sample {
 /// Two half moons that reach into each other, with noise: no straight line divides them.
 [[nodiscard]] inline sample make_sample(std::uint64_t seed, std::uint64_t i) {
   bool const is_lower = i % 2 == 1;
-  float const angle = 3.14159265F * uniform(seed, 3 * i);
+  float const angle = std::numbers::pi_v<float> * uniform(seed, 3 * i);
   float const x = 0.2F * (uniform(seed, 3 * i + 1) - 0.5F);
   float const y = 0.2F * (uniform(seed, 3 * i + 2) - 0.5F);
   return is_lower ? sample{1 - std::cos(angle) + x, 0.5F - std::sin(angle) + y, 1}
@@ -100,9 +102,10 @@ public:
 private:
   template<class Number>
   Number forward(samples<Number> const& s, std::array<Number, hidden_count>& hidden) const {
-    Number sum(p_[4 * hidden_count]);
+    Number sum(p_.back());
     for (std::uint32_t h = 0; h < hidden_count; ++h) {
-      Number const in = s.x * p_[3 * h] + s.y * p_[3 * h + 1] + p_[3 * h + 2];
+      std::size_t const first = std::size_t{3} * h;
+      Number const in = s.x * p_[first] + s.y * p_[first + 1] + p_[first + 2];
       hidden[h] = each(in, [](float v) { return std::tanh(v); });
       sum = sum + hidden[h] * p_[3 * hidden_count + h];
     }

@@ -9,10 +9,12 @@
 
 #include <algorithm>
 #include <allreduce/all_reducer.hpp>
+#include <array>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <comp_net_cluster.hpp>
-#include <cstring>
+#include <cstdint>
 #include <memory>
 
 namespace quarry::sgd {
@@ -67,8 +69,9 @@ std::uint64_t count_wrong(settings const& s, training const& t,
                           std::vector<node_outcome> const& all) {
   std::uint64_t wrong = 0;
   parameters const& first = all.front().learnt;
+  using bits = std::array<std::uint32_t, parameter_count>;
   for (node_outcome const& one : all)
-    wrong += std::memcmp(one.learnt.data(), first.data(), sizeof first) == 0 ? 0 : 1;
+    wrong += std::bit_cast<bits>(one.learnt) == std::bit_cast<bits>(first) ? 0 : 1;
   parameters const alone = reference(t);
   for (std::uint32_t i = 0; i < parameter_count; ++i)
     wrong += std::abs(first[i] - alone[i]) <= tolerance ? 0 : 1;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 namespace quarry::sgd {
 namespace {
@@ -15,7 +14,7 @@ using clock = std::chrono::steady_clock;
 trainer::trainer(command::comp_net_node& node, training const& t, std::uint32_t groups,
                  allreduce::all_reducer sums)
     : node_(&node), training_(t), groups_(groups),
-      mine_(allreduce::range{0, t.batch}.part(node.id, node.count)), sums_(std::move(sums)),
+      mine_(allreduce::range{0, t.batch}.part(node.id, node.count)), sums_(sums),
       learnt_(first_parameters(t.seed)), gradients_(node.threads.count()) {
   if (!node.uses_gpu())
     return;
@@ -46,7 +45,7 @@ result<trainer> trainer::make(command::comp_net_node& node, training const& t,
   auto sums = allreduce::all_reducer::make(node, parameter_count, groups);
   if (!sums)
     return sums.error();
-  return trainer(node, t, groups, std::move(*sums));
+  return trainer(node, t, groups, *sums);
 }
 
 result<void> trainer::run() {

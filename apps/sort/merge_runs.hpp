@@ -40,7 +40,7 @@ void merge_runs(Memory& memory, From a, std::uint32_t first, From b, std::uint32
       take_smaller();
       take_greater();
     }
-  while (i != i_end && j != j_end)
+  while (i != i_end && j != j_end) // NOLINT(*-infinite-loop): take_smaller() counts
     take_smaller();
   while (i != i_end)
     memory.store(to + k++, memory.load(a + i++));

@@ -34,15 +34,15 @@ struct part {
   /// One of its four quadrants.
   [[nodiscard]] constexpr part quadrant(std::uint32_t row, std::uint32_t column) const noexcept {
     std::uint32_t const half = size / 2;
-    return {first + row * half * stride + column * half, stride, half};
+    return {first + (row * stride + column) * half, stride, half};
   }
   [[nodiscard]] constexpr T* row(std::uint32_t i) const noexcept { return first + i * stride; }
 };
 
 /// Of a part that is not divided again: as vector instructions take it, from any address.
 struct base_row {
-  typedef float vector
-      __attribute__((vector_size(base_size * sizeof(float)), aligned(alignof(float))));
+  using vector [[gnu::vector_size(base_size * sizeof(float)), gnu::aligned(alignof(float))]] =
+      float;
   vector values;
 };
 struct base_factors {

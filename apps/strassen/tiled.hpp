@@ -65,7 +65,7 @@ void multiply_tiled(emu::basic_agent<Targets>& gpu, emu::global<float const> a,
   std::uint32_t const tiles = n / base_size;
   gpu.run({.work_groups = {tiles, tiles},
            .work_items_per_group = {base_size, base_size},
-           .lds_bytes = 2 * base_size * base_size * sizeof(float)},
+           .lds_bytes = 2 * sizeof(float) * base_size * base_size},
           tiled_kernel{}, a, b, c, std::int64_t{n})
       .or_throw();
 }

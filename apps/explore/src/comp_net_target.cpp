@@ -19,6 +19,40 @@ using namespace quarry::net;
 /// In each node's heap: what comes, and what the other fetches.
 constexpr std::uint64_t data = 0, flag_word = 2, counter = 3, answers = 4, more = 10, cells = 12;
 
+/// Of node 1, in its own heap: each of two words and a mark.
+void leave_answers(any_wavefront auto& wf, global<std::uint64_t> words) {
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    auto const at = words + answers + 3 * i;
+    wf.store(at, 3 + i);
+    wf.store(at + 1, 4 + i);
+    wf.store(at + 2, 1, order::release, scope::system);
+  }
+}
+
+/// Node 0's look at them: with either atomic operation, and only at what is marked.
+task<> check_answers(any_wavefront auto& wf, world& w, comp_net::context& ctx,
+                     global<std::uint64_t> words, global<std::uint64_t> own) {
+  pe const other{1};
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    auto const at = words + answers + 3 * i;
+    std::uint64_t is_answered = 0;
+    if (i == 0) {
+      auto look = ctx.atomic_fetch(wf, at + 2, other);
+      is_answered = co_await std::move(look);
+    } else {
+      auto ask = ctx.atomic_fetch_add(wf, at + 2, 0, other);
+      is_answered = co_await std::move(ask);
+    }
+    if (is_answered == 1) {
+      auto fetched = ctx.get(wf, own, at, 2, other);
+      co_await std::move(fetched);
+      std::uint64_t const third = wf.load(own);
+      std::uint64_t const fourth = wf.load(own + 1);
+      w.check(third == 3 + i && fourth == 4 + i, "a mark came before its answer");
+    }
+  }
+}
+
 /// Each node puts two words to the other, then a flag; node 1 leaves two answers in its own heap,
 /// and marks them; node 0 asks for them, puts more and counts there; they meet; each gets back what
 /// it has put.
@@ -40,36 +74,15 @@ struct exchange {
     co_await std::move(flag);
     // Nothing that node 1 sends from here on would bring them: only who sees the marks knows.
     if (other.id == 0)
-      for (std::uint64_t i = 0; i < 2; ++i) {
-        auto const at = words + answers + 3 * i;
-        wf.store(at, 3 + i);
-        wf.store(at + 1, 4 + i);
-        wf.store(at + 2, 1, order::release, scope::system);
-      }
+      leave_answers(wf, words);
     auto seen = ctx.wait_until(wf, words + flag_word, shmem::comparison::equal, 1);
     static_cast<void>(co_await std::move(seen));
     std::uint64_t const first = wf.load(words + data);
     std::uint64_t const second = wf.load(words + data + 1);
     w.check(first == theirs + 1 && second == theirs + 2, "a flag came before the data");
-    for (std::uint64_t i = 0; other.id == 1 && i < 2; ++i) {
-      auto const at = words + answers + 3 * i;
-      std::uint64_t is_answered = 0;
-      if (i == 0) {
-        auto look = ctx.atomic_fetch(wf, at + 2, other);
-        is_answered = co_await std::move(look);
-      } else {
-        auto ask = ctx.atomic_fetch_add(wf, at + 2, 0, other);
-        is_answered = co_await std::move(ask);
-      }
-      if (is_answered == 1) {
-        auto fetched = ctx.get(wf, own, at, 2, other);
-        co_await std::move(fetched);
-        std::uint64_t const third = wf.load(own);
-        std::uint64_t const fourth = wf.load(own + 1);
-        w.check(third == 3 + i && fourth == 4 + i, "a mark came before its answer");
-      }
-    }
     if (other.id == 1) {
+      task<> checked = check_answers(wf, w, ctx, words, own);
+      co_await std::move(checked);
       wf.store(own, 6);
       wf.store(own + 1, 7);
       auto again = ctx.put_nbi(wf, words + more, own, 2, other);

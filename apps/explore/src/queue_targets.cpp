@@ -5,6 +5,7 @@
 #include <quarry/emu.hpp>
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <type_traits>
@@ -222,7 +223,7 @@ void run_work_group(world& w, weakening const* weak) {
   explored_agent gpu(w.scheduler(), small);
   explored_agent other(w.scheduler(), small);
   queue q(w.known(), 1, 64, weakened<slot_orders>(weak));
-  std::vector<int> seen(groups * 64);
+  std::vector<int> seen(std::size_t{groups} * 64);
   // A host thread and a wavefront take turns in the slot.
   w.start_task("host receiver",
                [&](world_core& self) { return take_packages(w, self, q, 2, seen); });

@@ -118,20 +118,20 @@ std::string frame(chart const& c, axis const& y) {
     svg += fmt::format("<line x1=\"{0}\" y1=\"{2:.1f}\" x2=\"{1}\" y2=\"{2:.1f}\" "
                        "stroke=\"#ddd\"/>\n",
                        left, right, y.y(mark));
-    svg += text_at(left - 8, y.y(mark) + 4, "text-anchor=\"end\"", number(mark));
+    svg += text_at(left - 8, y.y(mark) + 4, R"(text-anchor="end")", number(mark));
   }
   for (std::size_t i = 0; i < c.places.size(); ++i)
-    svg += text_at(centre(c, i), bottom + 18, "text-anchor=\"middle\"", c.places[i]);
+    svg += text_at(centre(c, i), bottom + 18, R"(text-anchor="middle")", c.places[i]);
   svg += fmt::format("<path d=\"M{0} {1}V{2}H{3}\" fill=\"none\" stroke=\"#333\"/>\n", left, top,
                      bottom, right);
-  svg += text_at(width / 2, 26, "text-anchor=\"middle\" font-size=\"16\"", c.title);
-  svg += text_at((left + right) / 2, bottom + 40, "text-anchor=\"middle\"", c.x_label);
+  svg += text_at(width / 2, 26, R"(text-anchor="middle" font-size="16")", c.title);
+  svg += text_at((left + right) / 2, bottom + 40, R"(text-anchor="middle")", c.x_label);
   double const middle = (top + bottom) / 2;
   svg +=
       text_at(20, middle,
               fmt::format("text-anchor=\"middle\" transform=\"rotate(-90 20 {})\"", middle).c_str(),
               c.y_label);
-  return svg + text_at(left, height - 14, "font-size=\"11\" fill=\"#555\"", c.remark);
+  return svg + text_at(left, height - 14, R"(font-size="11" fill="#555")", c.remark);
 }
 
 std::string legend(chart const& c) {
@@ -140,7 +140,7 @@ std::string legend(chart const& c) {
     double const y = top + 10 + 20 * static_cast<double>(i);
     svg += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"12\" height=\"12\" fill=\"{}\"/>\n",
                        right + 18, y - 10, colour(i));
-    svg += text_at(right + 36, y, "font-size=\"12\"", c.data[i].name);
+    svg += text_at(right + 36, y, R"(font-size="12")", c.data[i].name);
   }
   return svg;
 }
