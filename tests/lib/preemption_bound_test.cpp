@@ -47,6 +47,35 @@ private:
   std::uint32_t count_ = 0;
 };
 
+struct execution_counts {
+  std::uint64_t full = 0, reduced = 0, hashed = 0;
+};
+
+/// Reduced or hashed, a search comes to the same ends as all executions within the limits do.
+void compare_searches(program const& p, exhaustive_search::limits const& most,
+                      execution_counts& sum) {
+  exhaustive_search everything(most);
+  dpor_search reduced(most);
+  hashed_search hashed(most);
+  auto const ends = all(p, everything).ends;
+  CHECK(all(p, reduced).ends == ends);
+  CHECK(all(p, hashed).ends == ends);
+  CHECK(reduced.execution_count() <= everything.execution_count());
+  if (!everything.is_bounded())
+    CHECK_FALSE(reduced.is_bounded());
+  else if (!reduced.is_bounded()) // it may find that the limit holds nothing new back
+    CHECK(ends == all<exhaustive_search>(p).ends);
+  sum.full += everything.execution_count();
+  sum.reduced += reduced.execution_count();
+  sum.hashed += hashed.execution_count();
+}
+
+void check_fewer(execution_counts const& sum) {
+  MESSAGE(sum.full, " executions, reduced ", sum.reduced, ", hashed ", sum.hashed);
+  CHECK(2 * sum.reduced < sum.full);
+  CHECK(sum.hashed < sum.full);
+}
+
 } // namespace
 
 TEST_SUITE("lib.preemption_bound") {
@@ -92,62 +121,32 @@ TEST_SUITE("lib.preemption_bound") {
 
   TEST_CASE("reduced or hashed, it comes to the same ends as all executions within the bound do") {
     quarry::random_bits bits(13);
-    std::uint64_t full_count = 0, reduced_count = 0, hashed_count = 0;
+    execution_counts sum;
     for (int i = 0; i < 400; ++i) {
       program const p = random_program(bits);
       for (std::uint32_t most = 0; most < 4; ++most) {
-        exhaustive_search everything({.preemptions = most});
-        dpor_search reduced({.preemptions = most});
-        hashed_search hashed({.preemptions = most});
         CAPTURE(i);
         CAPTURE(most);
-        auto const ends = all(p, everything).ends;
-        CHECK(all(p, reduced).ends == ends);
-        CHECK(all(p, hashed).ends == ends);
-        CHECK(reduced.execution_count() <= everything.execution_count());
-        if (!everything.is_bounded())
-          CHECK_FALSE(reduced.is_bounded());
-        else if (!reduced.is_bounded()) // it may find that the limit holds nothing new back
-          CHECK(ends == all<exhaustive_search>(p).ends);
-        full_count += everything.execution_count();
-        reduced_count += reduced.execution_count();
-        hashed_count += hashed.execution_count();
+        compare_searches(p, {.preemptions = most}, sum);
       }
     }
-    MESSAGE(full_count, " executions, reduced ", reduced_count, ", hashed ", hashed_count);
-    CHECK(2 * reduced_count < full_count);
-    CHECK(hashed_count < full_count);
+    check_fewer(sum);
   }
 
   TEST_CASE("and within a bound of what is stale, alone or beside one of pre-emptions") {
     quarry::random_bits bits(17);
-    std::uint64_t full_count = 0, reduced_count = 0, hashed_count = 0;
+    execution_counts sum;
     for (int i = 0; i < 400; ++i) {
       program p = random_program(bits);
       for (auto& actor : p)
         for (step& s : actor)
           s.alternatives = 1 + bits.below(2);
-      exhaustive_search::limits const most{
-          .preemptions = i % 3 == 0 ? exhaustive_search::limits::unlimited : bits.below(3),
-          .stale = bits.below(3)};
-      exhaustive_search everything(most);
-      dpor_search reduced(most);
-      hashed_search hashed(most);
+      std::uint32_t const preemptions =
+          i % 3 == 0 ? exhaustive_search::limits::unlimited : bits.below(3);
       CAPTURE(i);
-      auto const ends = all(p, everything).ends;
-      CHECK(all(p, reduced).ends == ends);
-      CHECK(all(p, hashed).ends == ends);
-      if (!everything.is_bounded())
-        CHECK_FALSE(reduced.is_bounded());
-      else if (!reduced.is_bounded())
-        CHECK(ends == all<exhaustive_search>(p).ends);
-      full_count += everything.execution_count();
-      reduced_count += reduced.execution_count();
-      hashed_count += hashed.execution_count();
+      compare_searches(p, {.preemptions = preemptions, .stale = bits.below(3)}, sum);
     }
-    MESSAGE(full_count, " executions, reduced ", reduced_count, ", hashed ", hashed_count);
-    CHECK(2 * reduced_count < full_count);
-    CHECK(hashed_count < full_count);
+    check_fewer(sum);
   }
 
   TEST_CASE("so it does on the scheduler, with waits and deviations bounded, too") {
