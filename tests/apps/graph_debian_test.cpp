@@ -180,7 +180,7 @@ TEST_SUITE("apps.graph_debian") {
       return file.string();
     };
     auto const good = read_apt_packages(program(
-        "good", "[ \"$1\" = dumpavail ] && printf 'Package: p\\nDepends: p, q\\n\\nPackage: q'"));
+        "good", R"([ "$1" = dumpavail ] && printf 'Package: p\nDepends: p, q\n\nPackage: q')"));
     CHECK(edges_of(good.value()) == "p->q");
     auto const failure = [](std::string const& name) {
       auto const made = read_apt_packages(name);

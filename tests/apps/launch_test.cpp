@@ -50,7 +50,7 @@ public:
   /// The command line of `quarry <line>` with its standard output here.
   [[nodiscard]] std::vector<std::string> as_output_of(std::vector<std::string> line) const {
     line = with_command(std::move(line));
-    line.insert(line.begin(), {"sh", "-c", "exec \"$0\" \"$@\" >" + name()});
+    line.insert(line.begin(), {"sh", "-c", R"(exec "$0" "$@" >)" + name()});
     return line;
   }
 
@@ -117,7 +117,7 @@ TEST_SUITE("apps.launch") {
 
   TEST_CASE("standard input that is closed is empty for every process") {
     auto line = with_command(launch_line({"-n", "2"}, "readlink /proc/$$/fd/0"));
-    line.insert(line.begin(), {"sh", "-c", "exec \"$0\" \"$@\" <&-"});
+    line.insert(line.begin(), {"sh", "-c", R"(exec "$0" "$@" <&-)"});
     running_command command(line);
     CHECK(command.status() == 0);
     CHECK(sorted_lines(command.out()) ==
@@ -285,7 +285,7 @@ TEST_SUITE("apps.launch") {
 
   TEST_CASE("a signal that the launcher was started to ignore ends nothing") {
     auto line = with_command(launch_line({"-n", "2"}, std::string("echo up; ") + wait_for_ever));
-    line.insert(line.begin(), {"sh", "-c", "trap '' HUP INT; exec \"$0\" \"$@\""});
+    line.insert(line.begin(), {"sh", "-c", R"(trap '' HUP INT; exec "$0" "$@")"});
     running_command command(line);
     command.await_output("up", 2);
     for (int signal : {SIGHUP, SIGINT, SIGTERM}) // taken in the order of their numbers
@@ -313,7 +313,7 @@ TEST_SUITE("apps.launch") {
   TEST_CASE("of a job that cannot be started as a whole nothing is left") {
     // Enough descriptors for 64 sockets, but not for the pipes of all processes.
     auto line = with_command(launch_line({"-n", "64"}, "tail -f /dev/null >/dev/null & wait"));
-    line.insert(line.begin(), {"sh", "-c", "ulimit -n 160; exec \"$0\" \"$@\""});
+    line.insert(line.begin(), {"sh", "-c", R"(ulimit -n 160; exec "$0" "$@")"});
     running_command command(line);
     CHECK(command.status() == 2);
     CHECK_MESSAGE(command.err().find("Too many open files") != std::string::npos, command.err());

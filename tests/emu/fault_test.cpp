@@ -21,10 +21,13 @@ bool never(int v) {
   return v == -1;
 }
 
-struct tally {
+class tally {
+public:
   explicit tally(std::atomic<int>& count) : count_(count) { ++count_; }
   tally(tally const&) = delete;
   ~tally() { --count_; }
+
+private:
   std::atomic<int>& count_;
 };
 

@@ -57,12 +57,15 @@ void plain_wave_function(basic_wavefront<dynamic_memory, 64>& wf, global<int> ou
 }
 
 /// An argument whose third copy throws: one into the launch, one into each wavefront's frame.
-struct bad_argument {
+class bad_argument {
+public:
   explicit bad_argument(int& left) : left_(&left) {}
   bad_argument(bad_argument const& o) : left_(o.left_) {
     if (--*left_ < 0)
       throw std::runtime_error("no more copies");
   }
+
+private:
   int* left_;
 };
 struct takes_by_value {

@@ -47,7 +47,7 @@ struct two_lines_item {
   task<> operator()(any_work_item auto& wi, global<int> out) const {
     int const i = static_cast<int>(wi.local_linear_id());
     int got = 0;
-    if (i % 2 == 1)
+    if (i % 2 == 1) // NOLINT(*-branch-clone): it matters from where
       got = co_await rotate<false>(wi, i);
     else
       got = co_await rotate<false>(wi, i);
@@ -57,6 +57,7 @@ struct two_lines_item {
 struct two_lines_plain {
   void operator()(any_plain_work_item auto& wi, global<int> out) const {
     int const i = static_cast<int>(wi.local_linear_id());
+    // NOLINTNEXTLINE(*-branch-clone): it matters from where
     int const got = i % 2 == 1 ? rotate<false>(wi, i) : rotate<false>(wi, i);
     wi.store(out + i, got);
   }

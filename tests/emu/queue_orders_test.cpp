@@ -88,7 +88,7 @@ Table all_different() {
 
 template<class Table>
 std::string entry_of(emu::access a) {
-  Table const t = all_different<Table>();
+  auto const t = all_different<Table>();
   for (auto const& e : Table::entries)
     if (t.*e.entry == a)
       return e.name;

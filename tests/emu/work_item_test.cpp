@@ -191,10 +191,13 @@ struct throws_plain {
 };
 
 /// Says how much is alive: everything suspended must be unwound when the launch fails.
-struct guard {
+class guard {
+public:
   explicit guard(int& count) : count_(count) { ++count_; }
   guard(guard const&) = delete;
   ~guard() { --count_; }
+
+private:
   int& count_;
 };
 struct unwound_item {

@@ -29,7 +29,7 @@ public:
   }
   std::string text() {
     std::string all;
-    std::rewind(file_);
+    REQUIRE(std::fseek(file_, 0, SEEK_SET) == 0);
     for (int c = std::fgetc(file_); c != EOF; c = std::fgetc(file_))
       all.push_back(static_cast<char>(c));
     return all;

@@ -80,7 +80,7 @@ task<> throws_at(int depth) {
 
 class park {
 public:
-  park() noexcept {}
+  park() noexcept {} // NOLINT(*-equals-default): g++ 12 mistreats aggregates that are awaited
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {

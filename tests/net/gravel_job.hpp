@@ -76,11 +76,13 @@ inline job_outcome run_native(std::uint32_t nodes, std::size_t threads, gravel_n
                               node_body const& body, std::uint32_t wave_size = 64) {
   job_outcome out = make_outcome(nodes);
   std::vector<std::thread> hosts;
-  for (auto& end : make_in_process(nodes))
-    hosts.emplace_back([&, id = end->self().id, end = std::move(end)]() mutable {
+  for (auto& end : make_in_process(nodes)) {
+    std::uint32_t const id = end->self().id; // not among the captures: their order is unspecified
+    hosts.emplace_back([&, id, end = std::move(end)]() mutable {
       native_scheduler scheduler({.threads = threads});
       run_one(scheduler, std::move(end), o, body, out, id, wave_size);
     });
+  }
   for (std::thread& h : hosts)
     h.join();
   return out;

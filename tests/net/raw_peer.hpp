@@ -150,7 +150,8 @@ public:
   /// Ends the capture; gives the lines.
   std::vector<std::string> lines() {
     restore();
-    std::rewind(file_);
+    if (std::fseek(file_, 0, SEEK_SET) != 0)
+      throw std::runtime_error("what went to stderr cannot be read");
     std::vector<std::string> all;
     std::string line;
     for (int c = std::fgetc(file_); c != EOF; c = std::fgetc(file_)) {
