@@ -109,7 +109,7 @@ std::string run_row(row const& r) {
     auto own = gpu.allocate<std::uint64_t>(put_words, "own");
     all_here.arrive_and_wait(); // what they have met by may leave after one of them has
     if (id == 1 || r.fault == connection::cut)
-      controls[id].now = r.fault;
+      controls[id].turn(r.fault);
     all_set.arrive_and_wait();
     std::string report = is_ready ? "" : "it did not even begin";
     bool const takes_part = r.fault == connection::slow;

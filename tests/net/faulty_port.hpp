@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <utility>
 
 namespace faulty {
@@ -23,9 +24,23 @@ enum class connection : std::uint8_t {
 };
 
 /// What a test turns, and the port obeys from then on.
-struct control {
-  std::atomic<connection> now{connection::well};
-  std::atomic<int> polls_left{2000}; ///< while `slow`
+class control {
+public:
+  /// A poll that has found the connection as it was before ends first.
+  void turn(connection c) {
+    std::lock_guard const lock(polling_);
+    now_.store(c);
+  }
+  [[nodiscard]] bool is(connection c) const { return now_.load() == c; }
+  /// To be held by who polls.
+  [[nodiscard]] std::unique_lock<std::mutex> begin_poll() { return std::unique_lock(polling_); }
+  /// False for the first so many polls while the connection is slow.
+  [[nodiscard]] bool may_poll() { return !is(connection::slow) || polls_left_.fetch_sub(1) <= 0; }
+
+private:
+  std::mutex polling_;
+  std::atomic<connection> now_{connection::well};
+  std::atomic<int> polls_left_{2000};
 };
 
 /// A transport whose connection to `peer` goes wrong when the test says so.
@@ -36,30 +51,28 @@ public:
 
   [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
                                       std::span<std::byte const> body) override {
-    if (is(connection::cut))
+    if (control_.is(connection::cut))
       return lost();
-    if (is(connection::stopped))
+    if (control_.is(connection::stopped))
       return true; // nobody will ever know
     return forwarding_port::try_send(target, head, body);
   }
   [[nodiscard]] result<std::size_t> poll(sink const& deliver) override {
-    if (is(connection::cut))
+    auto const polling = control_.begin_poll();
+    if (control_.is(connection::cut))
       return lost();
-    if (is(connection::stopped) || is(connection::deaf))
-      return std::size_t{0};
-    if (is(connection::slow) && control_.polls_left.fetch_sub(1) > 0)
+    if (control_.is(connection::stopped) || control_.is(connection::deaf) || !control_.may_poll())
       return std::size_t{0};
     return forwarding_port::poll(deliver);
   }
   void wait(std::chrono::nanoseconds at_most) override {
-    if (is(connection::well))
+    if (control_.is(connection::well))
       return forwarding_port::wait(at_most);
     forwarding_port::wait(
         std::min<std::chrono::nanoseconds>(at_most, std::chrono::microseconds(50)));
   }
 
 private:
-  [[nodiscard]] bool is(connection c) const { return control_.now.load() == c; }
   [[nodiscard]] error lost() const {
     return make_error(net_errc::peer_lost, to_string(peer_) + ": the connection was cut");
   }
