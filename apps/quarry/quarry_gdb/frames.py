@@ -217,13 +217,17 @@ class Coroutine:
         block = function_block(self.resume)
         if block is None:
             return []
-        for pc in line_table(block).get(line, ()):
+        table = line_table(block)
+        # Whatever the compiler has left of it may be elsewhere, in what it has inlined there.
+        nearest = max((n for n in table if n <= line), default=line)
+        for pc in table.get(nearest, ()):
             offsets = offsets_in_frame(gdb.execute('info scope *%d' % pc, to_string=True))
             found = []
             inner = gdb.block_for_pc(pc)
             while inner is not None:
-                found += [(s.line, s.name, self.variable(s, *offsets[s.name])) for s in inner
-                          if s.name in offsets and not NOISE.match(s.name)]
+                if nearest == line or inner.function is not None or last_line(table, inner) >= line:
+                    found += [(s.line, s.name, self.variable(s, *offsets[s.name])) for s in inner
+                              if s.name in offsets and not NOISE.match(s.name)]
                 if inner.function is not None:
                     break
                 inner = inner.superblock
@@ -265,6 +269,12 @@ def line_table(block):
                 table.setdefault(e.line, []).append(e.pc)
         _line_tables[key] = table
     return _line_tables[key]
+
+
+def last_line(table, block):
+    """Of those in a line table with an instruction in the block."""
+    return max((line for line, pcs in table.items()
+                if any(block.start <= pc < block.end for pc in pcs)), default=0)
 
 
 def offsets_in_frame(scope):
