@@ -102,8 +102,7 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, cell_id c, index olde
 /// Where a word that is dirty may get behind others: when it was written decides.
 void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
   node_id const up = nodes_[n].parent;
-  bool const is_known_above = n != memory && has(up, c) && nodes_[up].places[c].count != 0;
-  mix(h, is_known_above && may_be_behind(n, c) ? 3 : 2);
+  mix(h, has(up, c) && may_be_behind(n, c) ? 3 : 2);
   for (node_id from = up; from != memory; from = nodes_[from].parent)
     mix_later(h, nodes_[from].parent, c, nodes_[n].places[c].dirty_since);
 }
