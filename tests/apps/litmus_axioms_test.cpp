@@ -71,6 +71,17 @@ private:
   mutable std::uint64_t count_ = 0;
 };
 
+/// Calls f(program) for each of so many random programs.
+template<class F>
+void for_random_programs(std::uint64_t seed, int count, F const& f) {
+  random_ptx programs(seed);
+  for (int i = 0; i < count; ++i) {
+    auto const text = programs.next();
+    CAPTURE(text);
+    f(parsed(text));
+  }
+}
+
 /// Minimised; the work-group's scope is the narrower one.
 constexpr char const* mended[]{
     // A relaxed store, late, came between an update's read and its write.
@@ -227,29 +238,21 @@ TEST_SUITE("apps.litmus_axioms") {
   }
 
   TEST_CASE("whatever a machine without caches does is allowed, and caches do it, too") {
-    random_ptx programs(1);
-    for (int i = 0; i < 1000; ++i) {
-      auto const text = programs.next();
-      CAPTURE(text);
-      auto const t = parsed(text);
+    for_random_programs(1, 1000, [](test const& t) {
       auto const allowed = allowed_outcomes(t);
       auto const found = explore(t).outcomes;
       for (auto const& [end, one] : explore_on<coherent_machine>(t).outcomes) {
         CHECK(allowed.contains(end));
         CHECK_MESSAGE(found.contains(end), end_of(t, end));
       }
-    }
+    });
   }
 
   TEST_CASE("the caches show nothing that the axioms forbid, and most of what they allow") {
-    random_ptx programs(2);
     std::size_t allowed = 0;
     std::size_t of_caches = 0;
     std::size_t reached = 0;
-    for (int i = 0; i < 3000; ++i) {
-      auto const text = programs.next();
-      CAPTURE(text);
-      auto const t = parsed(text);
+    for_random_programs(2, 3000, [&](test const& t) {
       auto const may_be = allowed_outcomes(t);
       auto const like_caches = allowed_outcomes(t, {.like_caches = true});
       auto const found = explore(t);
@@ -261,22 +264,18 @@ TEST_SUITE("apps.litmus_axioms") {
       allowed += may_be.size();
       of_caches += like_caches.size();
       reached += found.outcomes.size();
-    }
+    });
     MESSAGE(reached << " of " << allowed << " allowed outcomes were reached; " << of_caches
                     << " need no load that runs ahead and no writes without an order");
     CHECK(reached * 100 >= of_caches * 95);
   }
 
   TEST_CASE("states that are taken for one have the same outcomes before them") {
-    random_ptx programs(5);
-    for (int i = 0; i < 1000; ++i) {
-      auto const text = programs.next();
-      CAPTURE(text);
-      auto const t = parsed(text);
+    for_random_programs(5, 1000, [](test const& t) {
       auto const found = explore(t).outcomes;
       for (auto const& [end, one] : explore_on<unmistakable_machine>(t).outcomes)
         CHECK_MESSAGE(found.contains(end), end_of(t, end));
-    }
+    });
   }
 
   TEST_CASE("programs that once showed what the axioms forbid") {
