@@ -87,18 +87,17 @@ void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool 
     actor const& b = actors_[other];
     if (other == a)
       continue;
-    for (std::size_t i = b.delayed.size(); i-- != 0;) {
-      if (b.delayed[i].at != c)
-        continue;
-      node_id const target = b.path[b.delayed[i].level];
-      bool const reaches =
-          target == n || (!is_wait && is_under(target, n) &&
-                          !(below != nobody && is_under(target, below))); // beyond its scope
-      if (reaches)
-        candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false,
-                               false, other, b.delayed[i].value});
-      break;
-    }
+    std::size_t const count = delayed_up_to(b, c);
+    if (count == 0)
+      continue;
+    delayed_store const& last = b.delayed[count - 1];
+    node_id const target = b.path[last.level];
+    bool const reaches =
+        target == n || (!is_wait && is_under(target, n) &&
+                        !(below != nobody && is_under(target, below))); // beyond its scope
+    if (reaches)
+      candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false,
+                             false, other, last.value});
   }
 }
 
@@ -135,7 +134,7 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
 /// in a leaf it is none older than that one has seen.
 inline cache_machine::index cache_machine::first_to_fetch(actor const& a, unsigned level,
                                                           bool is_leaf) const {
-  index const seen = is_leaf || level == 1 ? way_[0]->seen[nodes_[a.path[level]].level] : 0;
+  index const seen = is_leaf ? way_[0]->seen[nodes_[a.path[level]].level] : 0;
   place const& below = *way_[level - 1];
   if (level == 1 || below.count == 0)
     return seen;
@@ -278,9 +277,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
     write_back_to(chosen.which, c, at);
   } else if (chosen.how == candidate::kind::delayed) {
     actor& other = actors_[chosen.which];
-    std::size_t count = other.delayed.size();
-    while (other.delayed[count - 1].at != c)
-      --count;
+    std::size_t const count = delayed_up_to(other, c);
     node_id const target = other.path[other.delayed[count - 1].level];
     drain(other, count - 1);
     perform_oldest(other, false);

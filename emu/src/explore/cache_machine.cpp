@@ -158,16 +158,12 @@ inline void cache_machine::clean_below(actor const& a, cell_id c, unsigned level
 void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kind kind,
                                   std::uint64_t value, write_tag by, time since) {
   node_id const at = a.path[level];
-  place& p = touch(at, c);
-  index const above = p.count == 0 ? unknown : newest(at, c).above;
-  time const after = p.fetched_since();
   std::uint8_t const update = kind == write_kind::update ? nodes_[at].level : 0;
-  append(at, c, {value, by, now_, now_, always, above, ++last_write_, false, update});
-  if (at != memory)
-    set_dirty(at, c, nodes_[at].level, std::max(since, after));
+  come_to(at, c, {value, by, now_, now_, always, unknown, ++last_write_, false, update},
+          nodes_[at].level, since);
   for (unsigned l = 0; l < level; ++l)
     touch(a.path[l], c).given = last_write_;
-  copy_below(a, c, level, p.count - 1, true);
+  copy_below(a, c, level, nodes_[at].places[c].count - 1, true);
 }
 
 /// The actor has seen the version at the path's `level`: the caches below, which others share, hold
@@ -301,11 +297,12 @@ void cache_machine::perform_oldest(actor& a, bool may_be_late) {
   copy_below(a, d.at, d.level, which, false);
 }
 
-/// Performs the actor's delayed stores up to the last one to the cell.
-void cache_machine::drain_cell(actor& a, cell_id c) {
-  for (std::size_t i = a.delayed.size(); i-- != 0;)
-    if (a.delayed[i].at == c)
-      return drain(a, i + 1);
+/// How many of the actor's delayed stores there are up to the last one to the cell; 0: none is.
+std::size_t cache_machine::delayed_up_to(actor const& a, cell_id c) noexcept {
+  std::size_t count = a.delayed.size();
+  while (count != 0 && a.delayed[count - 1].at != c)
+    --count;
+  return count;
 }
 
 } // namespace quarry::emu

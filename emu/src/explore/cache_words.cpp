@@ -158,9 +158,8 @@ bool cache_machine::is_in_use(cell_id c) const {
   for (node_id n = 0; n < node_count_; ++n)
     if (has(n, c))
       return true;
-  auto const is_to_it = [c](delayed_store const& d) { return d.at == c; };
-  return delayed_count_ != 0 && std::any_of(actors_.begin(), actors_.end(), [&](actor const& a) {
-           return std::any_of(a.delayed.begin(), a.delayed.end(), is_to_it);
+  return delayed_count_ != 0 && std::any_of(actors_.begin(), actors_.end(), [c](actor const& a) {
+           return delayed_up_to(a, c) != 0;
          });
 }
 

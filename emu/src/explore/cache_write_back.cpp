@@ -22,6 +22,20 @@ void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since
   p.next_holder = nobody;
 }
 
+/// The write of which `v` has the value, the tag, the id and the update is the newest at the node
+/// now. It will be farther up at the node level `due`, and could have been since then.
+void cache_machine::come_to(node_id n, cell_id c, version v, std::uint8_t due, time since) {
+  place const& p = touch(n, c);
+  time const could_be = std::max(since, p.fetched_since());
+  v.above = p.count == 0 ? unknown : p.newest().above;
+  v.written = v.from = now_;
+  v.until = always;
+  v.came_through = false;
+  append(n, c, v);
+  if (n != memory)
+    set_dirty(n, c, due, could_be);
+}
+
 void cache_machine::clear_dirty(node_id n, cell_id c) {
   place& p = nodes_[n].places[c];
   p.is_dirty = false;
@@ -119,11 +133,7 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
   if (published_ != nullptr) [[unlikely]]
     published_->push_back(cells_[c].at);
   if (!is_behind) {
-    index const above = to.count == 0 ? unknown : newest(parent, c).above;
-    time const after = to.fetched_since();
-    append(parent, c, {v.value, v.by, now_, now_, always, above, v.id, false, v.update});
-    if (parent != memory)
-      set_dirty(parent, c, due, std::max(from.dirty_since, after));
+    come_to(parent, c, v, due, from.dirty_since);
     from.given = v.id;
   } else {
     pin(c, v.id);

@@ -302,6 +302,7 @@ private:
   void drop_beside(cell_id c);
   void append(node_id n, cell_id c, version v);
   void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
+  void come_to(node_id n, cell_id c, version v, std::uint8_t due, time since);
   void clear_dirty(node_id n, cell_id c);
   [[nodiscard]] bool may_be_behind(node_id n, cell_id c) const;
   void keep_ahead(actor const& a, cell_id c, unsigned level);
@@ -319,7 +320,9 @@ private:
   }
   void perform_oldest(actor& a, bool may_be_late);
   [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
-  void drain_cell(actor& a, cell_id c);
+  [[nodiscard]] static std::size_t delayed_up_to(actor const& a, cell_id c) noexcept;
+  /// Performs the actor's delayed stores up to the last one to the cell.
+  void drain_cell(actor& a, cell_id c) { drain(a, delayed_up_to(a, c)); }
   enum class write_kind : std::uint8_t { store, update };
   void perform_write(actor& a, cell_id c, unsigned level, write_kind kind, std::uint64_t value,
                      write_tag by, time since);
