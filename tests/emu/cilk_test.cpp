@@ -6,12 +6,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fibonacci/kernel.hpp>
 #include <fibonacci/reference.hpp>
 #include <initializer_list>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -91,6 +95,39 @@ struct odd_goes_on {
   }
   [[nodiscard]] static std::uint32_t that_go_on(std::uint32_t n) {
     return n == 1 ? 0 : n % 2 + that_go_on(n / 2) + that_go_on(n - n / 2);
+  }
+};
+
+/// Parts of up to 3 words are marked by their wavefront, a lane each.
+struct mark_in_lanes {
+  using result = no_result;
+  static constexpr std::uint32_t most_spawned = 2;
+  static constexpr std::uint32_t syncs = 0;
+  global<std::uint32_t> words;
+  global<std::uint32_t> waves; ///< that have run leaves
+  std::uint32_t from;
+  std::uint32_t count;
+
+  [[nodiscard]] bool is_leaf() const { return count <= 3; }
+  void operator()(auto& self) const {
+    if (is_leaf()) // it does not come here
+      return self.memory().store(words + from, 1000);
+    self.spawn({words, waves, from, count / 2});
+    self.spawn({words, waves, from + count / 2, count - count / 2});
+  }
+  static void run_leaves(any_wavefront auto& wf, std::span<mark_in_lanes const> calls) {
+    using numbers = typename std::remove_reference_t<decltype(wf)>::template lanes<std::int32_t>;
+    numbers from(0), count(0);
+    for (std::size_t lane = 0; lane != calls.size(); ++lane) {
+      from.set(static_cast<int>(lane), static_cast<std::int32_t>(calls[lane].from));
+      count.set(static_cast<int>(lane), static_cast<std::int32_t>(calls[lane].count));
+    }
+    for (std::int32_t i = 0; i < 3; ++i)
+      if (auto const there = wf.where(count > i)) {
+        auto const at = calls.front().words + (from + i);
+        wf.store(at, wf.load(at) + 1U);
+      }
+    wf.fetch_add(calls.front().waves, 1, order::relaxed, scope::agent);
   }
 };
 
@@ -194,6 +231,27 @@ TEST_SUITE("emu.cilk") {
         CHECK(marks.host()[count] == go_on);
         CHECK(program.totals().elements == 2 * count - 1 + go_on); // no element for the others
       }
+    });
+  }
+
+  TEST_CASE("leaves that a function runs many at a time: each once, in a lane of its own") {
+    with_schedulers([](executor& s) {
+      for (std::uint32_t const width : {4096U, 128U})
+        for (std::uint32_t const count : {1U, 3U, 4U, 7U, 1000U}) {
+          CAPTURE(width);
+          CAPTURE(count);
+          wide_agent gpu(s, shape);
+          cilk<mark_in_lanes, wide_targets> program(gpu, {.depth = 12, .width = width});
+          auto words = gpu.allocate<std::uint32_t>(count, "words");
+          auto waves = gpu.allocate<std::uint32_t>(1, "waves");
+          REQUIRE(program.run({words.global(), waves.global(), 0, count}));
+          CHECK(std::ranges::count(words.host(), 1U) == count);
+          CHECK(waves.host()[0] >= 1);
+          if (count == 1000 && s.decides()) { // 488 leaves, all at one level
+            CHECK(program.counts().leaves >= count / 3);
+            CHECK(waves.host()[0] <= program.counts().leaves / 32);
+          }
+        }
     });
   }
 

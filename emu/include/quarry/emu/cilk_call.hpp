@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <new>
 #include <source_location>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -41,6 +42,19 @@ concept cilk_function = std::is_trivially_copyable_v<F> && std::is_class_v<F> &&
                         std::is_trivially_copyable_v<typename F::result> && requires {
                           { F::most_spawned } -> std::convertible_to<std::uint32_t>;
                         };
+
+/// A function that runs its leaves, the calls that spawn nothing, many at a time: the wavefront
+/// gives it those of its lanes, and it has a lane for each, from lane 0 on. They do not come to
+/// operator()(auto& call).
+///
+///     [[nodiscard]] bool is_leaf() const;
+///     static void run_leaves(any_wavefront auto& wf, std::span<F const> calls);
+template<class F, class W>
+concept has_leaves =
+    std::is_empty_v<typename F::result> && requires(F const& f, W& wf, std::span<F const> calls) {
+      { f.is_leaf() } -> std::same_as<bool>;
+      F::run_leaves(wf, calls);
+    };
 
 /// What lies in the channels of a function.
 template<cilk_function F>

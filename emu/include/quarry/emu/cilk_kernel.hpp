@@ -11,9 +11,11 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <source_location>
+#include <span>
 #include <string>
 
 namespace quarry::emu {
@@ -66,7 +68,10 @@ struct cilk_kernel {
   task<> operator()(W& wf, auto& elements, cilk_level<F>& level) const {
     cilk_piece<F, W::size> piece;
     lane_masks ran;
-    for (lane_mask left = wf.active(); left.any();) {
+    lane_mask left = wf.active();
+    if constexpr (Part == 0 && has_leaves<F, W>)
+      left = run_leaves(wf, elements, left, ran);
+    while (left.any()) {
       left = run_lanes(wf, elements, level, piece, left, ran);
       if (piece.calls == 0)
         continue;
@@ -109,6 +114,26 @@ private:
                             std::to_string(level.number + 1) + " levels",
                         std::source_location::current()};
     return *level.deeper;
+  }
+
+  /// Runs the leaves side by side. Those left.
+  template<class W, class Elements>
+  [[gnu::noinline]] static lane_mask run_leaves(W& wf, Elements& elements, lane_mask among,
+                                                lane_masks& ran) {
+    unwritten_array<F, W::size> leaves;
+    std::size_t count = 0;
+    lane_mask left;
+    among.for_each([&](int lane) {
+      F const f = wf.load(global(&elements.at(lane).get()->function));
+      if (!f.is_leaf())
+        return left.set(lane);
+      leaves[count++] = f;
+      if constexpr (W::memory_type::may_explore)
+        ran.leaves.set(lane);
+    });
+    if (count != 0)
+      F::run_leaves(wf, std::span<F const>(&leaves[0], count));
+    return left;
   }
 
   /// Runs lanes until they have spawned as much as goes into the channels at once. Those left.
