@@ -3,6 +3,7 @@
 
 #include "merge_runs.hpp"
 #include "reference.hpp"
+#include "sort_in_lanes.hpp"
 #include "values.hpp"
 
 #include <quarry/emu/cilk.hpp>
@@ -11,6 +12,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <span>
 
 namespace quarry::sort {
 
@@ -44,13 +46,20 @@ struct call {
   void operator()(auto& self) const {
     if (is_merge)
       return merge(self);
-    if (count <= base_size)
-      return sort_here(self.memory());
     quarters const q(count);
     std::size_t const ends[] = {0, q.first, q.half, q.third, count};
     for (int i = 0; i < 4; ++i)
       self.spawn(sorting(values + ends[i], spare + ends[i],
                          static_cast<std::uint32_t>(ends[i + 1] - ends[i])));
+  }
+  /// What is not divided is sorted by a wavefront, a lane each.
+  [[nodiscard]] bool is_leaf() const noexcept { return !is_merge && count <= base_size; }
+  template<emu::any_wavefront W>
+  static void run_leaves(W& wf, std::span<call const> calls) {
+    std::array<std::span<std::uint32_t>, W::size> runs;
+    std::ranges::transform(calls, runs.begin(),
+                           [](call const& c) { return std::span(c.values.get(), c.count); });
+    sort_in_lanes(wf, std::span(runs).first(calls.size()));
   }
   void after_sync(auto& self, emu::first_sync) const {
     quarters const q(count);
@@ -72,15 +81,6 @@ struct call {
   }
 
 private:
-  void sort_here(auto& memory) const {
-    std::array<std::uint32_t, base_size> v; // NOLINT(*-member-init)
-    for (std::uint32_t i = 0; i < count; ++i)
-      v[i] = memory.load(values + i);
-    std::sort(v.begin(), v.begin() + count);
-    for (std::uint32_t i = 0; i < count; ++i)
-      memory.store(values + i, v[i]);
-  }
-
   void merge(auto& self) const {
     if (count <= merge_base)
       return merge_runs(self.memory(), values, first, values + middle, second, spare);

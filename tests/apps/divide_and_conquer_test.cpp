@@ -7,12 +7,16 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fibonacci/reference.hpp>
+#include <functional>
 #include <queens/flattened.hpp>
 #include <queens/reference.hpp>
 #include <sort/bitonic.hpp>
 #include <sort/reference.hpp>
+#include <sort/sort_in_lanes.hpp>
+#include <span>
 #include <strassen/reference.hpp>
 #include <strassen/tiled.hpp>
 #include <vector>
@@ -22,6 +26,13 @@ using namespace quarry;
 namespace {
 
 using both_targets = emu::targets<emu::memories<emu::native_memory, emu::interleaving_memory>, 64>;
+
+struct sort_runs {
+  void operator()(emu::any_wavefront auto& wf,
+                  std::vector<std::span<std::uint32_t>> const& runs) const {
+    sort::sort_in_lanes(wf, runs);
+  }
+};
 
 /// Calls `test(agent)` with a native one and a deterministic one.
 template<class F>
@@ -66,6 +77,30 @@ TEST_SUITE("apps.divide_and_conquer") {
       CHECK(values == right);
     }
     CHECK(sort::values(100, 1) != sort::values(100, 2));
+  }
+
+  TEST_CASE("sort: a wavefront's runs of any lengths, a lane each") {
+    with_agents([](auto& gpu) {
+      for (std::size_t const most : {1U, 2U, 3U, 37U, 61U, 64U})
+        for (int const run_count : {1, 17, 64})
+          for (std::uint32_t const spread : {2U, 1'000'000U}) {
+            auto all = gpu.template allocate<std::uint32_t>(64 * 64, "values");
+            std::ranges::copy(sort::values(all.size(), most), all.host().begin());
+            for (std::uint32_t& v : all.host())
+              v %= spread;
+            std::vector<std::uint32_t> right(all.host().begin(), all.host().end());
+            std::vector<std::span<std::uint32_t>> runs;
+            for (std::size_t i = 0; std::ssize(runs) < run_count; ++i) {
+              std::size_t const size = i % 5 == 4 ? i % (most + 1) : most;
+              runs.push_back(all.host().subspan(64 * i, size));
+              std::sort(right.begin() + 64 * std::ptrdiff_t(i),
+                        right.begin() + 64 * std::ptrdiff_t(i) + std::ptrdiff_t(size));
+            }
+            gpu.run({.work_items = 64, .work_items_per_group = 64}, sort_runs{}, std::cref(runs))
+                .or_throw();
+            CHECK(std::ranges::equal(all.host(), right));
+          }
+    });
   }
 
   TEST_CASE("sort: runs of any lengths are merged, from both ends") {
