@@ -1,6 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes a header with how many lines of code each file has: count_lines.py ROOT FILE... """
+"""Writes a header with how many lines of code each file has: count_lines.py ROOT FILE...
+
+The lines of a file that is written +FILE count with those of the file before it.
+"""
 import pathlib
 import sys
 
@@ -11,10 +14,15 @@ def lines_of(path):
 
 
 root = pathlib.Path(sys.argv[1])
+counts = {}
+for name in sys.argv[2:]:
+    if not name.startswith("+"):
+        counted = name
+    counts[counted] = counts.get(counted, 0) + lines_of(root / name.lstrip("+"))
 print("// SPDX-License-Identifier: Apache-2.0\n#pragma once\n\n#include <string_view>\n")
 print("namespace quarry::study {\n")
 print("struct line_count {\n  std::string_view file;\n  unsigned lines;\n};")
 print("inline constexpr line_count lines_of_code[] = {")
-for name in sys.argv[2:]:
-    print(f'    {{"{name}", {lines_of(root / name)}}},')
+for name, lines in counts.items():
+    print(f'    {{"{name}", {lines}}},')
 print("};\n\n} // namespace quarry::study")
