@@ -3,6 +3,7 @@
 
 #include <quarry/exhaustive.hpp>
 
+#include <algorithm>
 #include <utility>
 
 namespace quarry {
@@ -66,6 +67,22 @@ bool exhaustive_search::next() {
     return false;
   ++choices_.back().taken;
   replayed_ = choices_.size();
+  return true;
+}
+
+bool exhaustive_search::split(exhaustive_search& others) {
+  // Of the choices with an alternative left, the first one's are about the most.
+  auto const open = std::find_if(choices_.begin(), choices_.end(),
+                                 [](choice const& c) { return c.taken + 1 != c.end; });
+  if (open == choices_.end())
+    return false;
+  others.most_ = most_;
+  others.choices_.assign(choices_.begin(), open + 1);
+  for (choice& before : std::span(others.choices_).first(others.choices_.size() - 1))
+    before.end = before.taken + 1;
+  ++others.choices_.back().taken;
+  others.replayed_ = others.choices_.size();
+  open->end = open->taken + 1;
   return true;
 }
 

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/exhaustive.hpp>
+#include <quarry/random_bits.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <list>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -73,6 +76,48 @@ TEST_SUITE("lib.exhaustive") {
                                            "110", "111", "120", "121"});
     CHECK(search.execution_count() == 12);
     CHECK_FALSE(search.is_bounded());
+  }
+
+  TEST_CASE("searches that are split from one do what it leaves, in its order, once each") {
+    for (std::uint32_t const deviations : {exhaustive_search::limits::unlimited, 2U})
+      for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        CAPTURE(deviations);
+        CAPTURE(seed);
+        exhaustive_search::limits const most{.deviations = deviations};
+        auto const execute = [seed](exhaustive_search& search) {
+          std::string word;
+          for (std::uint64_t at = seed; word.size() < 6; at = at * 31 + word.back())
+            word += static_cast<char>('0' + search.pick(1 + at % 7 % 3, choice_kind::value));
+          return word;
+        };
+        exhaustive_search whole(most);
+        auto const right = all(whole, [&] { return execute(whole); });
+
+        quarry::random_bits bits(seed);
+        std::list<exhaustive_search> parts;
+        parts.emplace_back(most);
+        std::vector<std::string> seen;
+        std::uint64_t executions = 0;
+        bool is_bounded = false;
+        for (auto part = parts.begin(); part != parts.end(); ++part) {
+          bool is_left = true;
+          while (is_left) {
+            part->begin();
+            seen.push_back(execute(*part));
+            is_left = part->next();
+            while (is_left && bits.below(3) == 0)
+              if (auto const others = parts.emplace(std::next(part), most); !part->split(*others)) {
+                parts.erase(others);
+                break;
+              }
+          }
+          executions += part->execution_count();
+          is_bounded |= part->is_bounded();
+        }
+        CHECK(seen == right);
+        CHECK(executions == whole.execution_count());
+        CHECK(is_bounded == whole.is_bounded());
+      }
   }
 
   TEST_CASE("a limit of deviations leaves those out that have more choices that are not 0") {

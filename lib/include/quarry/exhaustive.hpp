@@ -79,6 +79,11 @@ public:
   /// Errors   std::logic_error – it ended before the choices that it was to replay
   [[nodiscard]] bool next();
 
+  /// After next() has given true: gives some of the executions that are left to another search,
+  /// which has not begun yet. They come after those that this one keeps, which are one or more.
+  /// False: it has to keep all. Not where is_new() is asked: neither knows what the other has seen.
+  [[nodiscard]] bool split(exhaustive_search& others);
+
   /// A limit was reached: there are executions that were not seen.
   [[nodiscard]] bool is_bounded() const noexcept { return is_bounded_ || has_held_back_; }
   [[nodiscard]] std::uint64_t state_count() const noexcept { return states_.size(); }
