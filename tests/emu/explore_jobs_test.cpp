@@ -148,6 +148,89 @@ TEST_SUITE("emu.explore_jobs") {
     CHECK(cut != 0);
   }
 
+  TEST_CASE("an exhaustive exploration comes to the same with any number of jobs") {
+    enum class last_is { welcome, a_failure, endless };
+    auto const take_tickets = [](last_is c) { // three actors; what becomes of the orders c b a, …
+      return [c](world& w) {
+        auto next = w.allocate<std::uint32_t>(1, "next");
+        std::array<std::uint32_t, 3> ticket{};
+        for (std::size_t i = 0; i < 3; ++i)
+          w.start("actor", [at = next.global(), &ticket, i, c](world_core& self) {
+            ticket[i] = self.fetch_add(at, 1, order::relaxed, scope::system);
+            while (c == last_is::endless && ticket[i] == 2 && i == 2)
+              self.fetch_add(at, 1, order::relaxed, scope::system);
+          });
+        w.join();
+        w.check(c != last_is::a_failure || ticket[2] != 0 || ticket[1] != 1, "the last order");
+      };
+    };
+    std::uint64_t found = 0, complete = 0, cut = 0;
+    for (auto const c : {last_is::welcome, last_is::a_failure, last_is::endless})
+      for (search_bounds const& most :
+           {search_bounds{}, {.deviations = 4}, {.preemptions = 1}, {.stale = 0}}) {
+        auto const run = [&](unsigned jobs) {
+          return explore({.executions = 100'000,
+                          .jobs = jobs,
+                          .strategy = "exhaustive",
+                          .bounds = most,
+                          .most_decisions = 15,
+                          .detects_races = false,
+                          .diagnoses = false},
+                         take_tickets(c));
+        };
+        verdict const alone = run(1);
+        REQUIRE(alone.executions < 100'000);
+        found += alone.failure ? 1 : 0;
+        complete += alone.is_complete ? 1 : 0;
+        cut += alone.inconclusive;
+        for (unsigned const jobs : {2U, 5U})
+          for (int i = 0; i < 2; ++i) {
+            CAPTURE(jobs);
+            verdict const v = run(jobs);
+            check_same(v, alone);
+            CHECK(v.is_complete == alone.is_complete);
+            CHECK(v.is_complete_up_to == alone.is_complete_up_to);
+          }
+      }
+    CHECK(found >= 4);
+    CHECK(complete >= 1);
+    CHECK(cut != 0);
+  }
+
+  TEST_CASE("jobs of an exhaustive exploration share what is left") {
+    auto const caller = std::this_thread::get_id();
+    verdict const v = explore({.executions = 100'000'000,
+                               .jobs = 2,
+                               .strategy = "exhaustive",
+                               .shrinks = false,
+                               .diagnoses = false},
+                              [&](world& w) {
+                                for (int i = 0; i < 6; ++i) // 6! orders, and more
+                                  w.start("one", [](world_core&) {});
+                                w.join();
+                                w.check(std::this_thread::get_id() == caller, "somebody helps");
+                              });
+    REQUIRE(v.failure);
+    CHECK(v.failure->report.find("somebody helps") != std::string::npos);
+    CHECK(v.failure->execution == v.executions);
+  }
+
+  TEST_CASE("and they share the limit of executions") {
+    for (unsigned const jobs : {1U, 2U, 4U}) {
+      CAPTURE(jobs);
+      std::atomic<std::uint64_t> run{0};
+      verdict const v =
+          explore({.executions = 40, .jobs = jobs, .strategy = "exhaustive"}, [&](world& w) {
+            run.fetch_add(1, std::memory_order_relaxed);
+            pass_message(w, {});
+          });
+      CHECK(v);
+      CHECK(v.executions == 40);
+      CHECK(run == 40);
+      CHECK_FALSE(v.is_complete);
+    }
+  }
+
   TEST_CASE("the first failure in the order of executions counts, whoever comes to it first") {
     // Of two jobs the caller's has executions 1 to 16 and 33 to 48, the other's 17 to 32.
     auto const fails_at = [](unsigned of_caller, unsigned of_other, bool is_caller_first) {
@@ -249,7 +332,10 @@ TEST_SUITE("emu.explore_jobs") {
     };
     refused({.jobs = 0}, "0 jobs; there can be 1 to 256");
     refused({.jobs = 257}, "257 jobs; there can be 1 to 256");
-    refused({.jobs = 2, .strategy = "exhaustive"}, "exhaustive runs with one job only");
+    refused({.jobs = 2, .strategy = "exhaustive", .reduces = true},
+            "what is reduced or hashes states runs with one job only");
+    refused({.jobs = 2, .strategy = "exhaustive", .hashes_states = true},
+            "what is reduced or hashes states runs with one job only");
     refused({.jobs = 2, .strategy = "bytes"}, "bytes runs with one job only");
     refused({.jobs = 2, .strategy = "luck"}, "swarm");
   }

@@ -4,10 +4,9 @@
 #include "failure_folder.hpp"
 #include "replay_request.hpp"
 #include "sampling.hpp"
+#include "searching.hpp"
+#include "stretch.hpp"
 
-#include <quarry/dpor_search.hpp>
-#include <quarry/exhaustive.hpp>
-#include <quarry/hashed_search.hpp>
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
 #include <quarry/strategy.hpp>
@@ -161,7 +160,7 @@ public:
     if (options_.replays)
       repeat(*options_.replays);
     else if (options_.strategy == "exhaustive")
-      search();
+      search(options_, function_, worlds_, folder_, verdict_);
     else
       sample(options_, function_, worlds_, folder_, verdict_);
     if (verdict_.failure) {
@@ -185,8 +184,11 @@ private:
   void repeat(choice_record const& what) {
     replay recorded(what);
     recorded.begin(0);
-    one(recorded);
+    folder_.begin(0, 1);
+    stretch one;
+    run_chosen(worlds_, recorded, options_, one);
     recorded.end();
+    std::move(one).tell(verdict_);
     if (auto const& d = recorded.diverged())
       verdict_.divergence += d->to_string();
   }
@@ -204,57 +206,6 @@ private:
       f.replay_line = options_.replay_command.empty()
                           ? fmt::format("{} --quarry-replay={}", program_invocation_name, f.file)
                           : options_.replay_command + f.file;
-  }
-
-  void search() {
-    using limits = exhaustive_search::limits;
-    search_bounds const& bounds = options_.bounds;
-    limits const most{.deviations = bounds.deviations.value_or(limits::unlimited),
-                      .preemptions = bounds.preemptions.value_or(limits::unlimited),
-                      .stale = bounds.stale.value_or(limits::unlimited)};
-    if (options_.reduces) {
-      dpor_search all(most);
-      run_all(all);
-      verdict_.redundant = all.redundant_count();
-    } else if (options_.hashes_states) {
-      hashed_search all(most);
-      run_all(all);
-      verdict_.redundant = all.redundant_count();
-    } else {
-      exhaustive_search all(most);
-      run_all(all);
-    }
-  }
-
-  template<class Search>
-  void run_all(Search& all) {
-    bool is_left = true;
-    while (is_left && verdict_.executions < options_.executions && !verdict_.failure) {
-      all.begin();
-      one(all);
-      is_left = all.next();
-    }
-    bool const is_done = !is_left && verdict_.inconclusive == 0;
-    verdict_.is_complete = is_done && !all.is_bounded();
-    if (is_done && all.is_bounded())
-      verdict_.is_complete_up_to = options_.bounds;
-  }
-
-  /// One that no seed decides.
-  void one(chooser& choices) {
-    folder_.begin(0, verdict_.executions + 1);
-    begin_execution(options_);
-    auto const r = worlds_.run(choices);
-    recorder const& chosen = worlds_.chosen();
-    count_execution(verdict_, chosen.trace_hash());
-    if (r.is_cut || (r.is_beyond && !options_.replays)) {
-      if (choices.is_redundant() && !r.is_beyond)
-        return;
-      ++verdict_.inconclusive;
-      verdict_.busiest = r.busiest;
-    } else if (r.finding) {
-      verdict_.failure = make_failure(*r.finding, 0, verdict_.executions, chosen);
-    }
   }
 
   explore_options const options_;
@@ -279,8 +230,10 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
   if (options.jobs == 0 || options.jobs > explore_options::most_jobs)
     throw std::invalid_argument(fmt::format("explore: {} jobs; there can be 1 to {}", options.jobs,
                                             explore_options::most_jobs));
-  if (options.jobs > 1 && (options.strategy == "exhaustive" || options.strategy == "bytes"))
-    throw std::invalid_argument("explore: " + options.strategy + " runs with one job only");
+  if (options.jobs > 1 && (options.reduces || options.hashes_states))
+    throw std::invalid_argument("explore: what is reduced or hashes states runs with one job only");
+  if (options.jobs > 1 && options.strategy == "bytes")
+    throw std::invalid_argument("explore: bytes runs with one job only");
   return exploration(options, world_function).run();
 }
 

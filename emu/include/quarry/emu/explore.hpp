@@ -48,9 +48,10 @@ struct explore_options {
   /// Threads that run executions. With more than one the world function is called concurrently:
   /// what it shares needs synchronisation, and must not influence what an execution does. What
   /// comes of an exploration depends on this number, because a strategy learns from executions of
-  /// its own job, but not on timing.
+  /// its own job, but not on timing; of an exhaustive one it does not even depend on the number,
+  /// unless there are more than `executions`: which of them are run is chance then.
   ///
-  /// Shape    1 to most_jobs; 1 for "exhaustive" and "bytes"
+  /// Shape    1 to most_jobs; 1 for "bytes", and with `reduces` or `hashes_states`
   unsigned jobs = 1;
   static constexpr unsigned most_jobs = 256;
   /// Of the first execution; the others follow from it.
@@ -191,7 +192,8 @@ struct verdict {
 ///
 /// Errors   std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
-///          `hashes_states`; a number of jobs outside the limits; a replay file that cannot be
+///          `hashes_states`; a number of jobs outside the limits, or more than 1 where only 1 can
+///          be; a replay file that cannot be
 ///          read; std::system_error – the folder for failures, threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
