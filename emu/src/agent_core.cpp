@@ -79,6 +79,15 @@ agent_core::~agent_core() {
   withdraw(debug_);
 }
 
+void agent_core::add_queue(debug_queue& q) {
+  std::lock_guard const lock(mutex_);
+  debug_.queues.push_back(q);
+}
+void agent_core::remove_queue(debug_queue& q) noexcept {
+  std::lock_guard const lock(mutex_);
+  debug_.queues.remove(q);
+}
+
 void agent_core::prepare(launch_state& l) const {
   launch_config& c = l.config;
   check_group(c, l.kernel);

@@ -60,7 +60,7 @@ struct debug_layout_access {
 
 #pragma GCC diagnostic pop
 
-static_assert(sizeof(debug_agents) == 144 && sizeof(debug_agent) == 88,
+static_assert(sizeof(debug_agents) == 144 && sizeof(debug_agent) == 104,
               "raise debug_agents::version, and tell quarry-gdb.py");
 
 extern "C" {

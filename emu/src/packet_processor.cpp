@@ -29,6 +29,9 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
                                    launches prepared)
     : agent_(agent), queue_(queue), functions_(std::move(known)), prepared_(std::move(prepared)),
       by_(agent.processor()), core_(by_.least_busy_core()), running_(agent) {
+  queue_.describe(debug_);
+  debug_.is_in_caches = explored_memory::of(agent.scheduler()) == nullptr ? 0 : 1;
+  agent_.add_queue(debug_);
   serving_.emplace(by_.serve(*this, core_));
   if (!agent.scheduler().decides())
     queue_.tell(this);
@@ -37,6 +40,7 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
 packet_processor::~packet_processor() {
   queue_.tell(nullptr);
   serving_.reset();
+  agent_.remove_queue(debug_);
 }
 
 // For a host

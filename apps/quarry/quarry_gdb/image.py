@@ -42,6 +42,11 @@ class Image:
         self.agents = []
         agents = symbol('quarry_debug_agents')
         if agents:
+            version, = read(agents, 'I')
+            if version != 2:
+                raise gdb.GdbError('The program has debug_agents version %d, this script reads '
+                                   'version 2: use the quarry-gdb.py of that version of Quarry.'
+                                   % version)
             self.of_agents = dict(zip(AGENT_LAYOUT, read(agents + 24, '30I')))
             self.agents = [Agent(self, a) for a in chain(word(agents + 8))]
 
@@ -273,17 +278,32 @@ class Dispatch:
         return 'QUARRY Dispatch %d:1:%d (PKID %d)' % (self.agent.id, self.id, self.id - 1)
 
 
+class Queue:
+    """A user-mode queue; its indices are None while an exploration's caches hold them."""
+
+    def __init__(self, node):
+        (name, self.packets, reserved, committed, read_, self.slots,
+         is_in_caches) = read(node + 16, '5Q2I')
+        self.name = text(name)
+        self.reserved, self.committed, self.read = (
+            None if is_in_caches else word(at) for at in (reserved, committed, read_))
+
+
 class Agent:
     def __init__(self, image, node):
         self.image, self.node = image, node
         _, _, scheduler, self.dispatches, _, self.units = read(node, '6Q')
         (self.wave_count, _, self.id, self.compute_units, self.slots, self.wavefront_size,
          self.lds_bytes) = read(node + 56, 'QIIIIII')
+        self.queues = word(node + 88)
         self.executor = next((e for e in image.executors if e.node == scheduler), None)
         self._waves = None
 
     def dispatch_list(self):
         return [Dispatch(self, d) for d in chain(self.dispatches)]
+
+    def queue_list(self):
+        return [Queue(q) for q in chain(self.queues)]
 
     def waves(self):
         """Of the resident work-groups, in their order."""

@@ -55,9 +55,15 @@ def info_agents(_):
 
 
 def info_queues(_):
-    Image()
-    print('No queues are currently active: this version of Quarry has no user-mode queues; '
-          'launches go to the agent (info dispatches).')
+    image = Image()
+    index = lambda i: '?' if i is None else i
+    rows = [(' ', '%d:%d' % (a.id, n), 'QUARRY Queue %d:%d (QID %d)' % (a.id, n, n - 1), q.name,
+             index(q.read), index(q.committed), index(q.reserved), q.slots, '0x%x' % q.packets)
+            for a in image.agents for n, q in enumerate(a.queue_list(), 1)]
+    if not rows:
+        print('No queues are currently active.')
+        return
+    table((' ', 'Id', 'Target Id', 'Name', 'Read', 'Write', 'Reserved', 'Size', 'Address'), rows)
 
 
 def info_dispatches(_):

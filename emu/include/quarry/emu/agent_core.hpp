@@ -97,6 +97,10 @@ public:
   void note_unloaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
   [[nodiscard]] bool is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
 
+  // For debuggers: user-mode queues that its command processor serves
+  void add_queue(debug_queue& q);
+  void remove_queue(debug_queue& q) noexcept;
+
   [[nodiscard]] executor& scheduler() const noexcept { return scheduler_; }
   [[nodiscard]] machine const& shape() const noexcept { return machine_; }
   [[nodiscard]] bool checks_bounds() const noexcept { return checks_bounds_; }

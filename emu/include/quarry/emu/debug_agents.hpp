@@ -40,6 +40,20 @@ struct debug_unit {
   debug_list<debug_group> groups;
 };
 
+/// A user-mode queue that the agent's command processor serves. Its indices count packets, from the
+/// first one on.
+struct debug_queue {
+  debug_queue* next = nullptr;
+  debug_queue* previous = nullptr;
+  char const* name = "";
+  void const* packets = nullptr;
+  std::uint64_t const* reserved = nullptr;  ///< the next packet to be reserved
+  std::uint64_t const* committed = nullptr; ///< the doorbell: those before have been committed
+  std::uint64_t const* read = nullptr;      ///< those before have been read
+  std::uint32_t slots = 0;
+  std::uint32_t is_in_caches = 0; ///< 1: an exploration holds the indices, not host memory
+};
+
 /// An emulated GPU.
 struct debug_agent {
   debug_agent* next = nullptr;
@@ -54,6 +68,7 @@ struct debug_agent {
   std::uint32_t wavefront_slots = 0; ///< per compute unit
   std::uint32_t wavefront_size = 0;
   std::uint32_t lds_bytes = 0; ///< per compute unit
+  debug_list<debug_queue> queues;
 };
 
 /// Where a debugger finds what in types that are not plain: offsets in bytes.
@@ -92,7 +107,7 @@ struct debug_agent_layout {
 
 /// The debugger's way in: the symbol `quarry_debug_agents`.
 struct debug_agents {
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;
   std::uint32_t abi_version = version;
   std::uint32_t bytes = sizeof(debug_agents);
   debug_list<debug_agent> agents;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/command_processor.hpp>
+#include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/packet.hpp>
@@ -112,6 +113,7 @@ private:
   std::mutex mutex_;               ///< guards first_fault_
   std::optional<fault> first_fault_;
   bool has_failed_ = false; ///< the core's own view of it
+  debug_queue debug_;
   std::optional<command_processor::serving> serving_;
 };
 

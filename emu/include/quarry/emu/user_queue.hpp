@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/buffer.hpp>
+#include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/operations.hpp>
@@ -175,6 +176,15 @@ public:
     self.store(read_index(), next_, orders_.release_read_index);
   }
 
+  /// As a debugger sees it.
+  void describe(debug_queue& into) {
+    into.name = name_.c_str();
+    into.packets = slots_.global().get();
+    into.reserved = write_index().get();
+    into.committed = doorbell().get();
+    into.read = read_index().get();
+    into.slots = slot_count_;
+  }
   /// Null: nobody. Not while anybody commits.
   void tell(doorbell_listener* listener) noexcept { listener_ = listener; }
 
