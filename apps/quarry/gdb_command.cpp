@@ -10,9 +10,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <unistd.h>
 
 namespace quarry::command {
@@ -59,6 +61,20 @@ std::string find_script() {
   return {};
 }
 
+/// As gdb finds it: a path, or a name in the PATH; its symbols may be all that is wanted of it.
+bool is_program(std::string const& name) {
+  if (std::error_code none; fs::is_regular_file(name, none))
+    return true;
+  char const* const path = std::getenv("PATH");
+  if (name.find('/') != std::string::npos || path == nullptr)
+    return false;
+  std::istringstream folders(path);
+  for (std::string folder; std::getline(folders, folder, ':');)
+    if (std::error_code none; fs::is_regular_file(fs::path(folder) / name, none))
+      return true;
+  return false;
+}
+
 void check(CLI::App const& command, request const& r, std::vector<std::string> const& program) {
   auto const rest = command.remaining();
   if (!rest.empty())
@@ -66,6 +82,8 @@ void check(CLI::App const& command, request const& r, std::vector<std::string> c
         "gdb: '{0}' was not expected; the program and its arguments come after --, as in: "
         "quarry gdb -- {0}",
         rest.front()));
+  if (command.count("--replay") > 0 && r.replay.empty())
+    throw CLI::ValidationError("gdb: --replay is empty, allowed is a name");
   if (program.empty() == r.replay.empty())
     throw CLI::ValidationError(
         program.empty() ? "gdb: no program; it comes after --, as in: quarry gdb -- ./program"
@@ -116,6 +134,8 @@ int run(request const& r, std::vector<std::string> const& program) {
       return complain(fmt::format("{}: no such file", file));
   if (std::error_code none; !r.core.empty() && !fs::exists(r.core, none))
     return complain(fmt::format("{}: no such file", r.core));
+  if (!program.empty() && !is_program(program.front()))
+    return complain(fmt::format("{}: no such program", program.front()));
   auto const script = find_script();
   if (script.empty())
     return complain("quarry-gdb.py is neither beside this program nor in ../share/quarry/gdb");
