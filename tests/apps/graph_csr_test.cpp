@@ -149,7 +149,7 @@ TEST_SUITE("apps.graph_csr") {
                                                     .isolated_count = 1,
                                                     .sink_count = 2,
                                                     .self_loop_count = 1});
-    CHECK(to_string(summarize(small_graph())).find("largest out-degree  3 (vertex 0)\n") !=
+    CHECK(to_string(summarize(small_graph())).find("largest out-degree  3 (vertex 1)\n") !=
           std::string::npos);
   }
 
