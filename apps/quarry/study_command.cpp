@@ -85,10 +85,11 @@ std::uint32_t size_of(channel_program const& p, request const& r) {
     auto const* const last = one.data() + one.size();
     auto const* const first = equals == one.npos ? last : one.data() + equals + 1;
     auto const [end, code] = std::from_chars(first, last, size);
-    if (code != std::errc{} || end != last || size < p.least || size > p.most)
-      throw CLI::ValidationError("--size",
-                                 fmt::format("read '{}', allowed is {}=N with N from {} to {}", one,
-                                             p.name, p.least, p.most));
+    if (code != std::errc{} || end != last || size < p.least || size > p.most ||
+        (p.has_power_of_two && !std::has_single_bit(size)))
+      throw CLI::ValidationError(
+          "--size", fmt::format("read '{}', allowed is {}=N with N {}from {} to {}", one, p.name,
+                                p.has_power_of_two ? "a power of two " : "", p.least, p.most));
   }
   return size;
 }
@@ -268,6 +269,9 @@ void add_channels(CLI::App& group, int& exit_status) {
 
 void add_study_command(CLI::App& quarry, int& exit_status) {
   auto* group = quarry.add_subcommand("study", "repeat the studies of the papers");
+  group->footer("Examples:\n"
+                "  quarry study channels --output channels\n"
+                "  quarry study aggregation --help\n");
   add_channels(*group, exit_status);
   add_aggregation(*group, exit_status);
   need_subcommand(*group, "study");

@@ -213,6 +213,7 @@ std::span<channel_program const> channel_programs() {
                                           .thesis_size = 512,
                                           .least = 16,
                                           .most = 1024,
+                                          .has_power_of_two = true,
                                           .width = 8'192,
                                           .wavefronts = 587,
                                           .source = "strassen/kernel.hpp",

@@ -41,6 +41,7 @@ struct channel_program {
   std::uint32_t size = 0;            ///< unless another one is asked for: a matter of seconds
   std::uint32_t thesis_size = 0;     ///< the thesis's input; 0: it has none
   std::uint32_t least = 1, most = 0; ///< sizes that can be asked for
+  bool has_power_of_two = false;     ///< no others can
   std::uint32_t width = 0;           ///< of its channels, in the thesis (Table 4-3)
   std::uint32_t wavefronts = 0;      ///< that the thesis counts for its input
   std::string_view source;           ///< the file that is its device code, for lines of code
