@@ -69,6 +69,7 @@ ordered_json to_json(verdict const& v) {
                    {"executions", v.executions},
                    {"inconclusive", v.inconclusive},
                    {"complete", v.is_complete},
+                   {"cut_short", v.is_cut_short},
                    {"seconds", v.seconds},
                    {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
                    {"failed", v.failure.has_value()}};
@@ -142,6 +143,9 @@ void add_row(weakening const& w, noticed const& found, target const& t, request 
 /// Each weakening, from `runs` seeds: how many executions until somebody notices. One that nobody
 /// notices may do the work of another one: then both together are noticed.
 int weaken_all(target const& t, request const& r, ordered_json& rows) {
+  if (t.weakenings.empty())
+    throw std::invalid_argument(t.name + " has nothing that can be weakened; quarry explore --list "
+                                         "names what can be");
   print(fmt::format("{:<62} {:<20} {:>5} {:>8} {:>8}  {}\n", "weakened", "found as", "found",
                     "median", "p90", "in executions"));
   std::vector<weakening> alone; // those that nobody notices
@@ -268,6 +272,16 @@ void check(CLI::App const& command, request const& r) {
       refuse(name, "does not go with --all-weakenings");
   if (command.count("--weaken") > 0 && r.weaken.empty())
     refuse("--weaken", "is empty; quarry explore --list names what can be weakened");
+  if (r.options.hashes_states && r.options.reduces)
+    refuse("--hashed", "does not go with --reduced");
+  if (r.options.jobs > 1)
+    for (auto const* name : {"--reduced", "--hashed"})
+      if (command.count(name) > 0)
+        refuse("--jobs",
+               fmt::format("does not go with {}: one job knows what has been seen", name));
+  if (command.count("--seed") > 0 &&
+      (r.options.strategy == "exhaustive" || r.options.strategy == "boring"))
+    refuse("--seed", "has nothing to decide where --strategy is " + r.options.strategy);
   if (command.count("--deviations") > 0 && r.options.reduces)
     refuse("--deviations", "does not go with --reduced; --preemptions and --stale do");
 }
@@ -293,15 +307,16 @@ void add_bounds(CLI::App& command, search_bounds& most) {
 void add_explore_command(CLI::App& quarry, int& exit_status) {
   auto* command = quarry.add_subcommand(
       "explore", "run a queue in many schedules over incoherent caches, and look for failures");
-  command->footer("Examples:\n"
-                  "  quarry explore --list\n"
-                  "  quarry explore spsc-queue --executions 1000000 --jobs 8\n"
-                  "  quarry explore spsc-queue --weaken publish_write_index=relaxed\n"
-                  "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
-                  "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
-                  "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0\n"
-                  "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
-                  "not found), 2 no such target, entry or strategy, 3 a file cannot be written.\n");
+  command->footer(
+      "Examples:\n"
+      "  quarry explore --list\n"
+      "  quarry explore spsc-queue --executions 1000000 --jobs 8\n"
+      "  quarry explore spsc-queue --weaken publish_write_index=relaxed\n"
+      "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
+      "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
+      "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
+      "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
+      "not found), 2 no such target, entry or strategy, 3 a file cannot be written.\n");
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";
   r->options.replay_command = "quarry replay ";

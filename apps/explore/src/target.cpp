@@ -52,8 +52,13 @@ std::vector<weakening> find_together(target const& t, std::string_view text) {
     those.push_back(find_weakenings(t, text.substr(begin, end - begin)).front());
     begin = end + 1;
   }
-  for (std::size_t i = 1; i < those.size(); ++i)
+  for (std::size_t i = 1; i < those.size(); ++i) {
+    for (std::size_t other = 0; other < i; ++other)
+      if (those[other].entry == those[i].entry)
+        throw std::invalid_argument(
+            t.name + ": " + those[i].entry + " is weakened twice");
     those[i - 1].also = &those[i];
+  }
   return those;
 }
 
