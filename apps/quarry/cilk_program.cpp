@@ -34,8 +34,9 @@ void check(cilk_settings const& s, std::uint32_t most_spawned) {
 
 void add_cilk_options(CLI::App& app, cilk_settings& s, std::uint32_t most_spawned) {
   add_number(app, "--channel-width", s.width, std::bit_ceil(std::max(2U, most_spawned)), 1U << 24,
-             "elements of each channel");
-  add_number(app, "--done-count", s.done_share, 1, 1U << 24, "elements that share a done count");
+             "elements of each channel, a power of two");
+  add_number(app, "--done-count", s.done_share, 1, 1U << 24,
+             "elements that share a done count, a power of two");
   add_choice(app, "--traversal", s.order, traversal_choices, "how the tree of calls is walked");
   add_choice(app, "--full", s.full, full_choices, "what a wavefront does in a full channel");
   add_choice(app, "--reservation", s.reservation, reservation_choices, "who reserves elements");

@@ -160,6 +160,10 @@ result<void> write_debian(debian_request const& request) {
 void add_debian(CLI::App& group, int& exit_status) {
   auto* command = group.add_subcommand(
       "debian", "write the dependency graph of the packages that apt-cache knows");
+  command->footer(
+      "Examples:\n"
+      "  quarry graph debian > debian.mtx\n"
+      "  quarry graph debian --packages Packages.gz -o debian.mtx --names debian.names\n");
   auto request = std::make_shared<debian_request>();
   add_output_file(*command, "--names", request->names,
                   "file for the package names; X.names beside X.mtx without it");
@@ -191,6 +195,9 @@ result<void> write_rmat(generator_request<graph::rmat_options> const& request) {
 
 void add_rmat(CLI::App& group, int& exit_status) {
   auto* command = group.add_subcommand("rmat", "write a random graph with very uneven degrees");
+  command->footer("Examples:\n"
+                  "  quarry graph rmat --scale 16 -o rmat.mtx\n"
+                  "  quarry graph rmat --scale 20 --edge-factor 8 --seed 7 --merge > sparse.mtx\n");
   auto request = std::make_shared<generator_request<graph::rmat_options>>();
   auto& options = request->options;
   add_number(*command, "--scale", options.scale, 0, 31, "2^scale vertices");
@@ -222,6 +229,9 @@ result<void> write_mesh(generator_request<graph::hexagonal_mesh_options> const& 
 void add_hexagonal_mesh(CLI::App& group, int& exit_status) {
   auto* command =
       group.add_subcommand("hexagonal-mesh", "write a honeycomb mesh with round holes in it");
+  command->footer("Example:\n"
+                  "  quarry graph hexagonal-mesh --rows 500 --columns 500 --hole-fraction 0.1 "
+                  "-o mesh.mtx\n");
   auto request = std::make_shared<generator_request<graph::hexagonal_mesh_options>>();
   auto& options = request->options;
   add_number(*command, "--rows", options.rows, 2, UINT32_MAX, "lines of vertices");
@@ -234,6 +244,7 @@ void add_hexagonal_mesh(CLI::App& group, int& exit_status) {
 
 void add_info(CLI::App& group, int& exit_status) {
   auto* command = group.add_subcommand("info", "print a summary of a Matrix Market file");
+  command->footer("Example:\n  quarry graph info debian.mtx\n");
   auto file = std::make_shared<std::string>();
   auto options = std::make_shared<graph::matrix_market_options>();
   command->add_option("file", *file, "the graph, X.mtx or X.mtx.gz")
@@ -262,6 +273,10 @@ void add_info(CLI::App& group, int& exit_status) {
 void add_graph_command(CLI::App& quarry, int& exit_status) {
   auto* group = quarry.add_subcommand(
       "graph", "make graphs and look at them (Matrix Market), and at channel-flow graphs");
+  group->footer("Examples:\n"
+                "  quarry graph debian > debian.mtx\n"
+                "  quarry graph info debian.mtx\n"
+                "  quarry graph fibonacci --cilk --number 5 --dot\n");
   add_debian(*group, exit_status);
   add_rmat(*group, exit_status);
   add_hexagonal_mesh(*group, exit_status);

@@ -14,6 +14,7 @@
 #include <random>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 // NOLINTBEGIN(readability-identifier-naming): the names are libFuzzer's
@@ -46,7 +47,8 @@ std::size_t run_files(std::filesystem::path const& path) {
   for (auto const& file : files) {
     std::ifstream content(file, std::ios::binary);
     if (!content)
-      throw std::filesystem::filesystem_error("cannot read", file, {});
+      throw std::filesystem::filesystem_error(
+          "cannot read", file, std::make_error_code(std::errc::no_such_file_or_directory));
     run(read_all(content));
   }
   return files.size();
