@@ -55,8 +55,7 @@ std::vector<weakening> find_together(target const& t, std::string_view text) {
   for (std::size_t i = 1; i < those.size(); ++i) {
     for (std::size_t other = 0; other < i; ++other)
       if (those[other].entry == those[i].entry)
-        throw std::invalid_argument(
-            t.name + ": " + those[i].entry + " is weakened twice");
+        throw std::invalid_argument(t.name + ": " + those[i].entry + " is weakened twice");
     those[i - 1].also = &those[i];
   }
   return those;

@@ -38,8 +38,8 @@ std::string to_string(graph_summary const& summary) {
                      "self loops          {}\n",
                      summary.vertex_count, summary.edge_count, summary.max_in_degree,
                      number_of(summary.max_in_degree_vertex), summary.max_out_degree,
-                     number_of(summary.max_out_degree_vertex), summary.isolated_count, summary.sink_count,
-                     summary.self_loop_count);
+                     number_of(summary.max_out_degree_vertex), summary.isolated_count,
+                     summary.sink_count, summary.self_loop_count);
 }
 
 } // namespace quarry::graph

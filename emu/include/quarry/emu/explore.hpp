@@ -169,8 +169,8 @@ struct verdict {
   std::string busiest;                              ///< in the last one of those: who, where
   bool is_complete = false;                         ///< there are no others, or none that differ
   std::optional<search_bounds> is_complete_up_to{}; ///< there are no others within them
-  bool is_cut_short = false; ///< exhaustive: the limit of executions has left some out
-  std::uint64_t trace_hash = 0;                     ///< of all executions
+  bool is_cut_short = false;    ///< exhaustive: the limit of executions has left some out
+  std::uint64_t trace_hash = 0; ///< of all executions
   double seconds = 0;
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
