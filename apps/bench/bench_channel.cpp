@@ -14,6 +14,7 @@
 #include <fibonacci/flow_graph.hpp>
 #include <functional>
 #include <stdexcept>
+#include <string>
 
 namespace quarry::bench {
 namespace {
@@ -139,13 +140,16 @@ int main(int argc, char** argv) {
   using namespace quarry::bench;
   benchmark::RegisterBenchmark("channel/quarry/4", relays<4>)->UseRealTime();
   benchmark::RegisterBenchmark("channel/quarry/16", relays<16>)->UseRealTime();
-  constexpr std::uint32_t n = 24;
-  benchmark::RegisterBenchmark("fibonacci/channel/24", fibonacci_on_channels, n)->UseRealTime();
-  benchmark::RegisterBenchmark("fibonacci/tbb/24", [](benchmark::State& s) {
-    fibonacci(s, n, by_tasks);
-  })->UseRealTime();
-  benchmark::RegisterBenchmark("fibonacci/serial/24", [](benchmark::State& s) {
-    fibonacci(s, n, serially);
-  })->UseRealTime();
+  auto const add = [](char const* who, std::uint32_t n, auto const& f) {
+    std::string const name = std::string("fibonacci/") + who + '/' + std::to_string(n);
+    benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) {
+      f(s, n);
+    })->UseRealTime();
+  };
+  add("channel", 24, fibonacci_on_channels); // breadth first: it must hold the widest level
+  for (std::uint32_t const n : {24U, 30U, 35U}) {
+    add("tbb", n, [](benchmark::State& s, std::uint32_t of) { fibonacci(s, of, by_tasks); });
+    add("serial", n, [](benchmark::State& s, std::uint32_t of) { fibonacci(s, of, serially); });
+  }
   return quarry::bench::run(argc, argv);
 }

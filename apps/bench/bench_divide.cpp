@@ -222,7 +222,7 @@ void add_strassen(std::uint32_t n) {
 
 int main(int argc, char** argv) {
   using namespace quarry::bench;
-  for (std::uint32_t const n : {24U, 30U})
+  for (std::uint32_t const n : {24U, 30U, 35U})
     add_traversals("fibonacci", n, fibonacci_channels);
   for (std::uint32_t const size : {12U, 13U})
     add_queens(size);

@@ -103,7 +103,7 @@ finding study_divergence(channel_study_request const& r) {
   }
   t.remarks = {
       "both kinds: wavefronts of a Cilk function with lanes that spawn and lanes that do not",
-      "a Cilk function's lanes take turns: their operations count with all lanes of the "
+      "where a Cilk function's lanes take turns, their operations count with all lanes of the "
       "wavefront"};
   return {std::move(t), std::move(c)};
 }
