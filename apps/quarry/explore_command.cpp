@@ -261,29 +261,33 @@ void check_list(CLI::App const& command, request const& r) {
                                         : "needs a target; quarry explore --list names them");
 }
 
+/// Options of an exhaustive search where there is none, and those that do not go together.
+void check_search(CLI::App const& command, request const& r) {
+  auto const& o = r.options;
+  for (auto const* name : {"--deviations", "--preemptions", "--stale", "--reduced", "--hashed"})
+    if (command.count(name) > 0 && o.strategy != "exhaustive")
+      refuse(name, "needs --strategy exhaustive; the strategy is " + o.strategy);
+  if (o.hashes_states && o.reduces)
+    refuse("--hashed", "does not go with --reduced");
+  for (auto const* name : {"--reduced", "--hashed"})
+    if (o.jobs > 1 && command.count(name) > 0)
+      refuse("--jobs", fmt::format("does not go with {}: one job knows what has been seen", name));
+  if (command.count("--deviations") > 0 && o.reduces)
+    refuse("--deviations", "does not go with --reduced; --preemptions and --stale do");
+}
+
 /// Options that would have no effect.
 void check(CLI::App const& command, request const& r) {
   check_list(command, r);
-  for (auto const* name : {"--deviations", "--preemptions", "--stale", "--reduced", "--hashed"})
-    if (command.count(name) > 0 && r.options.strategy != "exhaustive")
-      refuse(name, "needs --strategy exhaustive; the strategy is " + r.options.strategy);
+  check_search(command, r);
   for (auto const* name : {"--narrow", "--failures"})
     if (command.count(name) > 0 && r.all_weakenings)
       refuse(name, "does not go with --all-weakenings");
   if (command.count("--weaken") > 0 && r.weaken.empty())
     refuse("--weaken", "is empty; quarry explore --list names what can be weakened");
-  if (r.options.hashes_states && r.options.reduces)
-    refuse("--hashed", "does not go with --reduced");
-  if (r.options.jobs > 1)
-    for (auto const* name : {"--reduced", "--hashed"})
-      if (command.count(name) > 0)
-        refuse("--jobs",
-               fmt::format("does not go with {}: one job knows what has been seen", name));
   if (command.count("--seed") > 0 &&
       (r.options.strategy == "exhaustive" || r.options.strategy == "boring"))
     refuse("--seed", "has nothing to decide where --strategy is " + r.options.strategy);
-  if (command.count("--deviations") > 0 && r.options.reduces)
-    refuse("--deviations", "does not go with --reduced; --preemptions and --stale do");
 }
 
 void add_strategy(CLI::App& command, explore_options& options) {

@@ -97,7 +97,7 @@ public:
   /// The first branch that nobody has searched; waits for one. Nothing: there will be none.
   [[nodiscard]] std::optional<place> take() {
     std::unique_lock lock(mutex_);
-    place found = first_waiting();
+    auto found = first_waiting();
     for (; found == branches_.end() && searching_ != 0; found = first_waiting()) {
       ++idle_;
       tell_hunger();
@@ -128,7 +128,7 @@ public:
     std::lock_guard const lock(mutex_);
     if (!is_hungry_.load(std::memory_order_relaxed) || !of->is_wanted)
       return;
-    place const others = branches_.emplace(std::next(of), most_);
+    auto const others = branches_.emplace(std::next(of), most_);
     if (!of->search.split(others->search))
       return static_cast<void>(branches_.erase(others));
     tell_hunger();
@@ -184,8 +184,8 @@ private:
         p = branches_.erase(p);
   }
   void join_those_done() {
-    for (place p = branches_.begin(); p != branches_.end();) {
-      place const next = std::next(p);
+    for (auto p = branches_.begin(); p != branches_.end();) {
+      auto const next = std::next(p);
       if (next == branches_.end() || p->now != branch::state::is_done ||
           next->now != branch::state::is_done) {
         p = next;
