@@ -41,7 +41,7 @@ public:
     end_at(0);
   }
   /// After all jobs.
-  [[nodiscard]] stretch&& all() && { return std::move(all_); }
+  void tell(verdict& into) && { std::move(all_).tell(into); }
 
 private:
   void end_at(std::uint64_t number) noexcept {
@@ -126,7 +126,7 @@ void sample(explore_options const& options, std::function<void(world&)> const& f
       options, function, first, jobs,
       [&](unsigned number, explorer& worlds) { job(options, number, worlds, folder, all).run(); },
       [&](std::exception_ptr why) { all.give_up(std::move(why)); });
-  std::move(all).all().tell(into);
+  std::move(all).tell(into);
 }
 
 } // namespace quarry

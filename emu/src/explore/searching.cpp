@@ -73,7 +73,7 @@ void search_in_order(limits const& most, explore_options const& options, explore
 
 /// Some executions that follow each other, and what those came to that have been run.
 struct branch {
-  explicit branch(limits const& most) : search(most) {}
+  explicit branch(limits const& most = {}) : search(most) {}
 
   exhaustive_search search;
   stretch sum{};
@@ -90,7 +90,7 @@ public:
   using place = std::list<branch>::iterator;
 
   tree(limits const& most, std::uint64_t most_executions)
-      : most_(most), most_executions_(most_executions), left_(most_executions) {
+      : most_executions_(most_executions), left_(most_executions) {
     branches_.emplace_back(most);
   }
 
@@ -128,7 +128,7 @@ public:
     std::lock_guard const lock(mutex_);
     if (!is_hungry_.load(std::memory_order_relaxed) || !of->is_wanted)
       return;
-    auto const others = branches_.emplace(std::next(of), most_);
+    auto const others = branches_.emplace(std::next(of));
     if (!of->search.split(others->search))
       return static_cast<void>(branches_.erase(others));
     tell_hunger();
@@ -198,7 +198,6 @@ private:
     }
   }
 
-  limits const most_;
   std::uint64_t const most_executions_;
   std::atomic<std::uint64_t> left_;    ///< executions that may begin
   std::atomic<bool> is_hungry_{false}; ///< more jobs wait than branches do
