@@ -12,7 +12,6 @@
 #include <cstdint>
 #include <new>
 #include <source_location>
-#include <span>
 #include <string>
 #include <type_traits>
 
@@ -45,16 +44,14 @@ concept cilk_function = std::is_trivially_copyable_v<F> && std::is_class_v<F> &&
 
 /// A function that runs its leaves, the calls that spawn nothing, many at a time: the wavefront
 /// gives it those of its lanes, and it has a lane for each, from lane 0 on. They do not come to
-/// operator()(auto& call).
+/// operator()(auto& call), and have no result.
 ///
 ///     [[nodiscard]] bool is_leaf() const;
 ///     static void run_leaves(any_wavefront auto& wf, std::span<F const> calls);
-template<class F, class W>
-concept has_leaves =
-    std::is_empty_v<typename F::result> && requires(F const& f, W& wf, std::span<F const> calls) {
-      { f.is_leaf() } -> std::same_as<bool>;
-      F::run_leaves(wf, calls);
-    };
+template<class F>
+concept has_leaves = requires(F const& f) {
+  { f.is_leaf() } -> std::same_as<bool>;
+};
 
 /// What lies in the channels of a function.
 template<cilk_function F>

@@ -69,7 +69,7 @@ struct cilk_kernel {
     cilk_piece<F, W::size> piece;
     lane_masks ran;
     lane_mask left = wf.active();
-    if constexpr (Part == 0 && has_leaves<F, W>)
+    if constexpr (Part == 0 && has_leaves<F>)
       left = run_leaves(wf, elements, left, ran);
     while (left.any()) {
       left = run_lanes(wf, elements, level, piece, left, ran);
@@ -120,6 +120,10 @@ private:
   template<class W, class Elements>
   [[gnu::noinline]] static lane_mask run_leaves(W& wf, Elements& elements, lane_mask among,
                                                 lane_masks& ran) {
+    static_assert(
+        requires(std::span<F const> calls) { F::run_leaves(wf, calls); },
+        "is_leaf() goes with static run_leaves(wf, std::span<F const>)");
+    static_assert(!parts::has_result, "the calls that run_leaves() is given have no result");
     unwritten_array<F, W::size> leaves;
     std::size_t count = 0;
     lane_mask left;
