@@ -24,6 +24,13 @@ def need_process():
         raise gdb.GdbError('The program is not being run.')
 
 
+def need_version(address, name, ours):
+    version, = read(address, 'I')
+    if version != ours:
+        raise gdb.GdbError('The program has %s version %d, this script reads version %d: use the '
+                           'quarry-gdb.py of that version of Quarry.' % (name, version, ours))
+
+
 class Image:
     """A snapshot: made for one command, while the program stands still."""
 
@@ -33,20 +40,13 @@ class Image:
         if not self.root:
             raise gdb.GdbError('This program has no quarry_debug_root: it is not linked with '
                                'Quarry, or it was stripped.')
-        version, = read(self.root, 'I')
-        if version != 1:
-            raise gdb.GdbError('The program has debug_root version %d, this script reads version '
-                               '1: use the quarry-gdb.py of that version of Quarry.' % version)
+        need_version(self.root, 'debug_root', 1)
         self.layout = dict(zip(LAYOUT, read(self.root + 24, '8I')))
         self.executors = [Executor(self, e) for e in chain(word(self.root + 8))]
         self.agents = []
         agents = symbol('quarry_debug_agents')
         if agents:
-            version, = read(agents, 'I')
-            if version != 2:
-                raise gdb.GdbError('The program has debug_agents version %d, this script reads '
-                                   'version 2: use the quarry-gdb.py of that version of Quarry.'
-                                   % version)
+            need_version(agents, 'debug_agents', 2)
             self.of_agents = dict(zip(AGENT_LAYOUT, read(agents + 24, '30I')))
             self.agents = [Agent(self, a) for a in chain(word(agents + 8))]
 
