@@ -3,6 +3,7 @@
 // it is given, and with -runs=N random inputs. Without either it reads one input from standard
 // input, for AFL++.
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
@@ -47,8 +48,8 @@ std::size_t run_files(std::filesystem::path const& path) {
   for (auto const& file : files) {
     std::ifstream content(file, std::ios::binary);
     if (!content)
-      throw std::filesystem::filesystem_error(
-          "cannot read", file, std::make_error_code(std::errc::no_such_file_or_directory));
+      throw std::filesystem::filesystem_error("cannot read", file,
+                                              std::error_code(errno, std::generic_category()));
     run(read_all(content));
   }
   return files.size();
