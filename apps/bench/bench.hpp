@@ -3,6 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -24,6 +25,13 @@ namespace quarry::bench {
 
 /// Says on standard error, once for each `who`, that its rows are missing and why.
 void report_absent(std::string_view who, std::string_view why);
+
+/// Registers kernel/who/size, by wall clock.
+template<class F>
+void add(std::string const& kernel, char const* who, std::uint64_t size, F const& f) {
+  benchmark::RegisterBenchmark((kernel + '/' + who + '/' + std::to_string(size)).c_str(), f)
+      ->UseRealTime();
+}
 
 /// Fails the benchmark if its answer is wrong. Called after the timed loop.
 inline void check(benchmark::State& state, bool answer_is_right, char const* what) {

@@ -14,7 +14,6 @@
 #include <fibonacci/flow_graph.hpp>
 #include <functional>
 #include <stdexcept>
-#include <string>
 
 namespace quarry::bench {
 namespace {
@@ -138,18 +137,13 @@ void fibonacci(benchmark::State& state, std::uint32_t n, F const& f) {
 
 int main(int argc, char** argv) {
   using namespace quarry::bench;
-  benchmark::RegisterBenchmark("channel/quarry/4", relays<4>)->UseRealTime();
-  benchmark::RegisterBenchmark("channel/quarry/16", relays<16>)->UseRealTime();
-  auto const add = [](char const* who, std::uint32_t n, auto const& f) {
-    std::string const name = std::string("fibonacci/") + who + '/' + std::to_string(n);
-    benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& s) {
-      f(s, n);
-    })->UseRealTime();
-  };
-  add("channel", 24, fibonacci_on_channels); // breadth first: it must hold the widest level
+  add("channel", "quarry", 4, relays<4>);
+  add("channel", "quarry", 16, relays<16>);
+  // Breadth first: it must hold the widest level.
+  add("fibonacci", "channel", 24, [](benchmark::State& s) { fibonacci_on_channels(s, 24); });
   for (std::uint32_t const n : {24U, 30U, 35U}) {
-    add("tbb", n, [](benchmark::State& s, std::uint32_t of) { fibonacci(s, of, by_tasks); });
-    add("serial", n, [](benchmark::State& s, std::uint32_t of) { fibonacci(s, of, serially); });
+    add("fibonacci", "tbb", n, [=](benchmark::State& s) { fibonacci(s, n, by_tasks); });
+    add("fibonacci", "serial", n, [=](benchmark::State& s) { fibonacci(s, n, serially); });
   }
   return quarry::bench::run(argc, argv);
 }

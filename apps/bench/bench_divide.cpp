@@ -176,12 +176,6 @@ void strassen_channels(benchmark::State& state, std::uint32_t size, traversal or
   });
 }
 
-template<class F>
-void add(std::string const& kernel, char const* who, std::uint64_t size, F const& f) {
-  benchmark::RegisterBenchmark((kernel + '/' + who + '/' + std::to_string(size)).c_str(), f)
-      ->UseRealTime();
-}
-
 /// Who walks the tree of calls in both ways.
 template<class F>
 void add_traversals(std::string const& kernel, std::size_t size, F const& f) {
