@@ -287,6 +287,11 @@ void agent_core::stop(launch_state& l, fault f) {
     evict_everywhere(l);
 }
 
+bool agent_core::has_wave(std::uint64_t address) const noexcept {
+  return std::any_of(units_.begin(), units_.end(),
+                     [address](auto const& unit) { return unit->has(address); });
+}
+
 compute_unit::placed agent_core::for_each_launch(compute_unit& by) {
   std::lock_guard const lock(mutex_);
   for (launch_state* l : launches_) {

@@ -102,10 +102,7 @@ task<bool> channel_aggregator::poll(Core& self) {
   if (is_done())
     co_return false;
   begins_.take();
-  bool const was_well = !first_fault_;
   bool worked = finish_dispatches();
-  if (first_fault_ && was_well)
-    running_.stop(*first_fault_); // or they might wait for room for ever
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     if (look(self, i)) {
       nodes_[i]->reclaim(self);
@@ -128,14 +125,14 @@ task<bool> channel_aggregator::poll(Core& self) {
 bool channel_aggregator::dispatch() {
   bool dispatches = false;
   // The scheduler, the arguments' copies and who watches are the user's.
-  first_fault_ = fault_of([&] {
+  auto thrown = fault_of([&] {
     std::optional<channel_choice> const next = pick();
     dispatches = next.has_value();
     if (next)
       start(*next);
   });
-  if (first_fault_)
-    running_.stop(*first_fault_);
+  if (thrown)
+    fail(std::move(*thrown));
   return dispatches;
 }
 
@@ -188,11 +185,15 @@ std::optional<channel_choice> channel_aggregator::pick() {
 }
 
 bool channel_aggregator::finish_dispatches() {
-  return running_.finish([this](launch_state const& l, std::size_t node) {
+  std::optional<fault> found;
+  bool const any = running_.finish([&](launch_state const& l, std::size_t node) {
     --at_[node].running;
-    if (l.first_fault && !first_fault_)
-      first_fault_ = l.first_fault;
+    if (l.first_fault && !found)
+      found = l.first_fault;
   });
+  if (found && !first_fault_)
+    fail(std::move(*found));
+  return any;
 }
 
 void channel_aggregator::start(channel_choice next) {
@@ -210,6 +211,16 @@ void channel_aggregator::start(channel_choice next) {
 
 // Wavefronts that have yielded
 
+void channel_aggregator::fail(fault f) {
+  first_fault_ = std::move(f);
+  running_.stop(*first_fault_); // or they might wait for room for ever
+}
+
+/// Where orders are explored that are too weak, it may be read before it is written.
+bool channel_aggregator::is_sane(restart_context const& c) const noexcept {
+  return !agent_.scheduler().decides() || (c.channel < nodes_.size() && agent_.has_wave(c.wave));
+}
+
 /// Moves what has come through the channel to where it is known who waits for what.
 template<class Core>
 bool channel_aggregator::take_restarts(Core& self) {
@@ -220,11 +231,17 @@ bool channel_aggregator::take_restarts(Core& self) {
   for (std::uint32_t i = 0; i < count; ++i) {
     restart_context const c = self.load(restarts_->deq(self, first + i));
     restarts_->tfree(self, first + i);
+    if (!is_sane(c)) {
+      fail(
+          {fault::kind::misuse, "channel graph",
+           "channel graph: a restart context names no wavefront: it was read before it was there"});
+      return true;
+    }
     at_[c.channel].blocked.push_back(c);
+    ++blocked_;
     ++counts_.yields;
     counts_.yielded_bytes += c.bytes;
   }
-  blocked_ += count;
   counts_.most_parked = std::max(counts_.most_parked, blocked_);
   static_cast<void>(restarts_->reclaim(self));
   return true;

@@ -20,6 +20,14 @@ std::uint32_t compute_unit::begin_yield(wave_slot& w) {
   return ++w.yield_ticket;
 }
 
+bool compute_unit::has(std::uint64_t wave) const noexcept {
+  return std::any_of(pool_.begin(), pool_.end(), [wave](auto const& group) {
+    return std::any_of(group->waves.begin(), group->waves.end(), [wave](wave_slot const& w) {
+      return reinterpret_cast<std::uint64_t>(&w) == wave;
+    });
+  });
+}
+
 bool compute_unit::give_up_slot(wave_slot& w, std::source_location where, void const* on) {
   {
     // restart() comes wholly before this, or finds a wavefront that waits.

@@ -96,6 +96,8 @@ void explored_memory::found(finding f) {
       self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions())
     return;
   finding_ = std::move(f);
+  if (!finding_->report.ends_with('\n'))
+    finding_->report += '\n';
   if (missed_ && (finding_->kind == "check" || finding_->kind == "deadlock"))
     finding_->report +=
         fmt::format("  note: {} has last not seen at {} what others may have written to "

@@ -101,6 +101,8 @@ public:
   void add_queue(debug_queue& q);
   void remove_queue(debug_queue& q) noexcept;
 
+  /// Deterministic schedulers: whether there is, or has been, a wavefront of that address.
+  [[nodiscard]] bool has_wave(std::uint64_t address) const noexcept;
   [[nodiscard]] executor& scheduler() const noexcept { return scheduler_; }
   [[nodiscard]] machine const& shape() const noexcept { return machine_; }
   [[nodiscard]] bool checks_bounds() const noexcept { return checks_bounds_; }

@@ -170,6 +170,8 @@ private:
   [[nodiscard]] bool is_nothing_ready() const;
   template<class Core>
   bool take_restarts(Core& self);
+  [[nodiscard]] bool is_sane(restart_context const& c) const noexcept;
+  void fail(fault f);
   template<class Core>
   bool restart_blocked(Core& self);
   template<class Core>

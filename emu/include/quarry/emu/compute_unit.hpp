@@ -50,6 +50,8 @@ public:
   /// The wavefront waits and gives up its slot; its group keeps its LDS. False if it has been
   /// restarted already: it goes on. From await_suspend() only.
   [[nodiscard]] bool give_up_slot(wave_slot& w, std::source_location where, void const* on);
+  /// Deterministic schedulers: whether there is, or has been, a wavefront of that address here.
+  [[nodiscard]] bool has(std::uint64_t wave) const noexcept;
   /// The wavefront goes on as soon as there is a slot for it here. From any thread; nothing happens
   /// if the ticket is not valid any more, because the wavefront was evicted.
   void restart(wave_slot& w, std::uint32_t ticket);
