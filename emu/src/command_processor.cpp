@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "what_was_thrown.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/command_processor.hpp>
@@ -22,6 +24,7 @@ namespace quarry::emu {
 struct command_processor::entry {
   std::unique_ptr<any_service> service;
   core* on = nullptr;
+  bool has_failed = false; ///< the core's own: it is not served any more
   std::atomic<bool> leaves{false};
   std::atomic<bool> is_gone{false};
 };
@@ -122,14 +125,38 @@ private:
   task<bool> serve_all(basic_core<M>& self) {
     bool any = false;
     for (auto const& s : services_) {
-      bool worked = !s->leaves.load(std::memory_order_acquire);
+      bool worked = !s->leaves.load(std::memory_order_acquire) && !s->has_failed;
       for (std::uint32_t r = 0; r < rounds_ && worked; ++r) {
         task<bool> polled = s->service->poll(self);
-        worked = co_await std::move(polled);
+        try {
+          worked = co_await std::move(polled);
+        } catch (...) {
+          blame(*s);
+          worked = false;
+        }
         any |= worked;
       }
     }
     co_return any;
+  }
+
+  /// In a `catch (...)`: what the service threw has failed the execution that is explored; nobody
+  /// expects it elsewhere.
+  void blame(entry& e) {
+    auto* const memory = explored_memory::of(agent_.scheduler());
+    if (memory == nullptr)
+      throw;
+    try {
+      throw;
+    } catch (kernel_stop const& stop) {
+      std::string const where = quarry::to_string(stop.where);
+      memory->found({std::string(to_string(stop.what)), where,
+                     fmt::format("{}: {}: {}\n", where, e.service->name(), stop.message)});
+    } catch (...) {
+      memory->found({"exception", e.service->name(),
+                     fmt::format("{} {}\n", e.service->name(), what_was_thrown())});
+    }
+    e.has_failed = true;
   }
 
   /// Only looks.
@@ -138,7 +165,7 @@ private:
     return is_stopping_.load(std::memory_order_acquire) ||
            has_news_.load(std::memory_order_acquire) ||
            std::any_of(services_.begin(), services_.end(),
-                       [&](entry* e) { return e->service->has_work(self); });
+                       [&](entry* e) { return !e->has_failed && e->service->has_work(self); });
   }
 
   bool may_sleep() {

@@ -2,11 +2,14 @@
 #include "agents.hpp"
 
 #include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <stdexcept>
+#include <string>
 #include <vector>
 
 using namespace quarry;
@@ -43,6 +46,27 @@ private:
   std::vector<char>* log_;
 };
 static_assert(service<counter>);
+
+/// Throws when it is first polled.
+struct thrower {
+  bool throws_misuse;
+  bool has_thrown = false;
+
+  template<class Core>
+  task<bool> poll(Core&) {
+    has_thrown = true;
+    if (throws_misuse)
+      throw kernel_stop{fault::kind::misuse, "element 7 twice", std::source_location::current()};
+    throw std::runtime_error("no more room");
+    co_return true;
+  }
+  template<class Core>
+  bool has_work(Core&) {
+    return true;
+  }
+  std::string name() const { return "thrower"; }
+};
+static_assert(service<thrower>);
 
 } // namespace
 
@@ -100,5 +124,27 @@ TEST_SUITE("emu.command_processor") {
                       "command processor: 65 cores; allowed are 1 to 64");
     CHECK_THROWS_WITH((command_processor(gpu.core(), {.rounds = 0})),
                       "command processor: 0 rounds a service; allowed are 1 to 65536");
+  }
+
+  TEST_CASE("what a service throws is what has gone wrong in an execution that is explored") {
+    for (bool const throws_misuse : {false, true}) {
+      verdict const v =
+          explore({.executions = 10, .shrinks = false, .diagnoses = false}, [&](world& w) {
+            agent gpu(w.scheduler(), {.compute_units = 1});
+            thrower broken{throws_misuse};
+            counter well("well");
+            auto const one = gpu.core().processor().serve(broken);
+            auto const other = gpu.core().processor().serve(well);
+            w.check(w.scheduler().run_until([&] { return broken.has_thrown; }), "it is polled");
+            well.wanted = 1;
+            w.check(w.scheduler().run_until([&] { return well.done == 1; }), "the other goes on");
+          });
+      REQUIRE(v.failure);
+      CHECK(v.failure->execution == 1);
+      CHECK(v.failure->kind == (throws_misuse ? "misuse" : "exception"));
+      CHECK(v.failure->report.find(throws_misuse
+                                       ? "thrower: element 7 twice"
+                                       : "thrower threw: no more room") != std::string::npos);
+    }
   }
 }
