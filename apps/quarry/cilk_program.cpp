@@ -37,7 +37,9 @@ void add_cilk_options(CLI::App& app, cilk_settings& s, std::uint32_t most_spawne
              "elements of each channel, a power of two");
   add_number(app, "--done-count", s.done_share, 1, 1U << 24,
              "elements that share a done count, a power of two");
-  add_choice(app, "--traversal", s.order, traversal_choices, "how the tree of calls is walked");
+  add_choice(app, "--traversal", s.order, traversal_choices,
+             "how the tree of calls is walked: level after level, or (hybrid) so until there are "
+             "enough calls, which wavefronts then take to their ends");
   add_choice(app, "--full", s.full, full_choices, "what a wavefront does in a full channel");
   add_choice(app, "--reservation", s.reservation, reservation_choices, "who reserves elements");
   add_flag(app, "--padded", s.is_padded, "no two elements share a cache line");

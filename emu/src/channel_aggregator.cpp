@@ -199,7 +199,7 @@ bool channel_aggregator::finish_dispatches() {
 void channel_aggregator::start(channel_choice next) {
   std::size_t const node = next.channel;
   std::uint32_t const count = std::min(states_[node].ready, next.most);
-  auto l = nodes_[node]->take(count);
+  auto l = nodes_[node]->take(count, next.hint);
   ++counts_.dispatches;
   counts_.elements += count;
   counts_.wavefronts += l->group_count * l->waves_per_group;

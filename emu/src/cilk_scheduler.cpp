@@ -7,54 +7,17 @@ namespace quarry::emu {
 
 std::optional<channel_choice> cilk_scheduler::operator()(std::span<channel_state const> channels,
                                                          bool is_idle) const {
-  std::uint64_t ready = 0;
-  std::uint32_t running = 0;
+  std::uint64_t calls = 0;
   bool is_blocked = false;
-  for (channel_state const& c : channels) {
-    ready += c.ready;
-    running += c.running;
-    is_blocked = is_blocked || c.waiting != 0;
+  for (std::size_t i = 0; i < channels.size(); ++i) {
+    calls += i % stacks_ == 0 ? channels[i].ready : 0;
+    is_blocked = is_blocked || channels[i].waiting != 0;
   }
-  if (ready == 0)
-    return std::nullopt;
-  if (is_blocked) {
-    auto choice = deepest(channels);
-    if (choice && order_ == traversal::hybrid)
-      choice->most = batch_;
-    return choice;
-  }
-  if (order_ == traversal::help_first)
-    return shallowest(channels, is_idle);
-  if (running >= 2) // what they spawn is not ready yet
-    return std::nullopt;
-  if (ready < batch_)
-    return shallowest(channels, is_idle);
-  return running == 0 ? depth_first(channels) : next_batch(channels);
-}
-
-/// While a batch runs: one more, so that it is there when the other ends.
-std::optional<channel_choice>
-cilk_scheduler::next_batch(std::span<channel_state const> channels) const {
-  for (std::size_t level = channels.size(); level != 0; level -= stacks_)
-    if (channel_state const& c = channels[level - stacks_]; c.ready != 0)
-      return c.ready >= batch_ ? std::optional(channel_choice(level - stacks_, batch_))
-                               : std::nullopt;
-  return std::nullopt;
-}
-
-/// A batch at a time, while nothing runs.
-std::optional<channel_choice>
-cilk_scheduler::depth_first(std::span<channel_state const> channels) const {
-  for (std::size_t level = channels.size(); level != 0; level -= stacks_) {
-    auto const here = channels.subspan(level - stacks_, stacks_);
-    // What waits has nothing in deeper levels any more: first it, if it is worth it.
-    for (std::size_t s = stacks_ - 1; s != 0; --s)
-      if (here[s].ready >= enough_ || (here[s].ready != 0 && here[0].ready == 0))
-        return level - stacks_ + s;
-    if (here[0].ready != 0)
-      return channel_choice(level - stacks_, batch_);
-  }
-  return std::nullopt;
+  auto choice = is_blocked ? deepest(channels) : shallowest(channels, is_idle);
+  bool const is_enough = is_blocked || calls >= enough_;
+  if (choice && order_ == traversal::hybrid && is_enough && choice->channel % stacks_ == 0)
+    choice->hint = to_their_ends;
+  return choice;
 }
 
 std::optional<channel_choice> cilk_scheduler::shallowest(std::span<channel_state const> channels,

@@ -11,7 +11,7 @@ using namespace quarry::emu;
 
 namespace {
 
-constexpr std::uint32_t enough = 256, batch = 512;
+constexpr std::uint32_t enough = 256;
 
 /// Three levels: calls, and what waits for a sync.
 struct levels {
@@ -25,7 +25,7 @@ struct levels {
 };
 
 std::optional<std::size_t> picked(traversal order, levels const& l, bool is_idle = false) {
-  auto const choice = cilk_scheduler(2, order, enough, batch)(l.all, is_idle);
+  auto const choice = cilk_scheduler(2, order, enough)(l.all, is_idle);
   return choice ? std::optional(choice->channel) : std::nullopt;
 }
 
@@ -75,15 +75,26 @@ TEST_SUITE("emu.cilk_scheduler") {
     CHECK(picked(traversal::help_first, l) == 2U);
   }
 
-  TEST_CASE("the hybrid goes depth first in batches once there is work enough") {
+  TEST_CASE("the hybrid has calls taken to their ends once there are enough, or somebody waits") {
+    auto const hint = [](traversal order, levels const& l) {
+      auto const choice = cilk_scheduler(2, order, enough)(l.all, true);
+      REQUIRE(choice);
+      CHECK(choice->most >= l.all[choice->channel].ready);
+      return choice->hint;
+    };
     levels l;
-    l.calls(0).ready = batch;
-    l.calls(2).ready = 3;
-    auto const choice = cilk_scheduler(2, traversal::hybrid, enough, batch)(l.all, true);
-    REQUIRE(choice);
-    CHECK(choice->channel == 4);
-    CHECK(choice->most == batch);
-    l.calls(2).running = 2; // two dispatches are enough
-    CHECK(picked(traversal::hybrid, l) == std::nullopt);
+    l.calls(1).ready = enough - 1;
+    l.synced(0).ready = 10 * enough; // no calls
+    CHECK(hint(traversal::hybrid, l) == 0);
+    levels several = l;
+    several.calls(2).ready = 1;
+    CHECK(hint(traversal::hybrid, several) == cilk_scheduler::to_their_ends);
+    CHECK(hint(traversal::help_first, several) == 0);
+    l.calls(2).waiting = 1;
+    CHECK(hint(traversal::hybrid, l) == cilk_scheduler::to_their_ends);
+    CHECK(hint(traversal::help_first, l) == 0);
+    l.calls(1).ready = 0; // what goes on after a sync
+    CHECK(picked(traversal::hybrid, l, true) == 1U);
+    CHECK(hint(traversal::hybrid, l) == 0);
   }
 }

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -24,6 +25,7 @@ using namespace quarry_test;
 namespace {
 
 constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
+constexpr traversal both_orders[] = {traversal::help_first, traversal::hybrid};
 using fib = fibonacci::call;
 
 /// Spawns twice: the second time as many as the first ones have returned together.
@@ -148,26 +150,32 @@ struct spawns_too_many {
 TEST_SUITE("emu.cilk") {
   TEST_CASE("Fibonacci, in wide channels and in channels in which every generation must yield") {
     with_schedulers([](executor& s) {
-      for (auto const order : {traversal::help_first, traversal::hybrid})
+      for (auto const order : both_orders)
         for (std::uint32_t const width : {4096U, 128U, 4U}) {
+          constexpr std::uint32_t n = 18;
           CAPTURE(width);
           wide_agent gpu(s, {.compute_units = 2, .wavefront_slots = 3, .wavefront_size = 64});
-          cilk<fib, wide_targets> program(gpu, {.depth = fib::depth(15),
+          cilk<fib, wide_targets> program(gpu, {.depth = fib::depth(n),
                                                 .width = width,
                                                 .elements_per_done_count = width == 4 ? 1U : 64U,
                                                 .order = order});
-          REQUIRE(program.run(fib{15}));
-          CHECK(program.root_result() == fibonacci::number(15));
+          REQUIRE(program.run(fib{n}));
+          CHECK(program.root_result() == fibonacci::number(n));
           flow_counts const done = program.totals();
-          CHECK(done.elements == fibonacci::calls(15) + fibonacci::number(15) - 1);
+          std::uint64_t const parts = fibonacci::calls(n) + fibonacci::number(n) - 1;
+          if (order == traversal::help_first)
+            CHECK(done.elements == parts);
+          else // most calls never see a channel
+            CHECK(done.elements < parts * 3 / 4);
           if (width == 4 && order == traversal::help_first) // the other does without
             CHECK(done.yields > 50);
           if (width == 4096)
             CHECK(done.yields == 0);
           if (s.decides()) {
             CHECK(done.channels.most <= width);
-            CHECK(program.counts().spawning == fibonacci::number(15) - 1);
-            CHECK(program.counts().leaves == done.elements - program.counts().spawning);
+            CHECK(program.counts().spawning == fibonacci::number(n) - 1);
+            CHECK(program.counts().leaves == parts - program.counts().spawning);
+            CHECK(program.counts().waves >= parts / 64);
           }
         }
     });
@@ -201,9 +209,12 @@ TEST_SUITE("emu.cilk") {
 
   TEST_CASE("a function that syncs twice, and one that never does") {
     with_schedulers([](executor& s) {
-      for (std::uint32_t const width : {1024U, 8U}) {
+      for (auto const& [width, order] :
+           {std::pair(1024U, traversal::help_first), std::pair(8U, traversal::help_first),
+            std::pair(8U, traversal::hybrid)}) {
         wide_agent gpu(s, shape);
-        cilk_options const o{.depth = 8, .width = width, .elements_per_done_count = 1};
+        cilk_options const o{
+            .depth = 8, .width = width, .elements_per_done_count = 1, .order = order};
         cilk<two_rounds, wide_targets> rounds(gpu, o);
         REQUIRE(rounds.run(two_rounds{4}));
         CHECK(rounds.root_result() == two_rounds_serially(4));
@@ -219,35 +230,49 @@ TEST_SUITE("emu.cilk") {
   TEST_CASE("a call that finishes with its children is not called again") {
     with_schedulers([](executor& s) {
       constexpr std::uint32_t count = 300;
-      for (std::uint32_t const width : {1024U, 4U}) {
+      for (auto const& [width, order] :
+           {std::pair(1024U, traversal::help_first), std::pair(4U, traversal::help_first),
+            std::pair(4U, traversal::hybrid)}) {
         wide_agent gpu(s, {.compute_units = 2, .wavefront_slots = 2, .wavefront_size = 64});
         auto marks = gpu.allocate<std::uint32_t>(count + 1, "marks");
-        cilk<odd_goes_on, wide_targets> program(
-            gpu, {.depth = 10, .width = width, .elements_per_done_count = width == 4 ? 1U : 64U});
+        cilk<odd_goes_on, wide_targets> program(gpu,
+                                                {.depth = 10,
+                                                 .width = width,
+                                                 .elements_per_done_count = width == 4 ? 1U : 64U,
+                                                 .order = order});
         REQUIRE(program.run({marks.global(), marks.global() + count, count}));
         for (std::uint32_t i = 0; i < count; ++i)
           CHECK(marks.host()[i] == 7);
         std::uint32_t const go_on = odd_goes_on::that_go_on(count);
         CHECK(marks.host()[count] == go_on);
-        CHECK(program.totals().elements == 2 * count - 1 + go_on); // no element for the others
+        if (order == traversal::help_first)
+          CHECK(program.totals().elements == 2 * count - 1 + go_on); // no element for the others
+        if (s.decides())
+          CHECK(program.counts().spawning + program.counts().leaves == 2 * count - 1 + go_on);
       }
     });
   }
 
   TEST_CASE("leaves that a function runs many at a time: each once, in a lane of its own") {
     with_schedulers([](executor& s) {
-      for (std::uint32_t const width : {4096U, 128U})
+      for (auto const& [width, order] :
+           {std::pair(4096U, traversal::help_first), std::pair(128U, traversal::help_first),
+            std::pair(128U, traversal::hybrid), std::pair(4U, traversal::hybrid)})
         for (std::uint32_t const count : {1U, 3U, 4U, 7U, 1000U}) {
           CAPTURE(width);
           CAPTURE(count);
           wide_agent gpu(s, shape);
-          cilk<mark_in_lanes, wide_targets> program(gpu, {.depth = 12, .width = width});
+          cilk<mark_in_lanes, wide_targets> program(
+              gpu, {.depth = 12,
+                    .width = width,
+                    .elements_per_done_count = width == 4 ? 1U : 64U,
+                    .order = order});
           auto words = gpu.allocate<std::uint32_t>(count, "words");
           auto waves = gpu.allocate<std::uint32_t>(1, "waves");
           REQUIRE(program.run({words.global(), waves.global(), 0, count}));
           CHECK(std::ranges::count(words.host(), 1U) == count);
           CHECK(waves.host()[0] >= 1);
-          if (count == 1000 && s.decides()) { // 488 leaves, all at one level
+          if (count == 1000 && s.decides() && width != 4) { // 488 leaves, all at one level
             CHECK(program.counts().leaves >= count / 3);
             CHECK(waves.host()[0] <= program.counts().leaves / 32);
           }
@@ -264,6 +289,18 @@ TEST_SUITE("emu.cilk") {
     CHECK(deep.get_fault()->what == fault::kind::wrong_shape);
     CHECK(deep.get_fault()->report.find("the recursion is deeper than its 3 levels") !=
           std::string::npos);
+    cilk_options const narrow{
+        .depth = 9, .width = 4, .elements_per_done_count = 1, .order = traversal::hybrid};
+    cilk<fib, wide_targets> alone(gpu, narrow);
+    outcome const deep_alone = alone.run(fib{15});
+    REQUIRE(!deep_alone);
+    CHECK(alone.totals().elements < 256); // no channel was so deep
+    CHECK(deep_alone.get_fault()->report.find("the recursion is deeper than its 9 levels") !=
+          std::string::npos);
+    CHECK(!alone.run(fib{10})); // a fault stays
+    cilk<fib, wide_targets> just_enough(gpu, narrow);
+    REQUIRE(just_enough.run(fib{10}));
+    CHECK(just_enough.root_result() == 55);
     cilk<spawns_too_many, wide_targets> wide(gpu, {.depth = 3, .width = 128});
     CHECK(wide.run(spawns_too_many{2}));
     outcome const many = wide.run(spawns_too_many{3});

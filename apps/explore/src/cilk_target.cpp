@@ -13,7 +13,7 @@ namespace {
 
 using namespace quarry::emu;
 
-void run_cilk(world& w, weakening const* weak) {
+void run_cilk(world& w, weakening const* weak, traversal order) {
   explored_agent gpu(w.scheduler(), {.compute_units = 2,
                                      .wavefront_slots = 1,
                                      .wavefront_size = 32,
@@ -22,6 +22,7 @@ void run_cilk(world& w, weakening const* weak) {
                                                   {.depth = fibonacci::call::depth(5),
                                                    .width = 2,
                                                    .elements_per_done_count = 1,
+                                                   .order = order,
                                                    .orders = weakened<agent_channel_orders>(weak)});
   outcome const end = program.run(fibonacci::call{5});
   if (auto const& fault = end.get_fault())
@@ -42,7 +43,18 @@ target cilk_target() {
       of_entries(weakenings_of<agent_channel_orders>(),
                  {"producer_reads_head", "reads_tail", "reserve", "publish_control_tail",
                   "aggregator_reads_tail", "count_done", "aggregator_reads_done", "publish_head"}),
-      run_cilk, 20'000};
+      [](world& w, weakening const* weak) { run_cilk(w, weak, traversal::help_first); }, 20'000};
+}
+
+target cilk_hybrid_target() {
+  return {
+      "cilk-hybrid",
+      "the same, where a wavefront takes its calls to their ends by itself once another has "
+      "yielded",
+      of_entries(weakenings_of<agent_channel_orders>(),
+                 {"producer_reads_head", "reads_tail", "reserve", "publish_control_tail",
+                  "aggregator_reads_tail", "count_done", "aggregator_reads_done", "publish_head"}),
+      [](world& w, weakening const* weak) { run_cilk(w, weak, traversal::hybrid); }, 20'000};
 }
 
 } // namespace quarry::exploration

@@ -9,14 +9,23 @@
 namespace quarry::exploration {
 
 std::span<target const> targets() {
-  static std::vector<target> const all{spsc_target(),          mpmc_target(),
-                                       work_group_target(),    aql_target(),
-                                       channel_target(),       flow_graph_target(),
-                                       channel_yield_target(), cilk_target(),
-                                       comp_net_ring_target(), comp_net_host_ring_target(),
-                                       comp_net_target(),      comp_net_dgpu_target(),
-                                       shmem_target(),         allreduce_target(),
-                                       gravel_target(),        gravel_direct_target(),
+  static std::vector<target> const all{spsc_target(),
+                                       mpmc_target(),
+                                       work_group_target(),
+                                       aql_target(),
+                                       channel_target(),
+                                       flow_graph_target(),
+                                       channel_yield_target(),
+                                       cilk_target(),
+                                       cilk_hybrid_target(),
+                                       comp_net_ring_target(),
+                                       comp_net_host_ring_target(),
+                                       comp_net_target(),
+                                       comp_net_dgpu_target(),
+                                       shmem_target(),
+                                       allreduce_target(),
+                                       gravel_target(),
+                                       gravel_direct_target(),
                                        pagerank_target()};
   return all;
 }

@@ -13,6 +13,7 @@ namespace quarry::exploration {
 [[nodiscard]] target flow_graph_target();
 [[nodiscard]] target channel_yield_target();
 [[nodiscard]] target cilk_target();
+[[nodiscard]] target cilk_hybrid_target();
 [[nodiscard]] target comp_net_ring_target();
 [[nodiscard]] target comp_net_host_ring_target();
 [[nodiscard]] target comp_net_target();

@@ -68,6 +68,7 @@
 #include <quarry/emu/cilk_call.hpp>
 #include <quarry/emu/cilk_kernel.hpp>
 #include <quarry/emu/cilk_scheduler.hpp>
+#include <quarry/emu/cilk_work_first.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/queue_orders.hpp>
 #include <quarry/emu/slot_turns.hpp>

@@ -37,10 +37,12 @@ struct channel_state {
 
 /// What is to be dispatched: so many of a channel's ready elements, at most.
 struct channel_choice {
-  channel_choice(std::size_t c, std::uint32_t n = ~0U) noexcept // NOLINT(*-explicit-*)
-      : channel(c), most(n) {}
+  channel_choice(std::size_t c, std::uint32_t n = ~0U, // NOLINT(*-explicit-*)
+                 std::uint32_t h = 0) noexcept
+      : channel(c), most(n), hint(h) {}
   std::size_t channel;
   std::uint32_t most;
+  std::uint32_t hint; ///< what the kernel is told, as dispatched::hint()
 };
 
 /// Decides which channel is dispatched next, if any (thesis §4.1.1: predicates; §4.5.2). The
@@ -90,7 +92,8 @@ public:
   [[nodiscard]] virtual channel_usage usage() const = 0;
   [[nodiscard]] virtual std::uint32_t width() const = 0;
   /// Takes `count` elements: what runs their consumer over them, prepared.
-  [[nodiscard]] virtual std::unique_ptr<launch_state> take(std::uint32_t count) = 0;
+  [[nodiscard]] virtual std::unique_ptr<launch_state> take(std::uint32_t count,
+                                                           std::uint32_t hint) = 0;
 };
 
 /// What an aggregator and its channels have done, since they were made.

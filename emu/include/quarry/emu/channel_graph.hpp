@@ -26,8 +26,9 @@ namespace quarry::emu {
 template<class T, any_wavefront W>
 class dispatched {
 public:
-  dispatched(channel<T>& from, W& wf, lanes<std::uint32_t, W::size> const& position)
-      : from_(from), wf_(wf), position_(position), items_(wf.active()) {}
+  dispatched(channel<T>& from, W& wf, lanes<std::uint32_t, W::size> const& position,
+             std::uint32_t hint)
+      : from_(from), wf_(wf), position_(position), items_(wf.active()), hint_(hint) {}
   dispatched(dispatched const&) = delete;
   dispatched& operator=(dispatched const&) = delete;
 
@@ -38,6 +39,8 @@ public:
   }
   /// The element of one of them.
   [[nodiscard]] global<T> at(int lane) const { return from_.at_position(position_[lane]); }
+  /// What the graph's scheduler has said with its choice (channel_choice::hint).
+  [[nodiscard]] std::uint32_t hint() const noexcept { return hint_; }
   /// The elements are not needed any more. Called by itself where the kernel ends, if the kernel
   /// has not done so: room comes sooner, the sooner it is called.
   void tfree() {
@@ -52,6 +55,7 @@ private:
   W& wf_;
   lanes<std::uint32_t, W::size> position_;
   lane_mask items_;
+  std::uint32_t hint_;
   bool is_freed_ = false;
 };
 
@@ -110,11 +114,12 @@ public:
     auto& drawn = drawing_.kernels.emplace_back(kernel_name<Kernel>(), index_of(&from));
     (draw_edges(drawn, args), ...);
     using call = consumer<T, Kernel>;
-    n.make = [this, &from, kernel, args...](std::uint64_t first, std::uint32_t count) {
+    n.make = [this, &from, kernel, args...](std::uint64_t first, std::uint32_t count,
+                                            std::uint32_t hint) {
       auto l = std::make_unique<launch_state>();
       using whole = bound_kernel<call, std::reference_wrapper<channel<T>>, std::uint64_t,
                                  std::uint32_t, Args...>;
-      auto bound = std::make_shared<whole>(call{kernel}, std::ref(from), first, count, args...);
+      auto bound = std::make_shared<whole>(call{kernel}, std::ref(from), first, hint, args...);
       l->config = {.work_items = count, .work_items_per_group = core_.shape().wavefront_size};
       l->kernel = kernel_name<Kernel>();
       core_.prepare(*l);
@@ -151,7 +156,8 @@ public:
       serving_.emplace(core_.processor().serve(aggregator_));
     core_.processor().wake();
   }
-  /// Waits until no element is left anywhere, and no kernel runs.
+  /// Waits until no element is left anywhere, and no kernel runs. After an error the graph is of no
+  /// use any more: elements are left, and it gives the same error again.
   ///
   /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for room
   outcome wait_for_done() { return aggregator_.wait(); }
@@ -171,10 +177,10 @@ private:
   struct consumer {
     Kernel kernel;
     template<any_wavefront W, class... Args>
-    task<> operator()(W& wf, channel<T>& from, std::uint64_t first, std::uint32_t,
+    task<> operator()(W& wf, channel<T>& from, std::uint64_t first, std::uint32_t hint,
                       Args&... args) const {
       auto const position = from.deq_row(wf, first + wf.linear_group_id() * W::size);
-      dispatched<T, W> elements(from, wf, position);
+      dispatched<T, W> elements(from, wf, position, hint);
       task<> done = kernel(wf, elements, args...);
       co_await std::move(done);
       elements.tfree();
@@ -185,7 +191,9 @@ private:
   struct node final : channel_node {
     node(agent_core& core, channel_options const& o) : elements(core.known(), o) {}
     channel<T> elements;
-    std::function<std::unique_ptr<launch_state>(std::uint64_t first, std::uint32_t count)> make;
+    std::function<std::unique_ptr<launch_state>(std::uint64_t first, std::uint32_t count,
+                                                std::uint32_t hint)>
+        make;
 
     std::string const& name() const override { return elements.name(); }
     void const* consumed() const override { return &elements; }
@@ -205,8 +213,8 @@ private:
     channel_counts const& counts() const override { return elements.counts(); }
     channel_usage usage() const override { return elements.usage(); }
     std::uint32_t width() const override { return elements.width(); }
-    std::unique_ptr<launch_state> take(std::uint32_t count) override {
-      return make(elements.take(count), count);
+    std::unique_ptr<launch_state> take(std::uint32_t count, std::uint32_t hint) override {
+      return make(elements.take(count), count, hint);
     }
   };
 

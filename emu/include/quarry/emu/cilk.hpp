@@ -54,7 +54,8 @@ struct cilk_options {
 /// at level d spawns into level d + 1. What goes on after a sync is dispatched when nothing is left
 /// in deeper levels: dependences are inferred from levels (levelization). A wavefront that finds a
 /// channel full yields, and the deepest level is drained first, so that memory is bounded by the
-/// channels' widths.
+/// channels' widths. Where the order is hybrid, wavefronts keep calls to themselves once there are
+/// enough for all: then memory is bounded by those that are resident and the depth, too.
 ///
 /// Shape    F a trivially copyable class, its arguments; at most 2^31 elements a channel
 /// Source   thesis §4.3, Figures 4-6 to 4-10
@@ -95,7 +96,8 @@ public:
   cilk(cilk const&) = delete;
   cilk& operator=(cilk const&) = delete;
 
-  /// Calls the function from the host and waits for its result. May be called again.
+  /// Calls the function from the host and waits for its result. May be called again, but not after
+  /// an error: calls are left in the channels.
   ///
   /// Errors   a kernel's first fault; a deadlock or a stall; fault wrong_shape – the recursion is
   ///          deeper than there are levels
@@ -118,9 +120,7 @@ private:
   static constexpr std::uint32_t waves_enough = 4;
 
   static cilk_scheduler scheduler_of(machine const& m, cilk_options const& o) noexcept {
-    std::uint32_t const enough = m.compute_units * waves_enough * m.wavefront_size;
-    return {1 + syncs, o.order, enough,
-            std::min(16 * enough, std::max(1U, o.width / (2 * F::most_spawned)))};
+    return {1 + syncs, o.order, m.compute_units * waves_enough * m.wavefront_size};
   }
   channel_options options(cilk_options const& o, std::string name) const {
     return {.width = o.width,
@@ -142,6 +142,7 @@ private:
           levels_[d].synced[s] = &graph_.template add_channel<typename parts::synced>(
               options(o, "sync " + std::to_string(s + 1) + level));
       levels_[d].number = d;
+      levels_[d].levels = o.depth;
       levels_[d].is_one_at_a_time = o.reservation == channel_reservation::per_work_item;
       levels_[d].counts = &counts_;
       if (d != 0)

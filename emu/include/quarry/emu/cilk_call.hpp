@@ -3,6 +3,7 @@
 
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/wavefront.hpp>
 
 #include <algorithm>
@@ -53,6 +54,30 @@ concept has_leaves = requires(F const& f) {
   { f.is_leaf() } -> std::same_as<bool>;
 };
 
+/// What the lanes of a function have done; counted under deterministic schedulers (thesis Figure
+/// 4-17: divergence).
+struct cilk_counts {
+  std::uint64_t spawning = 0; ///< parts that spawned
+  std::uint64_t leaves = 0;   ///< parts that did not
+  std::uint64_t waves = 0;    ///< times that a wavefront ran some of them side by side
+  std::uint64_t diverged = 0; ///< of which had lanes of both kinds
+
+  /// A wavefront has run some.
+  void add(lane_mask spawned, lane_mask ended) noexcept {
+    spawning += static_cast<std::uint64_t>(spawned.count());
+    leaves += static_cast<std::uint64_t>(ended.count());
+    ++waves;
+    diverged += spawned.any() && ended.any() ? 1 : 0;
+  }
+};
+
+/// A call of the last level has spawned.
+[[nodiscard]] inline kernel_stop
+cilk_too_deep(std::uint32_t levels, std::source_location where = std::source_location::current()) {
+  return {fault::kind::wrong_shape,
+          "cilk: the recursion is deeper than its " + std::to_string(levels) + " levels", where};
+}
+
 /// What lies in the channels of a function.
 template<cilk_function F>
 struct cilk_parts {
@@ -98,6 +123,7 @@ private:
 /// who spawned them. At most `most_calls` of them at a time; the lanes that find it full go later.
 template<cilk_function F, int Size>
 struct cilk_piece {
+  using function = F;
   using parts = cilk_parts<F>;
   static constexpr std::uint32_t most_calls =
       std::max<std::uint32_t>(2 * Size, parts::most_spawned);
@@ -114,23 +140,23 @@ struct cilk_piece {
   unwritten_array<parent, Size> spawner;
 };
 
-/// What a part of a function sees of its call, on one lane.
-template<cilk_function F, any_wavefront W>
+/// What a part of a function sees of its call, on one lane: what it spawns goes to a piece; results
+/// are in memory or, those that a wavefront keeps to itself, behind pointers.
+template<class Piece, any_wavefront W, class Place>
 class cilk_call {
-  using parts = cilk_parts<F>;
+  using function = typename Piece::function;
+  using parts = cilk_parts<function>;
 
 public:
-  using piece = cilk_piece<F, W::size>;
-  cilk_call(W& wf, piece& to, typename parts::spawned const& self, std::uint32_t children,
-            typename parts::place results) noexcept
-      : wf_(wf), to_(to), self_(self), results_(results), children_(children), first_(to.calls) {}
+  cilk_call(W& wf, Piece& to, Place into, std::uint32_t children, Place results) noexcept
+      : wf_(wf), to_(to), into_(into), results_(results), children_(children), first_(to.calls) {}
   cilk_call(cilk_call const&) = delete;
   cilk_call& operator=(cilk_call const&) = delete;
 
   /// Spawns a call, which has ended before after_sync() is called.
   ///
   /// Errors   fault wrong_shape – more than F::most_spawned in one part
-  void spawn(F const& child, std::source_location where = std::source_location::current()) {
+  void spawn(function const& child, std::source_location where = std::source_location::current()) {
     if (to_.calls - first_ == parts::most_spawned) [[unlikely]]
       throw kernel_stop{fault::kind::wrong_shape,
                         "cilk: more than the " + std::to_string(parts::most_spawned) +
@@ -144,11 +170,19 @@ public:
     has_finished_ = true;
   }
   /// What this call returns to its parent.
-  void returns(typename parts::result const& value) { wf_.store(self_.into, value); }
+  void returns(typename parts::result const& value) {
+    if constexpr (std::is_pointer_v<Place>)
+      *into_ = value;
+    else
+      wf_.store(into_, value);
+  }
   /// After a sync: children that were spawned before it, and what they have returned.
   [[nodiscard]] std::uint32_t children() const noexcept { return children_; }
   [[nodiscard]] typename parts::result operator[](std::uint32_t child) const {
-    return wf_.load(results_ + child);
+    if constexpr (std::is_pointer_v<Place>)
+      return results_[child];
+    else
+      return wf_.load(results_ + child);
   }
   /// Memory, for load(), store() and atomic operations on single elements.
   [[nodiscard]] W& memory() noexcept { return wf_; }
@@ -159,9 +193,9 @@ public:
 
 private:
   W& wf_;
-  piece& to_;
-  typename parts::spawned const& self_;
-  typename parts::place results_;
+  Piece& to_;
+  Place into_;
+  Place results_;
   std::uint32_t children_;
   std::uint32_t first_;
   bool has_finished_ = false;

@@ -3,7 +3,8 @@
 
 #include <quarry/emu/channel.hpp>
 #include <quarry/emu/cilk_call.hpp>
-#include <quarry/emu/fault.hpp>
+#include <quarry/emu/cilk_scheduler.hpp>
+#include <quarry/emu/cilk_work_first.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/wavefront.hpp>
 #include <quarry/task.hpp>
@@ -14,20 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <source_location>
 #include <span>
-#include <string>
 
 namespace quarry::emu {
-
-/// What the lanes of a function have done; counted under deterministic schedulers (thesis Figure
-/// 4-17: divergence).
-struct cilk_counts {
-  std::uint64_t spawning = 0; ///< parts that spawned
-  std::uint64_t leaves = 0;   ///< parts that did not
-  std::uint64_t waves = 0;    ///< wavefronts that ran them
-  std::uint64_t diverged = 0; ///< of which had lanes of both kinds
-};
 
 /// The channels that a level of the recursion deals with.
 template<cilk_function F>
@@ -37,6 +27,7 @@ struct cilk_level {
   channel<typename parts::spawned>* deeper = nullptr; ///< null at the last level
   std::array<channel<typename parts::synced>*, std::max(1U, parts::syncs)> synced{};
   std::uint32_t number = 0;
+  std::uint32_t levels = 1;      ///< that there are
   bool is_one_at_a_time = false; ///< each lane reserves for itself
   cilk_counts* counts = nullptr;
 
@@ -66,6 +57,11 @@ struct cilk_kernel {
 
   template<any_wavefront W>
   task<> operator()(W& wf, auto& elements, cilk_level<F>& level) const {
+    if constexpr (Part == 0)
+      if (elements.hint() == cilk_scheduler::to_their_ends) {
+        task<> all = run_to_their_ends(wf, elements, level);
+        co_return co_await std::move(all);
+      }
     cilk_piece<F, W::size> piece;
     lane_masks ran;
     lane_mask left = wf.active();
@@ -98,7 +94,7 @@ struct cilk_kernel {
         }
     }
     if constexpr (W::memory_type::may_explore)
-      note(*level.counts, ran);
+      level.counts->add(ran.spawned, ran.leaves);
     elements.tfree();
   }
 
@@ -107,12 +103,30 @@ private:
     lane_mask spawned, leaves;
   };
 
+  /// The wavefront keeps its calls to itself, with all that they spawn.
+  template<class W>
+  static task<> run_to_their_ends(W& wf, auto& elements, cilk_level<F>& level) {
+    unwritten_array<F, W::size> calls;
+    unwritten_array<typename parts::place, W::size> into;
+    unwritten_array<typename parts::result, W::size> results;
+    std::uint32_t count = 0;
+    wf.active().for_each([&](int lane) {
+      typename parts::spawned const self = wf.load(elements.at(lane));
+      calls[count] = self.function;
+      into[count++] = self.into;
+    });
+    elements.tfree();
+    cilk_work_first<F, W> stack(wf, *level.counts, level.levels);
+    task<> all = stack.run({&calls[0], &results[0], count}, level.number);
+    co_await std::move(all);
+    if constexpr (parts::has_result)
+      for (std::uint32_t i = 0; i != count; ++i)
+        wf.store(into[i], results[i]);
+  }
+
   static auto& need_deeper(cilk_level<F>& level) {
     if (level.deeper == nullptr) [[unlikely]]
-      throw kernel_stop{fault::kind::wrong_shape,
-                        "cilk: the recursion is deeper than its " +
-                            std::to_string(level.number + 1) + " levels",
-                        std::source_location::current()};
+      throw cilk_too_deep(level.levels);
     return *level.deeper;
   }
 
@@ -176,7 +190,7 @@ private:
       children = wf.load(global(&at.get()->count));
       results = global(at.get()->results.data());
     }
-    cilk_call<F, W> call(wf, piece, self, children, results);
+    cilk_call call(wf, piece, self.into, children, results);
     if constexpr (Part == 0)
       self.function(call);
     else
@@ -210,13 +224,6 @@ private:
       for (std::uint32_t i = 0; i < parent.count; ++i, ++call)
         wf.store(children[call], {piece.call[call], parent.syncs ? into + i : into});
     }
-  }
-
-  static void note(cilk_counts& counts, lane_masks const& ran) {
-    counts.spawning += static_cast<std::uint64_t>(ran.spawned.count());
-    counts.leaves += static_cast<std::uint64_t>(ran.leaves.count());
-    ++counts.waves;
-    counts.diverged += ran.spawned.any() && ran.leaves.any() ? 1 : 0;
   }
 };
 

@@ -14,8 +14,8 @@ namespace quarry::emu {
 ///
 /// help_first: a level after the other, until wavefronts have yielded; then the deepest level
 /// first, until none has (thesis §4.3.3).
-/// hybrid: the same, but the deepest level goes first as soon as there is work enough for all
-/// compute units, and a bounded part of it at a time: depth first, as work-first scheduling does.
+/// hybrid: the same, until there are calls enough for all compute units, or wavefronts have
+/// yielded; then each wavefront takes its calls to their ends by itself, depth first: work-first.
 enum class traversal : std::uint8_t { help_first, hybrid };
 
 /// The scheduler of cilk<F>: of its channels, level after level, what is spawned and what goes on
@@ -28,11 +28,13 @@ enum class traversal : std::uint8_t { help_first, hybrid };
 /// Source   thesis §4.3.2, §4.3.3, §4.5.2
 class cilk_scheduler {
 public:
-  /// `stacks` channels a level; `enough` elements are worth a dispatch while kernels run; `batch`
-  /// of them go at a time, depth first.
-  cilk_scheduler(std::uint32_t stacks, traversal order, std::uint32_t enough,
-                 std::uint32_t batch) noexcept
-      : stacks_(stacks), order_(order), enough_(enough), batch_(batch) {}
+  /// What a kernel is told of calls that its wavefronts take to their ends.
+  static constexpr std::uint32_t to_their_ends = 1;
+
+  /// `stacks` channels a level; `enough` elements are worth a dispatch while kernels run, and so
+  /// many calls, if the order is hybrid, are taken to their ends.
+  cilk_scheduler(std::uint32_t stacks, traversal order, std::uint32_t enough) noexcept
+      : stacks_(stacks), order_(order), enough_(enough) {}
 
   [[nodiscard]] std::optional<channel_choice> operator()(std::span<channel_state const> channels,
                                                          bool is_idle) const;
@@ -40,17 +42,12 @@ public:
 private:
   [[nodiscard]] std::optional<channel_choice>
   deepest(std::span<channel_state const> channels) const;
-  [[nodiscard]] std::optional<channel_choice>
-  depth_first(std::span<channel_state const> channels) const;
-  [[nodiscard]] std::optional<channel_choice>
-  next_batch(std::span<channel_state const> channels) const;
   [[nodiscard]] std::optional<channel_choice> shallowest(std::span<channel_state const> channels,
                                                          bool is_idle) const;
 
   std::uint32_t stacks_;
   traversal order_;
   std::uint32_t enough_;
-  std::uint32_t batch_;
 };
 
 } // namespace quarry::emu
