@@ -79,9 +79,7 @@ void queens_flattened(benchmark::State& state, std::uint32_t size) {
 }
 
 void queens_channels(benchmark::State& state, std::uint32_t size, traversal order) {
-  // The thesis's width, or one in which a batch of the hybrid is work enough for a dispatch.
-  std::uint32_t const width = order == traversal::hybrid ? 262144 : 16384;
-  on_channels<queens::call> call(queens::call::depth(size), width, order);
+  on_channels<queens::call> call(queens::call::depth(size), 16384, order);
   queens_rows(state, size, [&](std::uint32_t n) { return call({{}, n, queens::full_row(n)}); });
 }
 
