@@ -3,6 +3,7 @@
 
 #include "checked_option.hpp"
 #include "exit_status.hpp"
+#include "interrupt.hpp"
 #include "progress_report.hpp"
 #include "text_file.hpp"
 
@@ -70,6 +71,7 @@ ordered_json to_json(verdict const& v) {
                    {"inconclusive", v.inconclusive},
                    {"complete", v.is_complete},
                    {"cut_short", v.is_cut_short},
+                   {"interrupted", v.is_interrupted},
                    {"seconds", v.seconds},
                    {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
                    {"failed", v.failure.has_value()}};
@@ -88,6 +90,7 @@ verdict explore(target const& t, weakening const* w, explore_options options, re
                                 w == nullptr ? "" : w->name(), options.seed),
                     options.executions);
   options.begun = &r.progress->done();
+  options.interrupted = &interrupt::flag();
   return explore_target(t, w, std::move(options));
 }
 
@@ -105,7 +108,7 @@ struct noticed {
 
 noticed look_for(target const& t, weakening const& w, request const& r) {
   noticed found;
-  for (std::uint64_t run = 0; run < r.runs; ++run) {
+  for (std::uint64_t run = 0; run < r.runs && !interrupt::is_wanted(); ++run) {
     explore_options options = r.options;
     options.shrinks = options.diagnoses = false;
     options.failures.clear();
@@ -151,6 +154,8 @@ int weaken_all(target const& t, request const& r, ordered_json& rows) {
   std::vector<weakening> alone; // those that nobody notices
   for (weakening const& w : t.weakenings) {
     auto const found = look_for(t, w, r);
+    if (interrupt::is_wanted())
+      return interrupted;
     add_row(w, found, t, r, rows);
     if (!found.always(r.runs))
       alone.push_back(w);
@@ -168,9 +173,12 @@ int weaken_all(target const& t, request const& r, ordered_json& rows) {
         continue;
       request once = r;
       once.runs = 1;
-      if (!look_for(t, both, once).always(1))
+      bool const is_worth_it = look_for(t, both, once).always(1);
+      auto const found = is_worth_it ? look_for(t, both, r) : noticed{};
+      if (interrupt::is_wanted())
+        return interrupted;
+      if (!is_worth_it)
         continue;
-      auto const found = look_for(t, both, r);
       add_row(both, found, t, r, rows);
       is_noticed = found.always(r.runs);
       break;
@@ -185,12 +193,13 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
   verdict const v = explore(t, w, r.options, r);
   print(v.to_string());
   rows.push_back(to_json(v));
-  return v.failure ? failed : 0;
+  return v.failure ? failed : v.is_interrupted ? interrupted : 0;
 }
 
 int run(request& r) {
   progress_report progress("quarry explore", "executions");
   r.progress = &progress;
+  interrupt const by_user;
   try {
     target const& t = exploration::find_target(r.target);
     if (auto const can = check_writable(r.json); !can)
@@ -206,7 +215,9 @@ int run(request& r) {
       status = explore_once(t, &together.front(), r, rows);
     } else
       for (weakening const& w : exploration::find_weakenings(t, r.weaken))
-        status = std::max(status, explore_once(t, &w, r, rows));
+        if (int const one = interrupt::is_wanted() ? interrupted : explore_once(t, &w, r, rows);
+            status != failed && one != 0)
+          status = one;
     if (!r.json.empty())
       if (auto const written = write_text(r.json, rows.dump(2) + '\n'); !written)
         return complain("explore", written.error().what, world_fault);
@@ -320,7 +331,8 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
       "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
       "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
-      "not found), 2 no such target, entry or strategy, 3 a file cannot be written.\n");
+      "not found), 2 no such target, entry or strategy, 3 a file cannot be written, 130 ended by\n"
+      "Ctrl-C before one was found: what there is by then is told.\n");
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";
   r->options.replay_command = "quarry replay ";

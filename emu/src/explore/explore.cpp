@@ -43,8 +43,12 @@ void examine(explorer& worlds, explore_options const& options, exploration_failu
   f.shrunk = f.found;
   if (!f.is_repeatable || !options.shrinks)
     return;
+  auto const unless_interrupted = [&](choice_record const& r) {
+    return is_interrupted(options) ? std::nullopt : again(r);
+  };
   f.shrunk =
-      shrink(f.found, failing_execution(again), {.most_runs = options.most_shrinking}).record;
+      shrink(f.found, failing_execution(unless_interrupted), {.most_runs = options.most_shrinking})
+          .record;
 }
 
 /// The failure once more, with its last operations, and words that have numbers in its report.
@@ -82,13 +86,13 @@ public:
 
   /// First of all in the execution `known` to fail, if there is one.
   [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, choice_record const* known) {
-    if (known != nullptr && spent_ > most_executions)
+    if ((known != nullptr && spent_ > most_executions) || is_interrupted(options_))
       return true;
     worlds_.adjust(with);
     if (known != nullptr && repeat(*known))
       return true;
     for (std::uint64_t i = 0; i < executions_; ++i)
-      if (run(i))
+      if (is_interrupted(options_) || run(i))
         return true;
     return false;
   }
@@ -124,6 +128,8 @@ void diagnose(explorer& worlds, explore_options const& options, exploration_fail
   f.mended = mend(trial.sites(&f.shrunk),
                   [&](std::vector<emu::adjustment> const& a) { return trial.fails(a, &f.shrunk); });
   f.mended->executions = executions;
+  if (is_interrupted(options)) // it may have been the answer to anything
+    f.mended.reset();
 }
 
 /// With what the environment says.
@@ -166,7 +172,7 @@ public:
     if (verdict_.failure) {
       examine(worlds_, options_, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
-      if (options_.diagnoses && verdict_.failure->is_repeatable)
+      if (options_.diagnoses && verdict_.failure->is_repeatable && !is_interrupted(options_))
         diagnose(worlds_, options_, *verdict_.failure);
       save(*verdict_.failure);
     } else if (options_.narrows) {
@@ -175,6 +181,7 @@ public:
           narrow(trial.sites(nullptr),
                  [&](std::vector<emu::adjustment> const& a) { return trial.fails(a, nullptr); });
     }
+    verdict_.is_interrupted = is_interrupted(options_);
     verdict_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return std::move(verdict_);

@@ -40,8 +40,13 @@ public:
     all_.error = std::move(why);
     end_at(0);
   }
-  /// After all jobs.
-  void tell(verdict& into) && { std::move(all_).tell(into); }
+  /// After all jobs. If they were interrupted, stretches are missing.
+  void tell(verdict& into) && {
+    for (auto& [number, later] : waiting_)
+      if (wants(number) && !all_.has_ended())
+        all_.append(std::move(later));
+    std::move(all_).tell(into);
+  }
 
 private:
   void end_at(std::uint64_t number) noexcept {
@@ -65,7 +70,7 @@ public:
         strategy_(made(o)) {}
 
   void run() {
-    for (std::uint64_t s = number_; s * length < options_.executions && all_.wants(s);
+    for (std::uint64_t s = number_; may_go_on(s) && s * length < options_.executions;
          s += options_.jobs)
       all_.add(s, run_stretch(s));
   }
@@ -80,13 +85,16 @@ private:
     return std::move(*strategy);
   }
 
+  [[nodiscard]] bool may_go_on(std::uint64_t number) const noexcept {
+    return all_.wants(number) && !is_interrupted(options_);
+  }
   /// One that is no longer wanted while it runs ends early: it will not count.
   [[nodiscard]] stretch run_stretch(std::uint64_t number) {
     stretch s;
     std::uint64_t const begin = number * length;
     std::uint64_t const end = std::min(begin + length, options_.executions);
     try {
-      for (std::uint64_t i = begin; i != end && !s.failure && all_.wants(number); ++i)
+      for (std::uint64_t i = begin; i != end && !s.failure && may_go_on(number); ++i)
         run_one(i, s);
     } catch (...) {
       s.error = std::current_exception();

@@ -60,7 +60,8 @@ void search_in_order(limits const& most, explore_options const& options, explore
   Search all(most);
   stretch sum;
   bool is_left = true;
-  while (is_left && sum.executions < options.executions && !sum.failure) {
+  while (is_left && sum.executions < options.executions && !sum.failure &&
+         !is_interrupted(options)) {
     folder.begin(0, sum.executions + 1);
     all.begin();
     run_chosen(worlds, all, options, sum);
@@ -214,7 +215,7 @@ void search_branches(tree& all, unsigned job, explore_options const& options, ex
   while (auto const taken = all.take()) {
     branch& b = **taken;
     try {
-      while (b.is_left && !b.sum.failure) {
+      while (b.is_left && !b.sum.failure && !is_interrupted(options)) {
         std::uint64_t const number = all.begin(b);
         if (number == 0)
           break;

@@ -6,6 +6,7 @@
 #include <quarry/choice_record.hpp>
 #include <quarry/emu/explore.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <optional>
@@ -39,6 +40,11 @@ struct stretch {
 inline void begin_execution(explore_options const& options) noexcept {
   if (options.begun != nullptr)
     options.begun->fetch_add(1, std::memory_order_relaxed);
+}
+
+/// No other one begins.
+inline bool is_interrupted(explore_options const& options) noexcept {
+  return options.interrupted != nullptr && options.interrupted->load(std::memory_order_relaxed);
 }
 
 } // namespace quarry

@@ -45,6 +45,7 @@ std::string verdict::to_string() const {
       "{} execution{} in {:.2f} s{}{}{}", executions, executions == 1 ? "" : "s", seconds,
       is_complete         ? ", all there are"
       : is_complete_up_to ? ", all with at most " + quarry::to_string(*is_complete_up_to)
+      : is_interrupted    ? ", interrupted"
       : is_cut_short      ? ", not all there are: that is the limit"
                           : "",
       redundant == 0

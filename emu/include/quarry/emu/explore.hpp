@@ -90,6 +90,9 @@ struct explore_options {
   std::string failures{};
   /// Counts the executions that have begun, for who looks on. Null: nobody does. Borrowed.
   std::atomic<std::uint64_t>* begun = nullptr;
+  /// Once it is true, no other execution begins: the verdict is of those that there were. Null: it
+  /// never is. Borrowed.
+  std::atomic<bool> const* interrupted = nullptr;
   /// What repeats a saved failure, but for the file. Empty: this program, `--quarry-replay=`.
   std::string replay_command{};
 };
@@ -170,6 +173,7 @@ struct verdict {
   bool is_complete = false;                         ///< there are no others, or none that differ
   std::optional<search_bounds> is_complete_up_to{}; ///< there are no others within them
   bool is_cut_short = false;    ///< exhaustive: the limit of executions has left some out
+  bool is_interrupted = false;  ///< explore_options::interrupted has ended it
   std::uint64_t trace_hash = 0; ///< of all executions
   double seconds = 0;
   std::string name;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <csignal>
+
+namespace quarry::command {
+
+/// While it lives, the first SIGINT (Ctrl-C) asks for an early end, and the second one ends the
+/// process as usual. One that was ignored before (nohup) stays ignored. One at a time.
+class interrupt {
+public:
+  interrupt() noexcept;
+  interrupt(interrupt const&) = delete;
+  interrupt& operator=(interrupt const&) = delete;
+  ~interrupt();
+
+  /// For code that looks at it now and then.
+  [[nodiscard]] static std::atomic<bool> const& flag() noexcept { return has_come; }
+  [[nodiscard]] static bool is_wanted() noexcept { return has_come.load(); }
+
+private:
+  static std::atomic<bool> has_come;
+  static_assert(std::atomic<bool>::is_always_lock_free, "a signal handler sets it");
+  struct sigaction before_{};
+};
+
+} // namespace quarry::command
