@@ -256,7 +256,11 @@ int replay_one(std::string const& path) {
         "replay", fmt::format("{}: did not fail as recorded: {} {}", path, file->kind, file->where),
         world_fault);
   } catch (std::invalid_argument const& e) {
-    return complain("replay", e.what(), bad_usage);
+    return complain("replay",
+                    fmt::format("{}; what another program has saved it repeats itself: "
+                                "PROGRAM --quarry-replay={}",
+                                e.what(), path),
+                    bad_usage);
   }
 }
 
