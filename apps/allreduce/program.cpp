@@ -123,7 +123,7 @@ command::program_call add_options(CLI::App& app) {
   command::add_comp_net_options(app, s->common);
   command::add_number(app, "--elements", s->element_count, 1, 1U << 28, "of the vector, floats");
   command::add_number(app, "--sums", s->sum_count, 1, 1U << 20, "how often");
-  command::check_when_read(app, [s] { command::check(s->common); });
+  command::check_when_read(app, [s, &app] { command::check(app, s->common); });
   return {.check = [s](command::run_options const& o) { check(o, *s); },
           .run = [s](command::run_options const& o) { return run(o, *s); }};
 }

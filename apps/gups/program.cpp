@@ -151,7 +151,8 @@ command::program program() {
                       "  quarry run gups --nodes 4 --transport loopback --updates 100000000\n"
                       "  quarry run gups --nodes 2 --style no_aggregation --updates 100000\n"
                       "  quarry run gups --kernel item --wavefront-size 32 --check-bounds\n",
-          .add_options = &add_options};
+          .add_options = &add_options,
+          .has_styles = true};
 }
 
 } // namespace quarry::gups

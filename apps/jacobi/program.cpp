@@ -242,8 +242,8 @@ result<command::program_result> run(command::run_options const& o, settings cons
   return describe(s, o, total);
 }
 
-void check(settings const& s) {
-  command::check(s.common);
+void check(CLI::App const& app, settings const& s) {
+  command::check(app, s.common);
   if (s.rows % s.common.work_group_count != 0)
     command::refuse("--rows", fmt::format("{} for {} work-groups; allowed are multiples", s.rows,
                                           s.common.work_group_count));
@@ -266,7 +266,7 @@ command::program_call add_options(CLI::App& app) {
   command::add_number(app, "--check-every", s->sweeps_per_check, 1, 1U << 30,
                       "sweeps until the largest change is looked at");
   command::add_number(app, "--digits", s->digits, 1, 15, "it ends below 10 to minus this");
-  command::check_when_read(app, [s] { check(*s); });
+  command::check_when_read(app, [s, &app] { check(app, *s); });
   return {.check = [s](command::run_options const& o) { check(o, *s); },
           .run = [s](command::run_options const& o) { return run(o, *s); }};
 }

@@ -320,7 +320,8 @@ command::program program() {
                       "  quarry graph debian > debian.mtx\n"
                       "  quarry run pagerank --graph debian.mtx --nodes 4 --transport loopback\n"
                       "  quarry run pagerank --generate hexagonal-mesh --scale 16 --kernel item\n",
-          .add_options = &add_options};
+          .add_options = &add_options,
+          .has_styles = true};
 }
 
 } // namespace quarry::pagerank

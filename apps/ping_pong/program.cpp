@@ -219,7 +219,7 @@ command::program_call add_options(CLI::App& app) {
                       "messages to and fro, or each fetches from the other");
   command::add_number(app, "--rounds", s->shape.rounds, 1, 1U << 30, "of each work-group");
   command::add_number(app, "--words", s->shape.words, 1, most_words, "of 8 bytes, in a message");
-  command::check_when_read(app, [s] { command::check(s->common); });
+  command::check_when_read(app, [s, &app] { command::check(app, s->common); });
   return {.check = [s](command::run_options const& o) { check(o, *s); },
           .run = [s](command::run_options const& o) { return run(o, *s); }};
 }

@@ -36,8 +36,9 @@ result<void> run_node(run_options const& o, native_scheduler& scheduler,
   net::symmetric_heap heap(heap_bytes);
   std::uint32_t const id = transport->self().id;
   std::uint32_t const count = transport->pe_count();
-  net::gravel::gravel_node net(gpu.core(), std::move(transport), heap.words(),
-                               {.style = name_of(style_choices, o.style), .timeout = o.timeout});
+  net::gravel::gravel_node net(
+      gpu.core(), std::move(transport), heap.words(),
+      {.style = name_of(style_choices, o.style.value()), .timeout = o.timeout});
   cluster_node node{id, count, scheduler, gpu, heap, net};
   if (auto const done = body(node); !done)
     return done;

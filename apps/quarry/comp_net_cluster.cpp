@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comp_net_cluster.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <initializer_list>
 #include <memory>
 #include <utility>
 
@@ -46,7 +48,18 @@ void add_comp_net_options(CLI::App& command, comp_net_settings& settings) {
              "of the network service, which share the work-groups");
 }
 
-void check(comp_net_settings const& settings) {
+void check(CLI::App const& command, comp_net_settings const& settings) {
+  auto const refuse_each = [&](std::initializer_list<char const*> options, char const* why) {
+    for (char const* const option : options)
+      if (command.count(option) > 0)
+        refuse(option, fmt::format("has no effect where --configuration is {}: {}",
+                                   name_of(configuration_choices, settings.configuration), why));
+  };
+  if (settings.configuration == configuration_kind::cpu)
+    refuse_each({"--compute-units", "--wavefront-size", "--check-bounds", "--service-threads"},
+                "there is no GPU");
+  if (settings.configuration == configuration_kind::inter_kernel)
+    refuse_each({"--service-threads"}, "hosts communicate, between kernels");
   if (settings.service_threads > settings.work_group_count)
     refuse("--service-threads",
            fmt::format("{} for {} work-groups; allowed is one for each at most",

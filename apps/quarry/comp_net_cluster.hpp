@@ -37,8 +37,8 @@ struct comp_net_settings {
 
 /// Adds --configuration, --work-groups and --service-threads.
 void add_comp_net_options(CLI::App& command, comp_net_settings& settings);
-/// Refuses what does not go together: for check_when_read().
-void check(comp_net_settings const& settings);
+/// Refuses what does not go together, and what has no effect: for check_when_read().
+void check(CLI::App const& command, comp_net_settings const& settings);
 /// They stand in the table's head.
 void add_settings(program_result& result, comp_net_settings const& settings);
 

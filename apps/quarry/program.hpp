@@ -60,6 +60,7 @@ struct program {
   /// Adds the program's own options and returns what will run. Wrong combinations of those alone
   /// are refused in check_when_read().
   program_call (*add_options)(CLI::App& command);
+  bool has_styles = false; ///< its messages go through Gravel: it has the option --style
 };
 
 /// The programs of this build.

@@ -36,14 +36,16 @@ std::vector<column> columns_of(run_options const& options, program_result const&
 }
 
 std::vector<setting> common_settings(run_options const& options) {
-  return {
+  std::vector<setting> all{
       {"transport", name_of(transport_choices, options.transport)},
       {"scheduler", name_of(scheduler_choices, options.scheduler)},
-      {"style", name_of(style_choices, options.style)},
-      {"wavefront size", fmt::format("{}", options.wavefront_size)},
-      {"threads per node", fmt::format("{}", threads_per_node(options))},
-      {"seed", fmt::format("{}", options.seed)},
   };
+  if (options.style)
+    all.push_back({"style", name_of(style_choices, *options.style)});
+  all.push_back({"wavefront size", fmt::format("{}", options.wavefront_size)});
+  all.push_back({"threads per node", fmt::format("{}", threads_per_node(options))});
+  all.push_back({"seed", fmt::format("{}", options.seed)});
+  return all;
 }
 
 std::string verdict_of(program_result const& result) {

@@ -104,6 +104,8 @@ void add_run_command(CLI::App& quarry, std::span<program const> programs,
     auto asked = std::make_shared<request>();
     asked->what = one;
     asked->call = one.add_options(*command);
+    if (one.has_styles)
+      asked->options.style = style_kind::gravel;
     add_run_options(*command, asked->options);
     command->callback([command, asked, &arguments, &exit_status] {
       exit_status = run(*command, *asked, arguments);

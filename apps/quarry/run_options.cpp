@@ -56,8 +56,9 @@ void add_run_options(CLI::App& command, run_options& options) {
              "what connects them; loopback starts a process for each, mpirun does for mpi");
   add_choice(command, "--scheduler", options.scheduler, scheduler_choices,
              "what decides who runs next");
-  add_choice(command, "--style", options.style, style_choices,
-             "how messages of lanes become messages of nodes");
+  if (options.style)
+    add_choice(command, "--style", *options.style, style_choices,
+               "how messages of lanes become messages of nodes");
   add_number(command, "--compute-units", options.compute_unit_count, 0, most_compute_units,
              "compute units of each node; 0: one for each of its threads");
   add_choice(command, "--wavefront-size", options.wavefront_size, wavefront_size_choices,

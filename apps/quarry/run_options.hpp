@@ -33,7 +33,7 @@ struct run_options {
   std::uint32_t node_count = 1; ///< 1 … net::max_pe_count
   transport_kind transport = transport_kind::in_process;
   scheduler_kind scheduler = scheduler_kind::native;
-  style_kind style = style_kind::gravel;
+  std::optional<style_kind> style;      ///< of programs whose messages go through Gravel
   std::uint32_t compute_unit_count = 0; ///< of each node; 0: one for each of its threads
   std::uint32_t wavefront_size = 64;    ///< 32 or 64
   std::uint32_t thread_count = 0;       ///< of each node; 0: see threads_per_node()
@@ -58,7 +58,8 @@ struct run_options {
 /// thread_count, or else the machine's threads shared among its nodes, at least one each.
 [[nodiscard]] std::uint32_t threads_per_node(run_options const& options);
 
-/// Adds the common options to the subcommand of a program. `options` outlives the parse.
+/// Adds the common options to the subcommand of a program. `options` outlives the parse; it has a
+/// style if there is to be an option for that.
 void add_run_options(CLI::App& command, run_options& options);
 
 /// Finds out which node this process is, once the options are read.

@@ -125,7 +125,7 @@ command::program_call add_options(CLI::App& app) {
   command::add_number(app, "--samples", s->sample_count, 1, 1U << 20, "that are learnt");
   command::add_number(app, "--accuracy", s->percent, 0, 100,
                       "percent of the samples that must be right in the end");
-  command::check_when_read(app, [s] { command::check(s->common); });
+  command::check_when_read(app, [s, &app] { command::check(app, s->common); });
   return {.check = [s](command::run_options const& o) { check(o, *s); },
           .run = [s](command::run_options const& o) { return run(o, *s); }};
 }

@@ -92,7 +92,7 @@ program_call good(CLI::App&) {
 constexpr auto examples = "Examples:\n  probe run good\n";
 
 constexpr program table[] = {
-    {"good", "is verified", examples, good},
+    {"good", "is verified", examples, good, true},
     {"wrong", "has two wrong answers", examples, wrong},
     {"unchecked", "does not check its answer", examples, unchecked},
     {"fault", "meets an error of the world", examples, fault},

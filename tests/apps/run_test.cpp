@@ -165,6 +165,7 @@ TEST_SUITE("apps.run") {
              {{"good", "--scheduler", "fast"},
               "--scheduler: read 'fast', allowed is one of: native"},
              {{"good", "--style", "x"}, "--style: read 'x', allowed is one of: gravel, no_agg"},
+             {{"wrong", "--style", "gravel"}, "not expected: gravel --style"},
              {{"good", "--wavefront-size", "48"}, "read '48', allowed is one of: 32, 64"},
              {{"good", "--compute-units", "9999"}, "read '9999', allowed is a whole number from 0"},
              {{"good", "--threads", "many"}, "--threads: read 'many', allowed is a whole number"},
