@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <fibonacci/flow_graph.hpp>
 #include <fibonacci/kernel.hpp>
 #include <fibonacci/reference.hpp>
 #include <queens/flattened.hpp>
@@ -51,14 +52,30 @@ private:
 };
 using emu::traversal;
 
-void fibonacci_channels(benchmark::State& state, std::uint32_t n, traversal order) {
-  on_channels<fibonacci::call> call(fibonacci::call::depth(n), 32768, order);
+template<class Number>
+void fibonacci_rows(benchmark::State& state, std::uint32_t n, Number const& number) {
   std::uint64_t found = 0;
   for (auto _ : state)
-    found = call({n});
+    benchmark::DoNotOptimize(found = number(n));
   check(state, found == fibonacci::number(n), "that is not the Fibonacci number");
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) *
                           static_cast<std::int64_t>(fibonacci::calls(n)));
+}
+
+void fibonacci_channels(benchmark::State& state, std::uint32_t n, traversal order) {
+  on_channels<fibonacci::call> call(fibonacci::call::depth(n), 32768, order);
+  fibonacci_rows(state, n, [&](std::uint32_t of) { return call({of}); });
+}
+
+/// Breadth first: the channel holds the widest level.
+void fibonacci_graph(benchmark::State& state, std::uint32_t n) {
+  native_scheduler scheduler;
+  gpu agent(scheduler);
+  fibonacci::naive_graph<emu::native_targets> graph(agent, {.width = 65536});
+  fibonacci_rows(state, n, [&](std::uint32_t of) {
+    graph.run(of).or_throw();
+    return graph.result();
+  });
 }
 
 template<class Count>
@@ -180,6 +197,13 @@ void add_traversals(std::string const& kernel, std::size_t size, F const& f) {
   add(kernel, "channels", size, [=](benchmark::State& s) { f(s, size, traversal::help_first); });
   add(kernel, "hybrid", size, [=](benchmark::State& s) { f(s, size, traversal::hybrid); });
 }
+void add_fibonacci(std::uint32_t n) {
+  add("fibonacci", "serial", n,
+      [=](benchmark::State& s) { fibonacci_rows(s, n, fibonacci::reference); });
+  add("fibonacci", "tbb", n,
+      [=](benchmark::State& s) { fibonacci_rows(s, n, fibonacci_by_tasks); });
+  add_traversals("fibonacci", n, fibonacci_channels);
+}
 void add_queens(std::uint32_t size) {
   add("queens", "serial", size,
       [=](benchmark::State& s) { queens_rows(s, size, queens::reference); });
@@ -214,8 +238,9 @@ void add_strassen(std::uint32_t n) {
 
 int main(int argc, char** argv) {
   using namespace quarry::bench;
+  add("fibonacci", "graph", 24, [](benchmark::State& s) { fibonacci_graph(s, 24); });
   for (std::uint32_t const n : {24U, 30U, 35U})
-    add_traversals("fibonacci", n, fibonacci_channels);
+    add_fibonacci(n);
   for (std::uint32_t const size : {12U, 13U})
     add_queens(size);
   for (std::size_t const count : {1'000'000U, 10'000'000U})

@@ -30,6 +30,17 @@ void merge_by_tasks(std::span<std::uint32_t const> a, std::span<std::uint32_t co
 
 } // namespace
 
+std::uint64_t fibonacci_by_tasks(std::uint32_t n) {
+  if (n <= 2)
+    return 1;
+  std::uint64_t one = 0;
+  tbb::task_group group;
+  group.run([&] { one = fibonacci_by_tasks(n - 1); });
+  std::uint64_t const other = fibonacci_by_tasks(n - 2);
+  group.wait();
+  return one + other;
+}
+
 std::uint64_t queens_by_tasks(queens::board const& b, std::uint32_t rows, std::uint32_t row) {
   if (rows <= queens::base_rows)
     return queens::completions(b, rows, row);

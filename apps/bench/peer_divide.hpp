@@ -11,6 +11,7 @@ namespace quarry::bench {
 // The thesis's divide-and-conquer programs on tbb::task_group, as a programmer without a GPU writes
 // them, with the base cases that the others have too. On all threads.
 
+[[nodiscard]] std::uint64_t fibonacci_by_tasks(std::uint32_t n);
 [[nodiscard]] std::uint64_t queens_by_tasks(queens::board const& b, std::uint32_t rows,
                                             std::uint32_t row);
 /// `spare` is as long as `values`.
