@@ -133,6 +133,78 @@ struct mark_in_lanes {
   }
 };
 
+/// Three syncs, and up to 100 children: more than a wavefront of 32 lanes has room for twice.
+struct shoots {
+  using result = std::uint64_t;
+  static constexpr std::uint32_t most_spawned = 100;
+  static constexpr std::uint32_t syncs = 3;
+  std::uint32_t depth;
+  std::uint32_t seed;
+
+  [[nodiscard]] std::uint32_t count(std::uint32_t part) const noexcept {
+    std::uint32_t const h = (seed * 2654435761U + part * 40503U) >> 7U;
+    return depth == 0 ? 0 : h % 16 == 0 ? 100 - h % 3 : h % 4;
+  }
+  [[nodiscard]] shoots child(std::uint32_t part, std::uint32_t i) const noexcept {
+    return {depth - 1, seed * 31 + part * 101 + i};
+  }
+  template<std::uint32_t Part>
+  void go_on(auto& self, std::uint64_t sum) const {
+    for (std::uint32_t i = 0; i < self.children(); ++i)
+      sum = sum * 3 + self[i];
+    if (Part == syncs || count(Part) == 0)
+      return self.returns(sum + seed);
+    for (std::uint32_t i = 0; i < count(Part); ++i)
+      self.spawn(child(Part, i));
+  }
+  void operator()(auto& self) const { go_on<0>(self, 0); }
+  void after_sync(auto& self, first_sync) const { go_on<1>(self, 1); }
+  void after_sync(auto& self, second_sync) const { go_on<2>(self, 2); }
+  void after_sync(auto& self, sync_number<3>) const { go_on<3>(self, 3); }
+
+  [[nodiscard]] std::uint64_t serially() const {
+    std::uint64_t sum = 0;
+    for (std::uint32_t part = 0; part < syncs && count(part) != 0; ++part) {
+      sum = part + 1;
+      for (std::uint32_t i = 0; i < count(part); ++i)
+        sum = sum * 3 + child(part, i).serially();
+    }
+    return sum + seed;
+  }
+};
+
+/// Asks for one result more than there are.
+struct asks_too_much {
+  using result = std::uint32_t;
+  static constexpr std::uint32_t most_spawned = 2;
+  std::uint32_t depth;
+
+  void operator()(auto& self) const {
+    if (depth == 0)
+      return self.returns(1);
+    self.spawn({depth - 1});
+  }
+  void after_sync(auto& self, first_sync) const { self.returns(self[0] + self[1]); }
+};
+
+/// Returns nothing where it should.
+struct returns_nothing {
+  using result = std::uint32_t;
+  static constexpr std::uint32_t most_spawned = 8;
+  std::uint32_t depth;
+
+  void operator()(auto& self) const {
+    for (std::uint32_t i = 0; depth != 0 && i < most_spawned; ++i)
+      self.spawn({depth - 1});
+  }
+  void after_sync(auto& self, first_sync) const {
+    std::uint32_t sum = 0;
+    for (std::uint32_t i = 0; i < self.children(); ++i)
+      sum += self[i];
+    self.returns(sum);
+  }
+};
+
 struct spawns_too_many {
   using result = no_result;
   static constexpr std::uint32_t most_spawned = 2;
@@ -276,6 +348,51 @@ TEST_SUITE("emu.cilk") {
             CHECK(program.counts().leaves >= count / 3);
             CHECK(waves.host()[0] <= program.counts().leaves / 32);
           }
+        }
+    });
+  }
+
+  TEST_CASE("many children and syncs, on wavefronts of 32 lanes, whoever reserves") {
+    with_schedulers([](executor& s) {
+      for (auto const order : both_orders)
+        for (auto const how :
+             {channel_reservation::per_wavefront, channel_reservation::per_work_item})
+          for (std::uint32_t const width : {4096U, 128U}) {
+            CAPTURE(width);
+            agent gpu(s, {.compute_units = 2, .wavefront_slots = 2, .wavefront_size = 32});
+            cilk<shoots> program(gpu, {.depth = 6,
+                                       .width = width,
+                                       .elements_per_done_count = 1,
+                                       .reservation = how,
+                                       .order = order});
+            for (std::uint32_t const seed : {1U, 2U, 3U, 4U}) {
+              shoots const root{3, seed};
+              outcome const end = program.run(root);
+              REQUIRE_MESSAGE(end, end.get_fault()->report);
+              CHECK(program.root_result() == root.serially());
+            }
+          }
+    });
+  }
+
+  TEST_CASE(
+      "a result that no child has returned is a fault; one that returns none has returned 0") {
+    with_schedulers([](executor& s) {
+      for (auto const order : both_orders)
+        for (std::uint32_t const width : {1024U, 8U}) { // the hybrid's wavefronts on their own
+          wide_agent gpu(s, shape);
+          cilk_options const o{
+              .depth = 6, .width = width, .elements_per_done_count = 1, .order = order};
+          cilk<asks_too_much, wide_targets> asks(gpu, o);
+          CHECK(asks.run({0}));
+          outcome const end = asks.run({3});
+          REQUIRE(!end);
+          CHECK(end.get_fault()->what == fault::kind::wrong_shape);
+          CHECK(end.get_fault()->report.find("the result of child 1 of a call after whose sync "
+                                             "there are 1") != std::string::npos);
+          cilk<returns_nothing, wide_targets> nothing(gpu, o);
+          REQUIRE(nothing.run({3}));
+          CHECK(nothing.root_result() == 0);
         }
     });
   }

@@ -78,6 +78,16 @@ cilk_too_deep(std::uint32_t levels, std::source_location where = std::source_loc
           "cilk: the recursion is deeper than its " + std::to_string(levels) + " levels", where};
 }
 
+/// A call asks for what none of its children has returned.
+[[nodiscard]] inline kernel_stop
+cilk_no_such_child(std::uint32_t child, std::uint32_t count,
+                   std::source_location where = std::source_location::current()) {
+  return {fault::kind::wrong_shape,
+          "cilk: the result of child " + std::to_string(child) + " of a call after whose sync " +
+              "there are " + std::to_string(count),
+          where};
+}
+
 /// What lies in the channels of a function.
 template<cilk_function F>
 struct cilk_parts {
@@ -177,8 +187,12 @@ public:
       wf_.store(into_, value);
   }
   /// After a sync: children that were spawned before it, and what they have returned.
+  ///
+  /// Errors   fault wrong_shape – there are not so many
   [[nodiscard]] std::uint32_t children() const noexcept { return children_; }
   [[nodiscard]] typename parts::result operator[](std::uint32_t child) const {
+    if (child >= children_) [[unlikely]]
+      throw cilk_no_such_child(child, children_);
     if constexpr (std::is_pointer_v<Place>)
       return results_[child];
     else

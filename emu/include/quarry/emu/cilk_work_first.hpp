@@ -135,6 +135,8 @@ private:
           continue;
         }
       result* const into = from.results + slot(next);
+      if constexpr (parts::has_result)
+        *into = {}; // should it return nothing
       std::uint32_t const first = to.calls;
       cilk_call call(wf_, to, into, 0, into);
       f(call);
