@@ -191,7 +191,7 @@ bool channel_aggregator::finish_dispatches() {
     if (l.first_fault && !found)
       found = l.first_fault;
   });
-  if (found && !first_fault_)
+  if (found)
     fail(std::move(*found));
   return any;
 }
@@ -212,6 +212,8 @@ void channel_aggregator::start(channel_choice next) {
 // Wavefronts that have yielded
 
 void channel_aggregator::fail(fault f) {
+  if (first_fault_)
+    return;
   first_fault_ = std::move(f);
   running_.stop(*first_fault_); // or they might wait for room for ever
 }

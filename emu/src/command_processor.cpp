@@ -127,8 +127,8 @@ private:
     for (auto const& s : services_) {
       bool worked = !s->leaves.load(std::memory_order_acquire) && !s->has_failed;
       for (std::uint32_t r = 0; r < rounds_ && worked; ++r) {
-        task<bool> polled = s->service->poll(self);
         try {
+          task<bool> polled = s->service->poll(self);
           worked = co_await std::move(polled);
         } catch (...) {
           blame(*s);

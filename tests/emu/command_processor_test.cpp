@@ -52,12 +52,19 @@ struct thrower {
   bool throws_misuse;
   bool has_thrown = false;
 
+  /// A coroutine, or not.
   template<class Core>
-  task<bool> poll(Core&) {
-    has_thrown = true;
+  task<bool> poll(Core& self) {
     if (throws_misuse)
-      throw kernel_stop{fault::kind::misuse, "element 7 twice", std::source_location::current()};
+      return throw_later(self);
+    has_thrown = true;
     throw std::runtime_error("no more room");
+  }
+  template<class Core>
+  task<bool> throw_later(Core&) {
+    co_await yield();
+    has_thrown = true;
+    throw kernel_stop{fault::kind::misuse, "element 7 twice", std::source_location::current()};
     co_return true;
   }
   template<class Core>
