@@ -195,6 +195,8 @@ TEST_SUITE("emu.cache_machine") {
     };
     CHECK(both_miss(order::release, order::acquire));
     CHECK(both_miss(order::relaxed, order::relaxed));
+    CHECK(both_miss(order::seq_cst, order::acquire));
+    CHECK(both_miss(order::release, order::seq_cst));
     CHECK(!both_miss(order::seq_cst, order::seq_cst));
   }
 

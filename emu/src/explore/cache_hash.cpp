@@ -25,7 +25,7 @@ std::uint64_t cache_machine::hash() const {
     for (delayed_store const& d : a.delayed) {
       mix(h, cells_[d.at].at);
       mix(h, d.value);
-      mix(h, d.level);
+      mix(h, 2U * d.level + (d.is_seq_cst ? 1U : 0U));
       for (unsigned l = 1; l < a.levels; ++l)
         mix_later(h, a.path[l], d.at, d.since);
     }

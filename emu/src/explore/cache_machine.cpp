@@ -31,8 +31,7 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   actor& self = actors_[a];
   unsigned const level = o && acquires(*o) ? level_in(self, s) : 0;
   if (o == order::seq_cst) {
-    drain(self, self.delayed.size());
-    flush(self, level);
+    drain(self, delayed_up_to_seq_cst(self));
     invalidate(self, level);
   }
   drain_cell(self, c);
@@ -103,19 +102,12 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
   actor& self = actors_[a];
   unsigned const level = o ? level_in(self, s) : 0;
   if (o && releases(*o) && level != 0) {
-    if (o == order::seq_cst) {
-      drain(self, self.delayed.size());
-      flush(self, level);
-      invalidate(self, level);
-      clean_below(self, c, level);
-      perform_write(self, c, level, write_kind::store, value, by, now_);
-    } else {
-      if (self.delayed.size() == most_delayed)
-        drain(self, 1);
-      self.delayed.push_back({c, value, by, now_++, static_cast<std::uint8_t>(level)});
-      ++delayed_count_;
-      ++cells_[c].changes;
-    }
+    if (self.delayed.size() == most_delayed)
+      drain(self, 1);
+    self.delayed.push_back(
+        {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
+    ++delayed_count_;
+    ++cells_[c].changes;
     return;
   }
   drain_cell(self, c);
@@ -146,6 +138,21 @@ void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::ui
 void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
                           order o, scope s, write_tag by) {
   store(a, at, bytes, value, std::optional(o), s, by);
+}
+
+void cache_machine::store_now(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value) {
+  actor& self = actors_[a];
+  unsigned const level = level_in(self, scope::system);
+  drain(self, self.delayed.size());
+  flush(self, level);
+  invalidate(self, level);
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  for (unsigned done = 0; done < bytes; done += step) {
+    cell_id const c = first + done / step;
+    clean_below(self, c, level);
+    perform_write(self, c, level, write_kind::store, low_bytes(value >> (8 * done), step), 0, now_);
+  }
 }
 
 /// The actor's copies below the level are written back; they are used no longer.
@@ -301,6 +308,14 @@ void cache_machine::perform_oldest(actor& a, bool may_be_late) {
 std::size_t cache_machine::delayed_up_to(actor const& a, cell_id c) noexcept {
   std::size_t count = a.delayed.size();
   while (count != 0 && a.delayed[count - 1].at != c)
+    --count;
+  return count;
+}
+
+/// How many of the actor's delayed stores there are up to the last seq_cst one.
+std::size_t cache_machine::delayed_up_to_seq_cst(actor const& a) noexcept {
+  std::size_t count = a.delayed.size();
+  while (count != 0 && !a.delayed[count - 1].is_seq_cst)
     --count;
   return count;
 }

@@ -139,8 +139,8 @@ void cache_machine::split_delayed(actor& a, cell const& gone, cell_id first, uns
       continue;
     }
     for (unsigned done = 0; done < gone.bytes; done += bytes)
-      parts.push_back(
-          {first + done / bytes, low_bytes(d.value >> (8 * done), bytes), d.by, d.since, d.level});
+      parts.push_back({first + done / bytes, low_bytes(d.value >> (8 * done), bytes), d.by, d.since,
+                       d.level, d.is_seq_cst});
   }
   delayed_count_ += parts.size() - a.delayed.size();
   a.delayed = std::move(parts);

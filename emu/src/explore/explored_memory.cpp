@@ -181,7 +181,7 @@ void explored_memory::launching(launch_state& l) {
   };
   machine_.for_each_word(look);
   for (auto const& w : direct_writes_)
-    machine_.store(port.id(), w.at, w.bytes, w.value, order::seq_cst, scope::system);
+    machine_.store_now(port.id(), w.at, w.bytes, w.value);
   direct_writes_.clear();
   launches_[&l] = {++launch_count_, {races_.signal(port.id())}};
 }

@@ -29,9 +29,10 @@ namespace quarry::emu {
 /// What a cache may do at any time (fetch early, write a word back) is decided where it can be
 /// observed: a load chooses among the writes that its cache may have fetched since its last
 /// acquire, none older than what it has seen; a word that is written back chooses whether it had
-/// been there before the newest write. A store weaker than seq_cst that is performed below is
-/// delayed until somebody sees it, a seq_cst operation or fence, or the actor's next use of it; it
-/// chooses the same.
+/// been there before the newest write. A store that is performed below is delayed until somebody
+/// sees it, an update or fence, or the actor's next use of it; it chooses the same. seq_cst loads
+/// and stores are ordered with each other and no more, as in C++: such a load waits for the stores
+/// up to the actor's last seq_cst one.
 ///
 /// Words are naturally aligned, 1 to 8 bytes, as small as anybody accesses them: a plain access of
 /// more is one of several words.
@@ -89,6 +90,8 @@ public:
   void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, write_tag by = 0);
   void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o, scope s,
              write_tag by = 0);
+  /// A write that was there before the machine knew of it: memory's newest, at once.
+  void store_now(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value);
   /// Read-modify-write: `f(old value)` gives the new value, or none; or `f(old value, its tag)`
   /// gives that with the tag of the new one. Gives what it read.
   template<class F>
@@ -198,6 +201,7 @@ private:
     write_tag by;
     time since;         ///< it could have been performed since then
     std::uint8_t level; ///< of the path
+    bool is_seq_cst;
   };
   /// Of could_load(), answered with no.
   struct question {
@@ -319,6 +323,7 @@ private:
       perform_oldest(a, true);
   }
   void perform_oldest(actor& a, bool may_be_late);
+  [[nodiscard]] static std::size_t delayed_up_to_seq_cst(actor const& a) noexcept;
   [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
   [[nodiscard]] static std::size_t delayed_up_to(actor const& a, cell_id c) noexcept;
   /// Performs the actor's delayed stores up to the last one to the cell.
