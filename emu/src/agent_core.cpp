@@ -276,6 +276,9 @@ void agent_core::give_up(launch_state& l) {
   else
     f.report = "deadlock: nobody can go on\n";
   f.report += table.to_string() + l.describe();
+  // Its kernel cannot be stopped, and its frames are in use: nobody may hear of the fault for long.
+  if (native_ != nullptr && !table.busy.empty() && !l.has_failed())
+    fmt::print(stderr, "quarry: {}what runs comes to no suspension, and is waited for\n", f.report);
   stop(l, std::move(f));
 }
 
