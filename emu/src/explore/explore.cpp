@@ -79,7 +79,8 @@ public:
     if (also != nullptr)
       repeat(*also);
     for (std::uint64_t i = 0; i < std::min<std::uint64_t>(executions_, 100); ++i)
-      run(i);
+      if (!is_interrupted(options_))
+        run(i);
     worlds_.collect(nullptr);
     return all;
   }
@@ -139,7 +140,7 @@ explore_options completed(explore_options o) {
       o.failures = folder;
   if (o.replays)
     return o;
-  if (replay_file const* const wanted = requested_replay(); wanted && wanted->name == o.name) {
+  if (replay_file const* const wanted = requested_replay(o.name)) {
     o.replays = wanted->choices;
     o.detects_races = wanted->detects_races;
     o.direct_lint = wanted->direct_lint;
@@ -156,8 +157,9 @@ public:
         folder_(options_.replays ? "" : options_.failures, o.name, o.seed, o.jobs) {
     verdict_.name = o.name;
     verdict_.left_behind = folder_.left_behind();
-    replay_file const* const wanted = requested_replay();
-    if (options_.replays && !o.replays && wanted->build != build_id())
+    if (options_.replays && !o.replays)
+      requested_ = requested_replay(o.name);
+    if (requested_ != nullptr && requested_->build != build_id())
       verdict_.divergence = "the replay file is of another build\n  ";
   }
 
@@ -175,13 +177,16 @@ public:
       if (options_.diagnoses && verdict_.failure->is_repeatable && !is_interrupted(options_))
         diagnose(worlds_, options_, *verdict_.failure);
       save(*verdict_.failure);
-    } else if (options_.narrows) {
+    } else if (options_.narrows && !is_interrupted(options_)) {
       probe trial(worlds_, options_, options_.executions);
       verdict_.narrowings =
           narrow(trial.sites(nullptr),
                  [&](std::vector<emu::adjustment> const& a) { return trial.fails(a, nullptr); });
     }
-    verdict_.is_interrupted = is_interrupted(options_);
+    if (verdict_.failure ? options_.shrinks || options_.diagnoses : options_.narrows)
+      verdict_.is_interrupted = is_interrupted(options_);
+    if (requested_ != nullptr)
+      compare_with(*requested_);
     verdict_.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     return std::move(verdict_);
@@ -198,6 +203,15 @@ private:
     std::move(one).tell(verdict_);
     if (auto const& d = recorded.diverged())
       verdict_.divergence += d->to_string();
+  }
+
+  /// Who looks at a verdict that is well does not read it.
+  void compare_with(replay_file const& recorded) const {
+    auto const& f = verdict_.failure;
+    if (!f || f->kind != recorded.kind || f->where != recorded.where)
+      fmt::print(stderr, "quarry: {} did not fail as recorded: {} {}\n{}", options_.name,
+                 recorded.kind, recorded.where,
+                 verdict_.divergence.empty() ? "" : fmt::format("  {}\n", verdict_.divergence));
   }
 
   void save(exploration_failure& f) {
@@ -219,6 +233,7 @@ private:
   std::function<void(world&)> const& function_;
   explorer worlds_;
   failure_folder folder_;
+  replay_file const* requested_ = nullptr; ///< what is repeated, if that was asked for from outside
   verdict verdict_;
 };
 

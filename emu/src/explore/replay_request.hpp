@@ -3,12 +3,15 @@
 
 #include <quarry/emu/replay_file.hpp>
 
+#include <string>
+
 namespace quarry {
 
-/// The failure that whoever started this program wants to see again: `--quarry-replay=FILE` among
-/// its arguments, or QUARRY_REPLAY in its environment; null if nobody does. Read once.
+/// The failure in a world of that name that whoever started this program wants to see again:
+/// `--quarry-replay=FILE` among its arguments, or QUARRY_REPLAY in its environment; null if nobody
+/// does. Read once; if nobody asks for the name that it has, the program's end says so.
 ///
 /// Errors   std::invalid_argument – the file cannot be read, and why
-[[nodiscard]] replay_file const* requested_replay();
+[[nodiscard]] replay_file const* requested_replay(std::string const& name);
 
 } // namespace quarry
