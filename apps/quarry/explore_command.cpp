@@ -176,7 +176,7 @@ int weaken_all(target const& t, request const& r, ordered_json& rows) {
       bool const is_worth_it = look_for(t, both, once).always(1);
       auto const found = is_worth_it ? look_for(t, both, r) : noticed{};
       if (interrupt::is_wanted())
-        return interrupted;
+        return status == failed ? failed : interrupted;
       if (!is_worth_it)
         continue;
       add_row(both, found, t, r, rows);
@@ -193,7 +193,7 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
   verdict const v = explore(t, w, r.options, r);
   print(v.to_string());
   rows.push_back(to_json(v));
-  return v.failure ? failed : v.is_interrupted ? interrupted : 0;
+  return !v ? failed : v.is_interrupted ? interrupted : 0;
 }
 
 int run(request& r) {
@@ -335,7 +335,8 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
       "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
       "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
-      "not found), 2 no such target, entry or strategy, 3 a file cannot be written, 130 ended by\n"
+      "not found), or nothing came to its end, 2 no such target, entry or strategy, 3 a file "
+      "cannot be written, 130 ended by\n"
       "Ctrl-C before one was found: what there is by then is told.\n");
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";

@@ -7,7 +7,8 @@
 namespace quarry::command {
 
 /// While it lives, the first SIGINT (Ctrl-C) asks for an early end, and the second one ends the
-/// process as usual. One that was ignored before (nohup) stays ignored. One at a time.
+/// process as if nobody had asked for it. One that was ignored before (nohup) stays ignored. One at
+/// a time.
 class interrupt {
 public:
   interrupt() noexcept;

@@ -96,11 +96,32 @@ TEST_SUITE("emu.explore_interrupted") {
     CHECK(!v.failure->mended); // not: nothing helps
   }
 
+  TEST_CASE("a failure in one of several jobs is not lost, whatever the others have left out") {
+    for (std::uint64_t const last : {1U, 20U, 60U, 200U}) {
+      CAPTURE(last);
+      std::atomic<std::uint64_t> executions{0};
+      std::atomic<bool> is_over{false};
+      std::atomic<bool> has_failed{false};
+      verdict const v =
+          explore({.jobs = 3, .shrinks = false, .diagnoses = false, .interrupted = &is_over},
+                  [&](world& w) {
+                    bool const fails = ++executions == last;
+                    if (fails)
+                      is_over = has_failed = true;
+                    w.check(!fails, "the last one");
+                  });
+      CHECK(has_failed);
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == "check");
+    }
+  }
+
   TEST_CASE("one that comes after the last execution changes nothing") {
     std::atomic<bool> is_over{false};
     std::uint64_t executions = 0;
     verdict const v = explore({.executions = 20, .interrupted = &is_over},
                               [&](world&) { is_over = ++executions == 20; });
     CHECK(v.executions == 20);
+    CHECK(!v.is_interrupted);
   }
 }

@@ -135,6 +135,7 @@ void sample(explore_options const& options, std::function<void(world&)> const& f
       [&](unsigned number, explorer& worlds) { job(options, number, worlds, folder, all).run(); },
       [&](std::exception_ptr why) { all.give_up(std::move(why)); });
   std::move(all).tell(into);
+  into.is_interrupted = is_interrupted(options) && into.executions < options.executions;
 }
 
 } // namespace quarry

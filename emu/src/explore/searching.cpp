@@ -46,7 +46,9 @@ limits limits_of(search_bounds const& b) noexcept {
 
 /// `is_left`: there are executions that were not run. `is_bounded`: the bounds have left some out.
 void tell_end(explore_options const& options, bool is_left, bool is_bounded, verdict& into) {
-  into.is_cut_short = is_left && !into.failure;
+  bool const is_at_limit = into.executions >= options.executions;
+  into.is_interrupted = is_left && !is_at_limit && is_interrupted(options);
+  into.is_cut_short = is_left && !into.failure && !into.is_interrupted;
   bool const is_done = !is_left && into.inconclusive == 0;
   into.is_complete = is_done && !is_bounded;
   if (is_done && is_bounded)
