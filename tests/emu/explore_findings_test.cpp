@@ -65,6 +65,74 @@ TEST_SUITE("emu.explore") {
     CHECK(v.failure->report.find("waiter") != std::string::npos);
   }
 
+  TEST_CASE("who spins for what never comes is a livelock, however many do, and by any strategy") {
+    for (char const* const strategy : {"swarm", "random_walk", "boring", "exhaustive"})
+      for (std::size_t const spinners : {1U, 2U, 3U}) {
+        CAPTURE(strategy);
+        CAPTURE(spinners);
+        verdict const v =
+            explore({.executions = 20,
+                     .strategy = strategy,
+                     .most_decisions = 400,
+                     .shrinks = false,
+                     .diagnoses = false},
+                    [=](world& w) {
+                      auto words = w.allocate<std::uint32_t>(8, "words");
+                      for (std::size_t i = 0; i < spinners; ++i)
+                        w.start("spinner", [at = words.global() + i](world_core& self) {
+                          while (self.load(at, order::acquire, scope::system) == 0) {
+                          }
+                        });
+                      w.join();
+                    });
+        REQUIRE_MESSAGE(v.failure, v.to_string());
+        CHECK(v.failure->kind == "livelock");
+      }
+  }
+
+  TEST_CASE("so is a wavefront, or two") {
+    for (std::uint32_t const groups : {1U, 2U}) {
+      CAPTURE(groups);
+      verdict const v =
+          explore({.executions = 20, .most_decisions = 400, .shrinks = false, .diagnoses = false},
+                  [=](world& w) {
+                    explored_agent gpu(w.scheduler(), {.wavefront_size = 32});
+                    auto words = gpu.allocate<std::uint32_t>(32, "words");
+                    auto const spin = [](any_wavefront auto& wf, global<std::uint32_t> at) {
+                      while (wf.load(at, order::acquire, scope::agent) == 0) {
+                      }
+                    };
+                    static_cast<void>(gpu.run({.work_groups = groups, .work_items_per_group = 32},
+                                              spin, words.global()));
+                  });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "livelock");
+    }
+  }
+
+  TEST_CASE("a world function that returns without join() is a misuse") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      w.start("actor", [&](world_core&) { w.check(false, "it runs"); });
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "misuse");
+    CHECK(v.failure->report.find("without join(): actor has not ended") != std::string::npos);
+  }
+
+  TEST_CASE("an operation of a host thread that cannot be is a failure, too") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      auto words = w.allocate<std::uint64_t>(4, "words");
+      auto const odd =
+          reinterpret_cast<std::uint32_t*>(reinterpret_cast<std::byte*>(words.global().get()) + 2);
+      w.start("actor", [=](world_core& self) {
+        self.fetch_add(global<std::uint32_t>(odd), 1, order::relaxed, scope::system);
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "misaligned atomic");
+  }
+
   TEST_CASE("an execution that never ends is inconclusive, and says who is busy") {
     verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
       auto words = w.allocate<std::uint32_t>(2, "words");
@@ -75,7 +143,9 @@ TEST_SUITE("emu.explore") {
         });
       w.join();
     });
-    CHECK(v);
+    CHECK(!v); // nothing was shown
+    CHECK(!v.failure);
+    CHECK(v.to_string().starts_with("OPEN  world: nothing came to its end in 2 executions"));
     CHECK(v.inconclusive == 2);
     CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
     CHECK(v.busiest.find("explore_findings_test.cpp") != std::string::npos);
@@ -90,7 +160,7 @@ TEST_SUITE("emu.explore") {
       static_cast<void>(gpu.run({.work_items = 64, .work_items_per_group = 32}, count_for_ever{},
                                 words.global()));
     });
-    CHECK_MESSAGE(v, v.to_string());
+    CHECK_MESSAGE(!v.failure, v.to_string());
     CHECK(v.inconclusive == 2);
   }
 

@@ -317,7 +317,7 @@ TEST_SUITE("emu.explore_reduced") {
   TEST_CASE("an execution that goes on beyond its limit is not one of those asked for") {
     verdict const v = explore({.executions = 1'000, .strategy = "exhaustive", .most_decisions = 4},
                               [](world& w) { pass_message(w, {}); });
-    CHECK_MESSAGE(v, v.to_string());
+    CHECK_MESSAGE(!v.failure, v.to_string());
     CHECK_FALSE(v.is_complete);
     CHECK(v.inconclusive != 0);
   }

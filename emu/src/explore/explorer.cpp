@@ -42,10 +42,11 @@ void fair_end::begin(chooser& choices) noexcept {
   tells_effects_ = choices.wants_effects();
   has_begun_ = false;
   last_ = 0;
+  activity_.reset();
 }
 
 bool fair_end::is_without_hope() const noexcept {
-  return has_begun_ && memory_.activity() == activity_;
+  return activity_ && last_activity_ == *activity_;
 }
 
 unsigned fair_end::pick(unsigned n, choice_kind kind) {
@@ -58,18 +59,26 @@ void fair_end::on_only(std::uint32_t actor) {
   give_up_if_redundant();
 }
 
-unsigned fair_end::pick_actor(std::span<std::uint32_t const> ready) {
-  unsigned const chosen = choices_->pick_actor(ready);
-  if (tells_effects_) [[unlikely]]
-    give_up_if_redundant();
+void fair_end::begin_if_due() {
   if (scheduler_.decision_count() < begins_at_ || scheduler_.is_out_of_decisions())
-    return chosen;
+    return;
   if (!std::exchange(has_begun_, true)) {
     while (memory_.settle()) {
     }
     memory_.count_operations();
-    activity_ = memory_.activity();
   }
+  if (!activity_ && scheduler_.decision_count() >= half_at_)
+    activity_ = memory_.activity();
+  last_activity_ = memory_.activity();
+}
+
+unsigned fair_end::pick_actor(std::span<std::uint32_t const> ready) {
+  unsigned const chosen = choices_->pick_actor(ready);
+  if (tells_effects_) [[unlikely]]
+    give_up_if_redundant();
+  begin_if_due();
+  if (!has_begun_ || scheduler_.is_out_of_decisions())
+    return chosen;
   // The next number after the last one, or the smallest.
   auto const after = [this](std::uint32_t number) { return number - last_ - 1; };
   auto const next = std::min_element(ready.begin(), ready.end(),
@@ -91,33 +100,42 @@ std::uint64_t with_end(std::uint64_t most_decisions) {
 
 explorer::explorer(explore_options const& o, std::function<void(world&)> const& f)
     : function_(f), scheduler_({.most_decisions = with_end(o.most_decisions),
+                                .tells_alone_from = o.most_decisions,
                                 .when_nobody_can = [this] { return memory_.settle(); },
                                 .when_given_up = [this] { threads_.end(); }}),
       memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
-      threads_(scheduler_, memory_), end_(scheduler_, memory_, o.most_decisions) {}
+      threads_(scheduler_, memory_),
+      end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {}
 
 explorer::result explorer::run(chooser& choices, bool keeps_history) {
   end_.begin(choices);
   recorder_.begin();
   scheduler_.begin(recorder_);
   memory_.begin(recorder_, keeps_history);
+  std::string who_waits; // where a host has not come back from a wait
   try {
     scheduler_.run([&] {
       world::implementation parts(scheduler_, memory_, threads_, known_);
       world w(parts);
       function_(w);
+      threads_.need_joined();
     });
   } catch (stall_error const& e) {
     if (!scheduler_.is_out_of_decisions())
       memory_.found({"deadlock", "", e.what()});
-    else if (end_.is_without_hope())
-      memory_.found({"livelock", "",
-                     fmt::format("livelock: nobody writes or wakes anybody any more, even if all "
-                                 "take turns and see the newest values\n  busiest: {}\n{}",
-                                 memory_.busiest(), e.what())});
+    who_waits = e.what();
+  } catch (emu::kernel_stop const& stop) { // by an operation of a host thread
+    std::string const where = quarry::to_string(stop.where);
+    memory_.found({std::string(to_string(stop.what)), where,
+                   fmt::format("{}: {}: {}", where, to_string(stop.what), stop.message)});
   } catch (std::exception const& e) {
     memory_.found({"exception", "", e.what()});
   }
+  if (scheduler_.is_out_of_decisions() && end_.is_without_hope())
+    memory_.found({"livelock", "",
+                   fmt::format("livelock: nobody writes or wakes anybody any more, even if all "
+                               "take turns and see the newest values\n  busiest: {}\n{}",
+                               memory_.busiest(), who_waits)});
   memory_.end();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();

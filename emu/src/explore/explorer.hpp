@@ -19,16 +19,18 @@
 namespace quarry {
 
 /// The end of an execution that has come to its limit: everybody in turn, with the newest values.
-/// Where nothing happens even then, nothing ever will.
+/// Where nothing happens even then, in its second half, nothing ever will.
 class fair_end final : public chooser {
 public:
-  fair_end(sequential_scheduler& s, emu::explored_memory& m, std::uint64_t begins_at) noexcept
-      : scheduler_(s), memory_(m), begins_at_(begins_at) {}
+  fair_end(sequential_scheduler& s, emu::explored_memory& m, std::uint64_t begins_at,
+           std::uint64_t ends_at) noexcept
+      : scheduler_(s), memory_(m), begins_at_(begins_at),
+        half_at_(begins_at + (ends_at - begins_at) / 2) {}
 
   void begin(chooser& choices) noexcept;
   /// Others than the choices that were asked for were taken.
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
-  /// It has begun, and nobody has written or woken anybody since.
+  /// Nobody has written or woken anybody in its second half.
   [[nodiscard]] bool is_without_hope() const noexcept;
 
   unsigned pick(unsigned n, choice_kind kind) override;
@@ -37,6 +39,7 @@ public:
   [[nodiscard]] bool wants_effects() const noexcept override { return choices_->wants_effects(); }
   void on_effect(std::uint32_t actor, effect const& e) override { choices_->on_effect(actor, e); }
   void on_only(std::uint32_t actor) override;
+  void on_alone() override { begin_if_due(); }
   [[nodiscard]] bool is_redundant() const noexcept override { return choices_->is_redundant(); }
 
 private:
@@ -45,14 +48,18 @@ private:
       scheduler_.give_up();
   }
 
+  void begin_if_due();
+
   sequential_scheduler& scheduler_;
   emu::explored_memory& memory_;
   std::uint64_t begins_at_; ///< decisions
+  std::uint64_t half_at_;
   chooser* choices_ = nullptr;
   bool tells_effects_ = false;
   bool has_begun_ = false;
-  std::uint32_t last_ = 0; ///< who went on
-  std::uint64_t activity_ = 0;
+  std::uint32_t last_ = 0;                ///< who went on
+  std::optional<std::uint64_t> activity_; ///< until its first half was over
+  std::uint64_t last_activity_ = 0;       ///< until its last decision
 };
 
 /// Runs one execution of a world after the other.

@@ -61,11 +61,15 @@ std::string verdict::to_string() const {
   if (!left_behind.empty())
     warning += fmt::format("  a process died in an earlier exploration: {}\n", left_behind);
   if (!failure)
-    return fmt::format(
-        "{}  {}: no failure in {}\n{}{}", is_complete ? "PASS" : "OK  ", name, extent, warning,
-        narrowings.empty()
-            ? ""
-            : "  could be weaker, one at a time, for all that was seen:\n" + list(narrowings));
+    return fmt::format("{}  {}: {} in {}\n{}{}",
+                       is_complete ? "PASS"
+                       : *this     ? "OK  "
+                                   : "OPEN",
+                       name, *this ? "no failure" : "nothing came to its end", extent, warning,
+                       narrowings.empty()
+                           ? ""
+                           : "  could be weaker, one at a time, for all that was seen:\n" +
+                                 list(narrowings));
   exploration_failure const& f = *failure;
   return fmt::format(
       "FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"

@@ -3,6 +3,8 @@
 
 #include <quarry/assert.hpp>
 
+#include <fmt/core.h>
+
 #include <utility>
 
 namespace quarry {
@@ -122,6 +124,17 @@ void world_threads::join(std::source_location where) {
   }
   if (first)
     std::rethrow_exception(first);
+}
+
+void world_threads::need_joined() {
+  for (std::size_t i = joined_; i < used_; ++i) {
+    world_thread const& t = *threads_[i];
+    if (t.state != actor_state::done || t.error)
+      return memory_.found(
+          {"misuse", "world::join",
+           fmt::format("misuse: the world function has returned without join(): {} {}", t.name(),
+                       t.error ? "has thrown" : "has not ended")});
+  }
 }
 
 void world_threads::end() {

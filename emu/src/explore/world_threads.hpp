@@ -66,6 +66,9 @@ public:
   void start(std::string&& name, Body&& body);
   /// Parks the actor that runs until all have ended; rethrows what the first of them threw.
   void join(std::source_location where);
+  /// The world function has returned: it is a misuse if somebody whom it has started has not ended,
+  /// or has thrown what nobody has heard of.
+  void need_joined();
   /// The execution is over: those that have not ended are let go of.
   void end();
 

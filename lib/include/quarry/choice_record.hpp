@@ -92,6 +92,7 @@ public:
   [[nodiscard]] bool wants_effects() const noexcept override { return by_->wants_effects(); }
   void on_effect(std::uint32_t actor, effect const& e) override { by_->on_effect(actor, e); }
   void on_only(std::uint32_t actor) override { by_->on_only(actor); }
+  void on_alone() override { by_->on_alone(); }
   [[nodiscard]] bool is_redundant() const noexcept override { return by_->is_redundant(); }
 
 private:

@@ -65,6 +65,9 @@ public:
   }
   /// `actor` goes on, since nobody else can.
   virtual void on_only(std::uint32_t actor) { static_cast<void>(actor); }
+  /// A decision of an actor which only that one can go on from; see
+  /// sequential_scheduler::options::tells_alone_from.
+  virtual void on_alone() {}
   /// Whatever may follow is known already: the execution may be given up.
   [[nodiscard]] virtual bool is_redundant() const noexcept { return false; }
 };

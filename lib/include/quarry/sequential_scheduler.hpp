@@ -35,6 +35,8 @@ public:
     std::optional<std::uint64_t> seed{};
     /// Decisions after which run_until() gives up, as if nobody could go on.
     std::uint64_t most_decisions = 100'000'000;
+    /// From this decision on, choices->on_alone() is called where there is nothing to choose.
+    std::uint64_t tells_alone_from = ~std::uint64_t{0};
     /// Decides instead of the seed, with the actor that runs as its first alternative.
     chooser* choices = nullptr;
     /// Called when nobody can go on; true if it has changed something that somebody may wait for.

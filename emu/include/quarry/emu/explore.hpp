@@ -90,8 +90,8 @@ struct explore_options {
   std::string failures{};
   /// Counts the executions that have begun, for who looks on. Null: nobody does. Borrowed.
   std::atomic<std::uint64_t>* begun = nullptr;
-  /// Once it is true, no other execution begins: the verdict is of those that there were. Null: it
-  /// never is. Borrowed.
+  /// Once it is true, no other execution begins, but for two that repeat a failure: the verdict is
+  /// of those that there were. Null: it never is. Borrowed.
   std::atomic<bool> const* interrupted = nullptr;
   /// What repeats a saved failure, but for the file. Empty: this program, `--quarry-replay=`.
   std::string replay_command{};
@@ -121,7 +121,8 @@ public:
     return emu::buffer<T>(known(), count, std::move(name), holds);
   }
 
-  /// Starts an actor; what the world function did before comes before it.
+  /// Starts an actor; what the world function did before comes before it. To be joined: one that
+  /// has not ended when the world function returns is a misuse.
   void start(std::string name, std::function<void(world_core&)> body);
   /// The same for a coroutine. The function outlives its tasks.
   void start_task(std::string name, std::function<task<>(world_core&)> body);
@@ -173,7 +174,7 @@ struct verdict {
   bool is_complete = false;                         ///< there are no others, or none that differ
   std::optional<search_bounds> is_complete_up_to{}; ///< there are no others within them
   bool is_cut_short = false;    ///< exhaustive: the limit of executions has left some out
-  bool is_interrupted = false;  ///< explore_options::interrupted has ended it
+  bool is_interrupted = false;  ///< explore_options::interrupted has left something out
   std::uint64_t trace_hash = 0; ///< of all executions
   double seconds = 0;
   std::string name;
@@ -182,7 +183,10 @@ struct verdict {
   std::string divergence;
   std::string left_behind; ///< by a process that died in the exploration of this name: a file
 
-  explicit operator bool() const noexcept { return !failure; }
+  /// No failure; and an execution that has come to its end, if there were any.
+  explicit operator bool() const noexcept {
+    return !failure && (executions == 0 || inconclusive != executions);
+  }
   /// The report, or what was explored and what was not.
   [[nodiscard]] std::string to_string() const;
 };
