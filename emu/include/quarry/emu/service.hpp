@@ -22,10 +22,11 @@ concept service_on = requires(S& s, Core& self) {
 ///
 /// poll() does one bounded round of its work and says whether there was any; it may wait for
 /// memory, but never for long: the core's other services wait meanwhile. has_work() only looks,
-/// has no effects, and does not throw. Both are given the core on which they run and are the same for every memory
-/// model. A service for which nothing can turn up without command_processor::wake() may have
-/// `bool may_sleep()`: while it says so it is not polled. What poll() throws ends the process; in an
-/// execution that is explored it is what has gone wrong there.
+/// has no effects, and does not throw. Both are given the core on which they run and are the same
+/// for every memory model. A service for which nothing can turn up without
+/// command_processor::wake() may have `bool may_sleep()`: while it says so it is not polled. What
+/// poll() throws ends the process; in an execution that is explored it is what has gone wrong
+/// there.
 ///
 /// Source   design §6; thesis §4.1 (the aggregator), ComP-Net §4.1 (the network service)
 template<class S>
