@@ -276,10 +276,12 @@ void agent_core::give_up(launch_state& l) {
   else
     f.report = "deadlock: nobody can go on\n";
   f.report += table.to_string() + l.describe();
-  // Its kernel cannot be stopped, and its frames are in use: nobody may hear of the fault for long.
-  if (native_ != nullptr && !table.busy.empty() && !l.has_failed())
-    fmt::print(stderr, "quarry: {}what runs comes to no suspension, and is waited for\n", f.report);
+  // A kernel that runs cannot be stopped: nobody may hear of the fault for long.
+  bool const is_to_be_told = native_ != nullptr && !table.busy.empty() && !l.has_failed();
+  std::string const said = f.report;
   stop(l, std::move(f));
+  if (is_to_be_told)
+    fmt::print(stderr, "quarry: {}\nwhat runs comes to no suspension, and is waited for\n", said);
 }
 
 void agent_core::stop(launch_state& l, fault f) {

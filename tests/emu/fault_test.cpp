@@ -6,10 +6,14 @@
 #include <quarry/when_all.hpp>
 #include <quarry/yield.hpp>
 
+#include <atomic>
+#include <chrono>
+#include <cstdio>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <unistd.h>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -29,6 +33,17 @@ public:
 
 private:
   std::atomic<int>& count_;
+};
+
+/// Looks at nothing of Quarry's.
+struct spins_on_the_host {
+  std::atomic<bool>& begun;
+  std::atomic<bool>& over;
+  void operator()(any_wavefront auto&) const {
+    begun = true;
+    while (!over)
+      std::this_thread::yield();
+  }
 };
 
 /// Group 17 throws when all that fit are inside and wait, each in its own way.
@@ -297,5 +312,42 @@ TEST_SUITE("emu.fault") {
     over = true;
     watcher.join();
     CHECK(out.host()[0] == 50 * 100 * 256);
+  }
+
+  TEST_CASE("who waits for a kernel that comes to no suspension is told so, once") {
+    std::FILE* const said = std::tmpfile();
+    REQUIRE(said != nullptr);
+    int const before = ::dup(STDERR_FILENO);
+    ::dup2(::fileno(said), STDERR_FILENO);
+    auto const heard = [&] {
+      std::string text(4096, '\0');
+      auto const n = ::pread(::fileno(said), text.data(), text.size(), 0);
+      text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
+      return text;
+    };
+    constexpr char const* words = "what runs comes to no suspension, and is waited for\n";
+    native_scheduler s({.threads = 2, .stall_timeout = std::chrono::milliseconds(5)});
+    agent gpu(s);
+    std::atomic<bool> begun{false}, over{false};
+    std::thread watcher([&] { // ends the kernel when it was told, or after ten seconds
+      auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+      while (heard().find(words) == std::string::npos && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+      over = true;
+    });
+    auto launched = gpu.launch({.work_groups = 1}, spins_on_the_host{begun, over});
+    while (!begun && !over) // by a worker: this thread only waits
+      std::this_thread::yield();
+    outcome const end = launched.wait();
+    watcher.join();
+    std::fflush(stderr);
+    ::dup2(before, STDERR_FILENO);
+    ::close(before);
+    std::string const text = heard();
+    std::fclose(said);
+    CHECK_SAYS(fail_with(end, fault::kind::stall), "launch of spins_on_the_host");
+    CHECK(text.find(words) != std::string::npos);
+    CHECK(text.find(words) == text.rfind(words));
+    CHECK(text.find("did not come to a suspension point") != std::string::npos);
   }
 }
