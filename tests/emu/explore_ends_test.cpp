@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// How executions end that do not come to the end of their world: what explore() makes of it.
+#include "message_world.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace {
+
+using namespace quarry_test;
+
+struct count_for_ever {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> words) const {
+    auto const at = words + wf.global_id();
+    for (;;)
+      wf.store(at, wf.load(at) + 1U);
+    co_return;
+  }
+};
+
+} // namespace
+
+TEST_SUITE("emu.explore_ends") {
+  TEST_CASE("a deadlock is a failure that names who waits") {
+    verdict const v = explore({.executions = 10}, [](world& w) {
+      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      w.start_task("waiter", [&](world_core& self) -> task<> {
+        auto const is_set = [](std::uint32_t f) { return f == 1; };
+        static_cast<void>(
+            co_await self.wait_until(flag.global(), is_set, order::acquire, scope::system));
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "deadlock");
+    CHECK(v.failure->report.find("waiter") != std::string::npos);
+  }
+
+  TEST_CASE("who spins for what never comes is a livelock, however many do, and by any strategy") {
+    for (char const* const strategy : {"swarm", "random_walk", "boring", "exhaustive"})
+      for (std::size_t const spinners : {1U, 2U, 3U}) {
+        CAPTURE(strategy);
+        CAPTURE(spinners);
+        verdict const v =
+            explore({.executions = 20,
+                     .strategy = strategy,
+                     .most_decisions = 400,
+                     .shrinks = false,
+                     .diagnoses = false},
+                    [=](world& w) {
+                      auto words = w.allocate<std::uint32_t>(8, "words");
+                      for (std::size_t i = 0; i < spinners; ++i)
+                        w.start("spinner", [at = words.global() + i](world_core& self) {
+                          while (self.load(at, order::acquire, scope::system) == 0) {
+                          }
+                        });
+                      w.join();
+                    });
+        REQUIRE_MESSAGE(v.failure, v.to_string());
+        CHECK(v.failure->kind == "livelock");
+      }
+  }
+
+  TEST_CASE("so is a wavefront, or two") {
+    for (std::uint32_t const groups : {1U, 2U}) {
+      CAPTURE(groups);
+      verdict const v =
+          explore({.executions = 20, .most_decisions = 400, .shrinks = false, .diagnoses = false},
+                  [=](world& w) {
+                    explored_agent gpu(w.scheduler(), {.wavefront_size = 32});
+                    auto words = gpu.allocate<std::uint32_t>(32, "words");
+                    auto const spin = [](any_wavefront auto& wf, global<std::uint32_t> at) {
+                      while (wf.load(at, order::acquire, scope::agent) == 0) {
+                      }
+                    };
+                    static_cast<void>(gpu.run({.work_groups = groups, .work_items_per_group = 32},
+                                              spin, words.global()));
+                  });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "livelock");
+    }
+  }
+
+  TEST_CASE("a world function that returns without join() is a misuse") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      w.start("actor", [&](world_core&) { w.check(false, "it runs"); });
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "misuse");
+    CHECK(v.failure->report.find("without join(): actor has not ended") != std::string::npos);
+  }
+
+  TEST_CASE("an operation of a host thread that cannot be is a failure, too") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      auto words = w.allocate<std::uint64_t>(4, "words");
+      auto const odd =
+          reinterpret_cast<std::uint32_t*>(reinterpret_cast<std::byte*>(words.global().get()) + 2);
+      w.start("actor", [=](world_core& self) {
+        self.fetch_add(global<std::uint32_t>(odd), 1, order::relaxed, scope::system);
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "misaligned atomic");
+  }
+
+  TEST_CASE("an execution that never ends is inconclusive, and says who is busy") {
+    verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
+      auto words = w.allocate<std::uint32_t>(2, "words");
+      for (std::size_t const i : {0, 1})
+        w.start(i == 0 ? "a" : "b", [at = words.global() + i](world_core& self) {
+          for (;;)
+            self.store(at, self.load(at) + 1);
+        });
+      w.join();
+    });
+    CHECK(!v); // nothing was shown
+    CHECK(!v.failure);
+    CHECK(v.to_string().starts_with("OPEN  world: nothing came to its end in 2 executions"));
+    CHECK(v.inconclusive == 2);
+    CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
+    CHECK(v.busiest.find("explore_ends_test.cpp") != std::string::npos);
+  }
+
+  TEST_CASE(
+      "so is a kernel that never ends: the launch that waits for it takes it for no deadlock") {
+    verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
+      explored_agent gpu(w.scheduler(),
+                         {.compute_units = 2, .wavefront_slots = 1, .wavefront_size = 32});
+      auto words = gpu.allocate<std::uint32_t>(64, "words");
+      static_cast<void>(gpu.run({.work_items = 64, .work_items_per_group = 32}, count_for_ever{},
+                                words.global()));
+    });
+    CHECK_MESSAGE(!v.failure, v.to_string());
+    CHECK(v.inconclusive == 2);
+  }
+
+  TEST_CASE("where nobody will ever write, it is a livelock") {
+    auto const spin = [](bool is_set) {
+      return explore({.executions = 20, .most_decisions = 300}, [is_set](world& w) {
+        auto flag = w.allocate<std::uint32_t>(1, "flag");
+        for (char const* const name : {"a", "b"})
+          w.start(name, [&](world_core& self) {
+            while (self.load(flag.global(), order::acquire, scope::system) == 0) {
+            }
+          });
+        if (is_set)
+          w.host().store(flag.global(), 1, order::release, scope::system);
+        w.join();
+      });
+    };
+    verdict const v = spin(false);
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "livelock");
+    CHECK(v.failure->report.find("busiest: ") != std::string::npos);
+    CHECK(v.failure->is_repeatable);
+    verdict const right = spin(true);
+    CHECK_MESSAGE(right, right.to_string());
+    CHECK(right.inconclusive == 0);
+  }
+}
