@@ -25,6 +25,14 @@ constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
 struct number {
   std::uint64_t value;
 };
+struct adds_hint {
+  template<any_wavefront W>
+  task<> operator()(W& wf, auto& src, global<std::uint32_t> sum) const {
+    auto const lanes = static_cast<std::uint32_t>(wf.active().count());
+    wf.fetch_add(sum, lanes * src.hint(), order::relaxed, scope::agent);
+    co_return;
+  }
+};
 struct sort_out {
   template<any_wavefront W>
   task<> operator()(W& wf, auto& src, channel<number>& even, channel<number>& odd) const {
@@ -135,6 +143,28 @@ TEST_SUITE("emu.channel_graph") {
     CHECK(end.get_fault()->what == fault::kind::exception);
     CHECK(end.get_fault()->report.find("no more") != std::string::npos);
     CHECK_THROWS_AS(g.add_channel<number>({.width = 64}), std::invalid_argument);
+  }
+
+  TEST_CASE(
+      "a scheduler of one's own says how many elements are dispatched, and may tell the kernel") {
+    with_schedulers([](executor& s) {
+      wide_agent gpu(s, shape);
+      auto hints = gpu.allocate<std::uint32_t>(1, "hints");
+      channel_graph g(gpu, [](auto channels, bool is_idle) -> std::optional<channel_choice> {
+        if (!is_idle || channels[0].ready == 0)
+          return std::nullopt;
+        return channel_choice(0, 10, 7);
+      });
+      auto& in = g.add_channel<number>({.width = 64, .name = "in"});
+      g.connect(in, adds_hint{}, hints.global());
+      for (std::uint64_t i = 0; i < 25; ++i)
+        g.put(in, {i});
+      g.execute();
+      g.wait_for_done().or_throw();
+      CHECK(g.totals().dispatches == 3);
+      CHECK(g.totals().elements == 25);
+      CHECK(hints.host()[0] == 25 * 7);
+    });
   }
 
   TEST_CASE("what the user's part of a dispatch throws is the graph's fault") {
