@@ -31,30 +31,32 @@ void run_cilk(world& w, weakening const* weak, traversal order) {
   w.check(program.totals().channels.most <= 2, "more elements than a channel is wide");
 }
 
+/// The entries that are left out are about several that produce for one channel, or wait for room
+/// in their slots: a level of two calls is one wavefront's, and it yields.
+target made(char const* name, char const* what, traversal order) {
+  return {
+      name, what,
+      of_entries(weakenings_of<agent_channel_orders>(),
+                 {"producer_reads_head", "reads_tail", "reserve", "publish_control_tail",
+                  "aggregator_reads_tail", "count_done", "aggregator_reads_done", "publish_head"}),
+      [order](world& w, weakening const* weak) { run_cilk(w, weak, order); }, 20'000};
+}
+
 } // namespace
 
 target cilk_target() {
-  // The other entries are about several that produce for one channel, or wait for room in their
-  // slots: a level of two calls is one wavefront's, and it yields.
-  return {
-      "cilk",
-      "Fibonacci in Cilk on channels two elements wide: wavefronts yield, and what waits for a "
-      "sync goes on when deeper levels are empty",
-      of_entries(weakenings_of<agent_channel_orders>(),
-                 {"producer_reads_head", "reads_tail", "reserve", "publish_control_tail",
-                  "aggregator_reads_tail", "count_done", "aggregator_reads_done", "publish_head"}),
-      [](world& w, weakening const* weak) { run_cilk(w, weak, traversal::help_first); }, 20'000};
+  return made("cilk",
+              "Fibonacci in Cilk on channels two elements wide: wavefronts yield, and what waits "
+              "for a sync goes on when deeper levels are empty",
+              traversal::help_first);
 }
 
 target cilk_hybrid_target() {
-  return {
+  return made(
       "cilk-hybrid",
       "the same, where a wavefront takes its calls to their ends by itself once another has "
       "yielded",
-      of_entries(weakenings_of<agent_channel_orders>(),
-                 {"producer_reads_head", "reads_tail", "reserve", "publish_control_tail",
-                  "aggregator_reads_tail", "count_done", "aggregator_reads_done", "publish_head"}),
-      [](world& w, weakening const* weak) { run_cilk(w, weak, traversal::hybrid); }, 20'000};
+      traversal::hybrid);
 }
 
 } // namespace quarry::exploration
