@@ -9,7 +9,6 @@
 #include <quarry/emu/cilk_scheduler.hpp>
 #include <quarry/emu/fault.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>

@@ -137,11 +137,7 @@ private:
       result* const into = from.results + slot(next);
       if constexpr (parts::has_result)
         *into = {}; // should it return nothing
-      std::uint32_t const first = to.calls;
-      cilk_call call(wf_, to, into, 0, into);
-      f(call);
-      keep<Part>(f, into, first, call, to);
-      (call.spawned() != 0 ? spawned : leaves).set(lane);
+      (run_lane<Part>(f, into, 0, into, to) ? spawned : leaves).set(lane);
     }
     if constexpr (has_leaves<F>)
       if (count != 0)
@@ -155,20 +151,27 @@ private:
     lane_mask spawned, leaves;
     for (int lane = 0; next != from.count && !to.is_full(); ++next, ++lane) {
       parent const& p = from.of.spawner[next];
-      std::uint32_t const first = to.calls;
-      cilk_call call(wf_, to, p.into, p.count, &from.of.results[slot(p.first)]);
-      p.function.after_sync(call, sync_number<Part>{});
-      keep<Part>(p.function, p.into, first, call, to);
-      (call.spawned() != 0 ? spawned : leaves).set(lane);
+      result* const results = &from.of.results[slot(p.first)];
+      (run_lane<Part>(p.function, p.into, p.count, results, to) ? spawned : leaves).set(lane);
     }
     if constexpr (W::memory_type::may_explore)
       counts_.add(spawned, leaves);
     return next;
   }
+  /// True if it has spawned.
   template<std::uint32_t Part>
-  static void keep(F const& f, result* into, std::uint32_t first, auto const& call, piece& to) {
-    if (Part < parts::syncs && call.spawned() != 0 && !call.has_finished())
+  bool run_lane(F const& f, result* into, std::uint32_t children, result* results, piece& to) {
+    std::uint32_t const first = to.calls;
+    cilk_call call(wf_, to, into, children, results);
+    if constexpr (Part == 0)
+      f(call);
+    else
+      f.after_sync(call, sync_number<Part>{});
+    if (call.spawned() == 0)
+      return false;
+    if (Part < parts::syncs && !call.has_finished())
       to.spawner[to.parents++] = {f, into, first, call.spawned()};
+    return true;
   }
 
   static constexpr std::uint32_t blocks_at_once = 64;
