@@ -31,7 +31,7 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   actor& self = actors_[a];
   unsigned const level = o && acquires(*o) ? level_in(self, s) : 0;
   if (o == order::seq_cst) {
-    drain(self, delayed_up_to_seq_cst(self));
+    drain(self, delayed_up_to_last(self, [](delayed_store const& d) { return d.is_seq_cst; }));
     invalidate(self, level);
   }
   drain_cell(self, c);
@@ -302,22 +302,6 @@ void cache_machine::perform_oldest(actor& a, bool may_be_late) {
   index const which = touch(n, d.at).count - 1;
   keep_together(n, d.at, which, nodes_[n].level, d.since);
   copy_below(a, d.at, d.level, which, false);
-}
-
-/// How many of the actor's delayed stores there are up to the last one to the cell; 0: none is.
-std::size_t cache_machine::delayed_up_to(actor const& a, cell_id c) noexcept {
-  std::size_t count = a.delayed.size();
-  while (count != 0 && a.delayed[count - 1].at != c)
-    --count;
-  return count;
-}
-
-/// How many of the actor's delayed stores there are up to the last seq_cst one.
-std::size_t cache_machine::delayed_up_to_seq_cst(actor const& a) noexcept {
-  std::size_t count = a.delayed.size();
-  while (count != 0 && !a.delayed[count - 1].is_seq_cst)
-    --count;
-  return count;
 }
 
 } // namespace quarry::emu

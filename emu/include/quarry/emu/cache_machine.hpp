@@ -323,9 +323,18 @@ private:
       perform_oldest(a, true);
   }
   void perform_oldest(actor& a, bool may_be_late);
-  [[nodiscard]] static std::size_t delayed_up_to_seq_cst(actor const& a) noexcept;
   [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
-  [[nodiscard]] static std::size_t delayed_up_to(actor const& a, cell_id c) noexcept;
+  /// How many of the actor's delayed stores there are up to the last of those; 0: there is none.
+  template<class Predicate>
+  [[nodiscard]] static std::size_t delayed_up_to_last(actor const& a, Predicate is_one) noexcept {
+    std::size_t count = a.delayed.size();
+    while (count != 0 && !is_one(a.delayed[count - 1]))
+      --count;
+    return count;
+  }
+  [[nodiscard]] static std::size_t delayed_up_to(actor const& a, cell_id c) noexcept {
+    return delayed_up_to_last(a, [c](delayed_store const& d) { return d.at == c; });
+  }
   /// Performs the actor's delayed stores up to the last one to the cell.
   void drain_cell(actor& a, cell_id c) { drain(a, delayed_up_to(a, c)); }
   enum class write_kind : std::uint8_t { store, update };
