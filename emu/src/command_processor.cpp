@@ -149,12 +149,10 @@ private:
     try {
       throw;
     } catch (kernel_stop const& stop) {
-      std::string const where = quarry::to_string(stop.where);
-      memory->found({std::string(to_string(stop.what)), where,
-                     fmt::format("{}: {}: {}\n", where, e.service->name(), stop.message)});
+      memory->found(stop, e.service->name());
     } catch (...) {
       memory->found({"exception", e.service->name(),
-                     fmt::format("{} {}\n", e.service->name(), what_was_thrown())});
+                     fmt::format("{} {}", e.service->name(), what_was_thrown())});
     }
     e.has_failed = true;
   }

@@ -110,6 +110,12 @@ void explored_memory::found(fault const& f) {
   found({std::string(to_string(f.what)), f.kernel, f.report});
 }
 
+void explored_memory::found(kernel_stop const& stop, std::string_view who) {
+  std::string const where = quarry::to_string(stop.where);
+  found({std::string(to_string(stop.what)), where,
+         fmt::format("{}: {}: {}", where, who, stop.message)});
+}
+
 void explored_memory::report_race(race_detector::race const& race) {
   auto const name = [this](race_detector::actor_id id) { return name_of(id); };
   auto const word = [this](std::uintptr_t at) { return word_of(at); };

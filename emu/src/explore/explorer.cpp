@@ -125,9 +125,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
       memory_.found({"deadlock", "", e.what()});
     who_waits = e.what();
   } catch (emu::kernel_stop const& stop) { // by an operation of a host thread
-    std::string const where = quarry::to_string(stop.where);
-    memory_.found({std::string(to_string(stop.what)), where,
-                   fmt::format("{}: {}: {}", where, to_string(stop.what), stop.message)});
+    memory_.found(stop, to_string(stop.what));
   } catch (std::exception const& e) {
     memory_.found({"exception", "", e.what()});
   }

@@ -118,6 +118,8 @@ public:
   };
   void found(finding f);
   void found(fault const& f);
+  /// What an operation of an actor that is no wavefront has thrown; `who` says it in the report.
+  void found(kernel_stop const& stop, std::string_view who);
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
   /// What was done last, a line for each operation: who, what, which word, its value, where.
