@@ -311,11 +311,8 @@ void sequential_scheduler::decision_point(actor& self) {
   if (options_.choices != nullptr && !is_out_of_decisions()) {
     ++decisions_;
     ask_the_polling();
-    if (ready_.empty()) {
-      if (decisions_ >= options_.tells_alone_from) [[unlikely]]
-        options_.choices->on_alone();
-      return;
-    }
+    if (ready_.empty())
+      return tell_alone();
     numbers_.front() = self.number;
     unsigned const chosen = options_.choices->pick_actor(numbers_);
     if (chosen == 0)

@@ -99,6 +99,10 @@ private:
   actor& choose_next();
   bool ask_the_polling() { return !polling_.empty() && ask_each_polling(); }
   bool ask_each_polling();
+  void tell_alone() {
+    if (decisions_ >= options_.tells_alone_from) [[unlikely]]
+      options_.choices->on_alone();
+  }
   void take_up(actor& a);
   void offer(actor& a);
   void withdraw(std::size_t index);
