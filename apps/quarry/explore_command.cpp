@@ -335,9 +335,9 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
       "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
       "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
-      "not found), or nothing came to its end, 2 no such target, entry or strategy, 3 a file "
-      "cannot be written, 130 ended by\n"
-      "Ctrl-C before one was found: what there is by then is told.\n");
+      "not found), or nothing came to its end, 2 no such target, entry or strategy, 3 a file\n"
+      "cannot be written, 130 ended by Ctrl-C before one was found: what there is by then is "
+      "told.\n");
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";
   r->options.replay_command = "quarry replay ";
