@@ -17,6 +17,9 @@ namespace {
 
 // In slices of wavefronts; then other strands get theirs: aggregators, network interfaces.
 constexpr int turn_length = 1024;
+// For a group to come to its end within the turn: else it would hold, say, a slot of a queue until
+// its next one, and all others wait for that.
+constexpr int last_group_length = 1024;
 constexpr int placing_cost = 4; // of a group: about as long as so many empty slices
 // Resident groups share the cache: another one joins those that go on and on only after a while.
 constexpr int turns_before_another = 64;
@@ -113,7 +116,7 @@ void compute_unit::start_now(wave_slot& w) {
 
 void compute_unit::run_ready(work_group& g) {
   int left = turn_left_;
-  for (; g.ready != 0 && left > 0; --left) {
+  for (; g.ready != 0 && left > -last_group_length; --left) {
     auto const i = static_cast<unsigned>(std::countr_zero(g.ready));
     work_group::wave_bits const bit = g.ready & -g.ready;
     g.ready ^= bit;
@@ -182,7 +185,15 @@ bool compute_unit::has_yielded(work_group const& g) noexcept {
 /// Gives every resident group with something ready its turn. True if anything ran or ended.
 bool compute_unit::run_resident() {
   bool progressed = false;
+  auto const begin_with = [this](std::size_t i) {
+    std::rotate(resident_.begin(), resident_.begin() + static_cast<std::ptrdiff_t>(i),
+                resident_.end());
+  };
   for (std::size_t i = 0; i < resident_.size();) {
+    if (turn_left_ <= 0) {
+      begin_with(i);
+      return true;
+    }
     work_group& g = *resident_[i];
     if (g.launch->has_failed()) [[unlikely]] {
       evict(*g.launch);
@@ -207,8 +218,7 @@ bool compute_unit::run_resident() {
         continue;
       }
     if (turn_left_ <= 0) { // next turn begins with the others: this group may wait for them
-      std::rotate(resident_.begin(), resident_.begin() + static_cast<std::ptrdiff_t>(i) + 1,
-                  resident_.end());
+      begin_with(i + 1);
       return true;
     }
     if (g.ready == 0)
