@@ -136,7 +136,7 @@ void agent_core::prepare(launch_state& l) const {
 
 void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake) {
   leave_if_abandoned();
-  if (is_launched_by_packets_)
+  if (is_launched_by_packets_ && !launches_by_packets().is_here())
     launches_by_packets().submit(std::move(l));
   else
     start(*l, wake);

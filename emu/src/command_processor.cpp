@@ -83,6 +83,7 @@ public:
   void keep(std::unique_ptr<entry> e) { kept_.push_back(std::move(e)); }
 
   void wake() noexcept { bell_.set(); }
+  [[nodiscard]] bool is_here() const noexcept { return agent_.scheduler().turn() == &strand_; }
 
   [[nodiscard]] std::size_t service_count() {
     std::lock_guard const lock(mutex_);
@@ -255,6 +256,10 @@ void command_processor::wake(std::uint32_t core) noexcept {
 void command_processor::wake() noexcept {
   for (auto const& c : cores_)
     c->wake();
+}
+
+bool command_processor::is_here(std::uint32_t core) const noexcept {
+  return cores_[core]->is_here();
 }
 
 std::uint32_t command_processor::core_count() const noexcept {

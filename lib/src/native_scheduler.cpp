@@ -339,6 +339,10 @@ void native_scheduler::notify() {
   state_->tell(state_->sleeping);
 }
 
+strand const* native_scheduler::turn() const noexcept {
+  return in_turn_of;
+}
+
 bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
   // An actor that waits here only polls: nobody is to wait for the end of its strand's turn.
   strand* const waiting = std::exchange(in_turn_of, nullptr);

@@ -75,6 +75,50 @@ struct thrower {
 };
 static_assert(service<thrower>);
 
+struct count_wavefronts {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> count) const {
+    wf.fetch_add(count, 1, order::relaxed, scope::agent);
+    co_return;
+  }
+};
+
+/// Runs a kernel to its end in each of its turns, and starts another one.
+struct launcher {
+  agent& gpu;
+  global<std::uint32_t> count;
+  int wanted = 3;
+  std::vector<completion> started{};
+  std::atomic<int> done{0};
+
+  template<class Core>
+  task<bool> poll(Core&) {
+    if (!has_work(0))
+      co_return false;
+    launch_config const two{.work_groups = 2, .work_items_per_group = 64};
+    started.push_back(gpu.launch(two, count_wavefronts{}, count));
+    gpu.run(two, count_wavefronts{}, count).or_throw();
+    started.back().wait().or_throw();
+    done.fetch_add(1);
+    co_return true;
+  }
+  bool has_work(auto&&) { return done.load() != wanted; }
+  std::string name() const { return "launcher"; }
+};
+static_assert(service<launcher>);
+
+/// With one core, which takes the packets as well.
+void launch_from_a_service(executor& s) {
+  agent gpu(s, {.compute_units = 2, .command_processor_cores = 1},
+            {.launches = launch_path::packets});
+  auto count = gpu.allocate<std::uint32_t>(1, "count");
+  launcher own{gpu, count.global()};
+  {
+    auto const served = gpu.core().processor().serve(own);
+    REQUIRE(s.run_until([&] { return own.done == own.wanted; }));
+  }
+  CHECK(count.host()[0] == 3 * 4);
+}
+
 } // namespace
 
 TEST_SUITE("emu.command_processor") {
@@ -120,6 +164,13 @@ TEST_SUITE("emu.command_processor") {
     REQUIRE(s.run_until([&] { return other.done == 10; }));
     CHECK(busy.done <= 20);
     busy.wanted = busy.done.load();
+  }
+
+  TEST_CASE("a service launches and waits on the core that takes the packets") {
+    with_schedulers([](executor& s) { launch_from_a_service(s); });
+    verdict const v =
+        explore({.executions = 50}, [](world& w) { launch_from_a_service(w.scheduler()); });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("impossible machines are refused") {

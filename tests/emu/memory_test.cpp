@@ -24,6 +24,7 @@ public:
   void notify() override {}
   using executor::run_until;
   bool run_until(bool (*is_over)(void*), void* argument) override { return is_over(argument); }
+  strand const* turn() const noexcept override { return nullptr; }
   bool decides() const noexcept override { return decides_; }
   void decision_point(actor& self) override {
     ++count;

@@ -19,6 +19,11 @@ task<> set_after(std::atomic<int>& flag, int yields, int value) {
   flag = value;
 }
 
+task<> note_turn(executor const& s, std::atomic<strand const*>& whose) {
+  co_await yield();
+  whose = s.turn();
+}
+
 std::atomic<int> wait_line{0};
 std::atomic<int> poll_line{0};
 
@@ -44,6 +49,19 @@ TEST_SUITE("lib.scheduler") {
       bool asked = false;
       CHECK(s.run_until([&] { return asked = true; }));
       CHECK(asked);
+    });
+  }
+
+  TEST_CASE("whose turn it is can be asked from within, and is nobody's outside") {
+    with_every_scheduler([](executor& s) {
+      strand a(s, "a"), b(s, "b");
+      std::atomic<strand const*> in_a{nullptr}, in_b{nullptr};
+      a.spawn(note_turn(s, in_a), "of a");
+      b.spawn(note_turn(s, in_b), "of b");
+      CHECK(s.run_until([&] { return in_a != nullptr && in_b != nullptr; }));
+      CHECK(in_a == &a);
+      CHECK(in_b == &b);
+      CHECK(s.turn() == nullptr);
     });
   }
 

@@ -48,6 +48,7 @@ public:
   }
   void notify() override {}
   bool run_until(bool (*is_over)(void*), void* argument) override { return is_over(argument); }
+  strand const* turn() const noexcept override { return nullptr; }
   bool decides() const noexcept override { return false; }
   void decision_point(actor&) override {}
 

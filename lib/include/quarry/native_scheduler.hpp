@@ -38,6 +38,7 @@ public:
   void notify() override;
   using executor::run_until;
   [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument) override;
+  [[nodiscard]] strand const* turn() const noexcept override;
   [[nodiscard]] bool decides() const noexcept override { return false; }
   void decision_point(actor&) override {}
 

@@ -41,6 +41,9 @@ public:
   /// waits.
   [[nodiscard]] virtual bool run_until(bool (*is_over)(void*), void* argument) = 0;
 
+  /// Whose turn the calling thread is in; null: nobody's.
+  [[nodiscard]] virtual strand const* turn() const noexcept = 0;
+
   /// True if every actor runs on a fiber and decision_point() may switch.
   [[nodiscard]] virtual bool decides() const noexcept = 0;
   /// Where a deterministic scheduler may run somebody else; called by the memory operations of an

@@ -55,6 +55,9 @@ public:
   using executor::run_until;
   /// From an actor's fiber: parks the actor until `is_over`. From a plain thread: runs the actors.
   [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument) override;
+  [[nodiscard]] strand const* turn() const noexcept override {
+    return current_ == nullptr ? nullptr : current_->home;
+  }
   [[nodiscard]] bool decides() const noexcept override { return true; }
   void decision_point(actor& self) override;
   void tell_all(actor& self) noexcept override;

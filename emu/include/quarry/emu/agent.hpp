@@ -88,8 +88,7 @@ public:
                         grain);
   }
 
-  /// Starts a kernel and comes back. By packets not from within a service of the command processor,
-  /// whose core is the one that should take them.
+  /// Starts a kernel and comes back.
   template<class Kernel, class... Args>
   completion launch(launch_config const& config, Kernel kernel, Args... args) {
     auto bound =

@@ -53,6 +53,9 @@ public:
   void wake() noexcept;
   void wake(std::uint32_t core) noexcept;
 
+  /// True if the caller runs on this core, in one of its services.
+  [[nodiscard]] bool is_here(std::uint32_t core) const noexcept;
+
   [[nodiscard]] std::uint32_t core_count() const noexcept;
   /// Services now.
   [[nodiscard]] std::size_t service_count() const noexcept;

@@ -25,6 +25,8 @@ class launch_queue {
 public:
   explicit launch_queue(agent_core& agent);
 
+  /// True if the caller runs on the core that takes the packets: it starts its launches itself.
+  [[nodiscard]] bool is_here() const noexcept { return processor_.is_here(); }
   /// Hands a prepared launch over. Waits for room; if there is none to come, the launch has ended
   /// with that fault.
   void submit(std::shared_ptr<launch_state> l);

@@ -58,6 +58,8 @@ public:
   /// Errors   a deadlock or a stall, if there is no room to come
   outcome submit(packet const& p);
 
+  /// True if the caller runs on the core that takes the packets: none is taken while it waits.
+  [[nodiscard]] bool is_here() const noexcept { return by_.is_here(core_); }
   [[nodiscard]] std::optional<fault> first_fault();
   /// The end of this launch, which a packet of the queue is going to start, is to wake the core.
   void await_end(launch_state& l) const noexcept;
