@@ -220,7 +220,8 @@ protected:
       throw kernel_stop{fault::kind::wrong_shape,
                         name_ + ": talloc of " + std::to_string(count) +
                             " elements at once; at most " + std::to_string(most_at_once()) +
-                            " are ever free",
+                            " are ever free (of " + std::to_string(width_) + ", freed by " +
+                            std::to_string(share_) + ": channel_options::elements_per_done_count)",
                         where};
   }
 

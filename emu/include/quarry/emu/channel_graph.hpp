@@ -159,8 +159,13 @@ public:
   /// Waits until no element is left anywhere, and no kernel runs. After an error the graph is of no
   /// use any more: elements are left, and it gives the same error again.
   ///
-  /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for room
-  outcome wait_for_done() { return aggregator_.wait(); }
+  /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for room;
+  ///          std::invalid_argument – before execute()
+  outcome wait_for_done() {
+    if (!serving_)
+      throw std::invalid_argument("channel_graph: wait_for_done() before execute()");
+    return aggregator_.wait();
+  }
 
   /// When it is done.
   [[nodiscard]] flow_counts totals() const { return aggregator_.totals(); }
