@@ -255,6 +255,7 @@ TEST_SUITE("net.shmem_faults") {
       CHECK_MESSAGE(!outcome[1].empty(), both);
       CHECK_MESSAGE(both.find("4096") != std::string::npos, both);
       CHECK_MESSAGE(both.find("8192") != std::string::npos, both);
+      CHECK_MESSAGE(both.find("shmem: start: pe") != std::string::npos, both);
     }
   }
 

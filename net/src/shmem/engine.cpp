@@ -293,7 +293,7 @@ void engine::take_hello(pe from, message const& m) {
     wrong = fmt::format("{} and {} have other numbers or sizes of teams", to_string(from),
                         to_string(self_));
   if (!wrong.empty())
-    return fail(make_error(net_errc::mismatched_job, fmt::format("shmem: start: {}", wrong)),
+    return fail(make_error(net_errc::mismatched_job, fmt::format("shmem: {}", wrong)),
                 told::everybody);
   auto shared = m.value == 0 || !shares_memory_ ? nullptr : find_region(m.value);
   std::lock_guard const lock(mutex_);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
 namespace quarry::net::shmem {
@@ -151,8 +152,11 @@ std::optional<error> engine::failure() const {
 
 error engine::failed(operation const& what) const {
   error e = *failure();
+  std::string_view cause = e.what;
+  if (constexpr std::string_view ours = "shmem: "; cause.starts_with(ours))
+    cause.remove_prefix(ours.size());
   e.what = fmt::format("shmem: {}{}: {}", what.name,
-                       what.target ? " to " + to_string(*what.target) : "", e.what);
+                       what.target ? " to " + to_string(*what.target) : "", cause);
   return e;
 }
 
