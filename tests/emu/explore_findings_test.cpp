@@ -220,6 +220,19 @@ TEST_SUITE("emu.explore") {
     }
   }
 
+  TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {
+    verdict const v = explore({.executions = 50}, [](world& w) {
+      auto word = w.allocate<std::uint32_t>(1, "word");
+      w.start("writer", [at = word.global()](world_core& self) { self.store(at, 1); });
+      w.start("reader", [at = word.global()](world_core& self) { self.load(at); });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "race");
+    CHECK(v.to_string().find("but that orders nothing: is a barrier") != std::string::npos);
+    CHECK(v.to_string().find("mended") == std::string::npos);
+  }
+
   TEST_CASE("what no order mends is said to be so") {
     verdict const v = explore({.executions = 50}, [](world& w) {
       auto word = w.allocate<std::uint32_t>(1, "word");

@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -18,9 +19,20 @@ std::string list(std::vector<emu::adjustment> const& those) {
   return text;
 }
 
+/// Plain accesses made relaxed ones are no race any more, but nothing orders them.
+bool only_silences(mending const& m) {
+  return std::all_of(m.changes.begin(), m.changes.end(), [](emu::adjustment const& a) {
+    return !a.at.how && a.how == emu::order::relaxed;
+  });
+}
+
 std::string describe(mending const& m) {
   if (!m.is_possible)
     return "  no stronger order or wider scope mends it: look at the logic\n";
+  if (only_silences(m))
+    return fmt::format("  nothing fails in {} executions where these are atomic; but that orders "
+                       "nothing: is a barrier\n  missing, or a release and an acquire?\n{}",
+                       m.executions, list(m.changes));
   return fmt::format("  it is mended by{} (then no failure in {} executions):\n{}",
                      m.changes.size() == 1 ? "" : ", together", m.executions, list(m.changes));
 }
