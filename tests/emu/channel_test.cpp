@@ -240,8 +240,7 @@ TEST_SUITE("emu.channel") {
     CHECK(wide.get_fault()->what == fault::kind::wrong_shape);
     CHECK(wide.get_fault()->report.find(
               "narrow: talloc of 128 elements at once; at most 49 are ever free (of 64, freed "
-              "by 16: channel_options::elements_per_done_count)") !=
-          std::string::npos);
+              "by 16: channel_options::elements_per_done_count)") != std::string::npos);
     channel<pair_of> other(gpu.core().known(), {.width = 64, .name = "other"});
     outcome const strange = gpu.run({.work_items = 1, .work_items_per_group = 64},
                                     send_to_another{}, std::ref(narrow), std::ref(other));

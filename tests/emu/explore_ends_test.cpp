@@ -122,7 +122,8 @@ TEST_SUITE("emu.explore_ends") {
     });
     CHECK(!v); // nothing was shown
     CHECK(!v.failure);
-    CHECK(v.to_string().starts_with("OPEN  world: nothing came to its end in 2 executions"));
+    CHECK(v.to_string().starts_with(
+        "OPEN  explore_ends_test.cpp:114: nothing came to its end in 2 executions"));
     CHECK(v.inconclusive == 2);
     CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
     CHECK(v.busiest.find("explore_ends_test.cpp") != std::string::npos);

@@ -133,8 +133,10 @@ void diagnose(explorer& worlds, explore_options const& options, exploration_fail
     f.mended.reset();
 }
 
-/// With what the environment says.
-explore_options completed(explore_options o) {
+/// With a name, and what the environment says.
+explore_options completed(explore_options o, std::source_location where) {
+  if (o.name.empty())
+    o.name = to_string(where);
   if (o.failures.empty())
     if (char const* const folder = std::getenv("QUARRY_FAILURES"))
       o.failures = folder;
@@ -152,13 +154,14 @@ explore_options completed(explore_options o) {
 
 class exploration {
 public:
-  exploration(explore_options const& o, std::function<void(world&)> const& f)
-      : options_(completed(o)), function_(f), worlds_(options_, f),
-        folder_(options_.replays ? "" : options_.failures, o.name, o.seed, o.jobs) {
-    verdict_.name = o.name;
+  exploration(explore_options const& o, std::function<void(world&)> const& f,
+              std::source_location where)
+      : options_(completed(o, where)), function_(f), worlds_(options_, f),
+        folder_(options_.replays ? "" : options_.failures, options_.name, o.seed, o.jobs) {
+    verdict_.name = options_.name;
     verdict_.left_behind = folder_.left_behind();
     if (options_.replays && !o.replays)
-      requested_ = requested_replay(o.name);
+      requested_ = requested_replay(options_.name);
     if (requested_ != nullptr && requested_->build != build_id())
       verdict_.divergence = "the replay file is of another build\n  ";
   }
@@ -239,7 +242,8 @@ private:
 
 } // namespace
 
-verdict explore(explore_options const& options, std::function<void(world&)> const& world_function) {
+verdict explore(explore_options const& options, std::function<void(world&)> const& world_function,
+                std::source_location where) {
   if ((options.reduces || options.hashes_states) && options.strategy != "exhaustive")
     throw std::invalid_argument("explore: only exhaustive exploration can be reduced, or hash "
                                 "states");
@@ -256,7 +260,7 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
     throw std::invalid_argument("explore: what is reduced or hashes states runs with one job only");
   if (options.jobs > 1 && options.strategy == "bytes")
     throw std::invalid_argument("explore: bytes runs with one job only");
-  return exploration(options, world_function).run();
+  return exploration(options, world_function, where).run();
 }
 
 } // namespace quarry

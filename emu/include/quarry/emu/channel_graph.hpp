@@ -159,7 +159,8 @@ public:
   /// Waits until no element is left anywhere, and no kernel runs. After an error the graph is of no
   /// use any more: elements are left, and it gives the same error again.
   ///
-  /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for room;
+  /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for
+  /// room;
   ///          std::invalid_argument – before execute()
   outcome wait_for_done() {
     if (!serving_)

@@ -84,7 +84,9 @@ struct explore_options {
   bool narrows = false;
   /// Only this execution, nothing else.
   std::optional<choice_record> replays{};
-  std::string name = "world"; ///< in reports, and of files
+  /// In reports, and of files. Empty: the line that explores; a name of its own stays when lines
+  /// move.
+  std::string name{};
   /// Folder for failures, a replay file each, and a mark of how far a process came that died.
   /// Empty: QUARRY_FAILURES of the environment; without that, nowhere.
   std::string failures{};
@@ -206,6 +208,7 @@ struct verdict {
 ///          read; std::system_error – the folder for failures, threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
-                              std::function<void(world&)> const& world_function);
+                              std::function<void(world&)> const& world_function,
+                              std::source_location where = std::source_location::current());
 
 } // namespace quarry
