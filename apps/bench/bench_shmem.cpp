@@ -5,7 +5,7 @@
 //   allreduce/who/<ranks>/<bytes>     floats, in place
 //   shmem_idle/who/<pes>              what waiting costs: `cores` kept busy
 #include "bench.hpp"
-#include "mpi_allreduce.hpp"
+#include "mpi_jobs.hpp"
 
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net.hpp>
@@ -152,16 +152,29 @@ void allreduce(benchmark::State& state, maker make) {
       });
 }
 
-/// The same by Open MPI over TCP: a process a rank, which take their own time.
-void mpi_allreduce(benchmark::State& state) {
-  std::int64_t const bytes = state.range(1);
-  std::int64_t const times = bytes <= 1024 ? 2000 : bytes <= 1'048'576 ? 200 : 5;
+/// A job of Open MPI: a process a rank, which take their own time.
+void run_job(benchmark::State& state, mpi_over how, char const* program, std::int64_t ranks,
+             std::int64_t bytes, std::int64_t times) {
   for (auto _ : state) {
-    auto const seconds = mpi_allreduce_seconds(state.range(0), bytes, times);
+    auto const seconds = mpi_seconds(how, program, ranks, bytes, times);
     check(state, seconds.has_value(), "the job of MPI failed");
     state.SetIterationTime(seconds.value_or(1));
   }
+}
+
+void mpi_allreduce(benchmark::State& state, mpi_over how) {
+  std::int64_t const bytes = state.range(1);
+  run_job(state, how, "allreduce_mpi", state.range(0), bytes,
+          bytes <= 1024        ? 2000
+          : bytes <= 1'048'576 ? 200
+                               : 5);
   state.SetBytesProcessed(bytes * state.iterations());
+}
+
+/// 8 bytes to and fro.
+void mpi_ping_pong(benchmark::State& state, mpi_over how, char const* program) {
+  run_job(state, how, program, 2, 8, 100'000);
+  state.SetItemsProcessed(state.iterations());
 }
 
 /// A second in which nobody puts what all wait for: the counter `cores` says how many it kept busy.
@@ -263,9 +276,20 @@ void asio_stream(benchmark::State& state) {
 
 void register_rows() {
   using benchmark::RegisterBenchmark;
+  using namespace std::string_literals;
+  constexpr std::pair<mpi_over, char const*> over_mpi[] = {
+      {mpi_over::shared_memory, "shared_memory"}, {mpi_over::tcp, "tcp"}};
   RegisterBenchmark("shmem_put_flag/quarry/in_process", put_flag, in_process)->UseRealTime();
   RegisterBenchmark("shmem_put_flag/quarry/loopback", put_flag, loopback)->UseRealTime();
   RegisterBenchmark("shmem_put_flag/asio_polled/loopback", asio_polled)->UseRealTime();
+  if (has_mpi())
+    for (auto const& [how, name] : over_mpi) {
+      for (auto const& [who, program] :
+           {std::pair("quarry/mpi_", "put_flag_over_mpi"), std::pair("mpi/", "ping_pong_mpi")})
+        RegisterBenchmark(("shmem_put_flag/"s + who + name).c_str(), mpi_ping_pong, how, program)
+            ->Iterations(1)
+            ->UseManualTime();
+    }
   for (std::int64_t const bytes : {65'536, 1'048'576}) {
     RegisterBenchmark("shmem_bandwidth/quarry/in_process", bandwidth, in_process)
         ->Arg(bytes)
@@ -294,10 +318,11 @@ void register_rows() {
           ->Args({ranks, bytes})
           ->UseRealTime();
       if (has_mpi())
-        RegisterBenchmark("allreduce/mpi_tcp", mpi_allreduce)
-            ->Args({ranks, bytes})
-            ->Iterations(1)
-            ->UseManualTime();
+        for (auto const& [how, name] : over_mpi)
+          RegisterBenchmark(("allreduce/mpi_"s + name).c_str(), mpi_allreduce, how)
+              ->Args({ranks, bytes})
+              ->Iterations(1)
+              ->UseManualTime();
     }
 }
 
