@@ -30,6 +30,9 @@ void check(machine const& m) {
   if (m.command_processor_cores == 0 || m.command_processor_cores > 64)
     refuse(fmt::format("machine: {} command-processor cores; allowed are 1 to 64",
                        m.command_processor_cores));
+  if (m.command_processor_rounds == 0 || m.command_processor_rounds > 65536)
+    refuse(fmt::format("machine: {} command-processor rounds a service; allowed are 1 to 65536",
+                       m.command_processor_rounds));
   if (m.lds_bytes > 16 * 1024 * 1024)
     refuse(fmt::format("machine: {} bytes of LDS a compute unit; at most 16777216", m.lds_bytes));
 }
@@ -239,7 +242,8 @@ command_processor& agent_core::processor() {
   std::lock_guard const lock(mutex_);
   if (processor_ == nullptr)
     processor_ = std::make_unique<command_processor>(
-        *this, command_processor::options{.cores = machine_.command_processor_cores});
+        *this, command_processor::options{.cores = machine_.command_processor_cores,
+                                          .rounds = machine_.command_processor_rounds});
   return *processor_;
 }
 

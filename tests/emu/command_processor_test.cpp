@@ -166,6 +166,23 @@ TEST_SUITE("emu.command_processor") {
     busy.wanted = busy.done.load();
   }
 
+  TEST_CASE("a turn is as many rounds as the machine says") {
+    for (std::uint32_t const rounds : {1U, 3U}) {
+      sequential_scheduler s;
+      agent gpu(
+          s,
+          {.compute_units = 1, .command_processor_cores = 1, .command_processor_rounds = rounds});
+      std::vector<char> log;
+      counter a("a", &log), b("b", &log);
+      a.wanted = b.wanted = 6;
+      auto const first = gpu.core().processor().serve(a);
+      auto const second = gpu.core().processor().serve(b);
+      REQUIRE(s.run_until([&] { return a.done == 6 && b.done == 6; }));
+      std::string const order(log.begin(), log.end());
+      CHECK(order == (rounds == 1 ? "abababababab" : "aaabbbaaabbb"));
+    }
+  }
+
   TEST_CASE("a service launches and waits on the core that takes the packets") {
     with_schedulers([](executor& s) { launch_from_a_service(s); });
     verdict const v =
@@ -177,6 +194,8 @@ TEST_SUITE("emu.command_processor") {
     sequential_scheduler s;
     CHECK_THROWS_WITH((agent(s, {.command_processor_cores = 0})),
                       "machine: 0 command-processor cores; allowed are 1 to 64");
+    CHECK_THROWS_WITH((agent(s, {.command_processor_rounds = 0})),
+                      "machine: 0 command-processor rounds a service; allowed are 1 to 65536");
     agent gpu(s, {});
     CHECK_THROWS_WITH((command_processor(gpu.core(), {.cores = 65})),
                       "command processor: 65 cores; allowed are 1 to 64");

@@ -60,6 +60,9 @@ struct machine {
   std::uint32_t lds_bytes = 64 * 1024; ///< per compute unit
   std::uint32_t wavefront_size = 64;   ///< 32 or 64
   std::uint32_t command_processor_cores = 2;
+  /// That a service of the command processor with work gets before its core's next one has its
+  /// turn.
+  std::uint32_t command_processor_rounds = 4;
 };
 
 inline constexpr std::uint32_t most_work_items_per_group = 1024;
