@@ -84,6 +84,12 @@ allocations::range const* allocations::find(std::uintptr_t at) const noexcept {
   return next != by_begin_.begin() && at < std::prev(next)->end ? &*std::prev(next) : nullptr;
 }
 
+std::string allocations::locate(void const* at) const {
+  std::shared_lock const lock(mutex_);
+  range const* const r = find(number(at));
+  return r == nullptr ? "" : fmt::format("{}, byte {}", r->name, number(at) - r->begin);
+}
+
 std::string allocations::describe(void const* at) const {
   std::shared_lock const lock(mutex_);
   auto const next = after(number(at));
@@ -93,8 +99,11 @@ std::string allocations::describe(void const* at) const {
   if (number(at) < e.end)
     return fmt::format("{} bytes before the end of '{}' ({} bytes)", e.end - number(at), e.name,
                        e.end - e.begin);
-  return fmt::format("{} bytes after the end of '{}' ({} bytes)", number(at) - e.end, e.name,
-                     e.end - e.begin);
+  return fmt::format("{} bytes after the end of '{}' ({} bytes){}", number(at) - e.end, e.name,
+                     e.end - e.begin,
+                     next == by_begin_.end() ? ""
+                                             : fmt::format(", {} bytes before '{}'",
+                                                           next->begin - number(at), next->name));
 }
 
 void check_bounds(allocations const& known, void const* at, std::size_t bytes,

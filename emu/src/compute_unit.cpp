@@ -325,8 +325,11 @@ void compute_unit::describe(report& into) const {
   for (auto const* const groups : {&resident_, &parked_})
     for (work_group const* g : *groups)
       for (std::uint32_t i = 0; i < g->wave_count; ++i)
-        if ((g->finished & (work_group::wave_bits{1} << i)) == 0)
+        if ((g->finished & (work_group::wave_bits{1} << i)) == 0) {
           into.add(name(), g->waves[i], g->launch->kernel);
+          if (agent_.scheduler().attachment() == nullptr) // else whoever explores has better names
+            into.rows.back().place = agent_.known().locate(g->waves[i].reason.on);
+        }
 }
 
 } // namespace quarry::emu

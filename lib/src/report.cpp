@@ -17,7 +17,9 @@ std::string reason_of(report_row const& row) {
   if (!is_blocked(row.state))
     return std::string(to_string(row.state));
   std::string text = fmt::format("{} at {}", row.reason.what, to_string(row.reason.where));
-  if (row.reason.on != nullptr)
+  if (!row.place.empty())
+    text += fmt::format(" on {}", row.place);
+  else if (row.reason.on != nullptr)
     text += fmt::format(" on {}", row.reason.on);
   return text;
 }
@@ -25,7 +27,7 @@ std::string reason_of(report_row const& row) {
 } // namespace
 
 void report::add(std::string_view strand, actor const& a, std::string note) {
-  report_row row{std::string(strand), a.name(), a.state, a.reason, std::move(note), &a};
+  report_row row{std::string(strand), a.name(), a.state, a.reason, "", std::move(note), &a};
   // Only while it waits: afterwards the mutex, say, may be gone.
   if (is_blocked(a.state) && a.reason.owner != nullptr)
     row.owner = a.reason.owner->load(std::memory_order_relaxed);

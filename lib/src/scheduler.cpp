@@ -69,6 +69,10 @@ report executor::report_now() {
   }
   if (is_paused)
     go_on_after_report();
+  if (attachment_ != nullptr)
+    for (report_row& row : table.rows)
+      if (row.place.empty() && row.reason.on != nullptr)
+        row.place = attachment_->name_of(row.reason.on);
   return table;
 }
 

@@ -247,6 +247,11 @@ TEST_SUITE("emu.allocations") {
     CHECK_FALSE(known.contain(bytes + 100, static_cast<std::size_t>(-1)));
     CHECK(known.describe(bytes + 200) == "72 bytes after the end of 'middle' (64 bytes)");
     CHECK(known.describe(bytes) == "before every allocation");
+    known.add(bytes + 240, 16, "last");
+    CHECK(known.describe(bytes + 200) ==
+          "72 bytes after the end of 'middle' (64 bytes), 40 bytes before 'last'");
+    CHECK(known.locate(bytes + 72) == "middle, byte 8");
+    CHECK(known.locate(bytes + 128).empty());
     known.remove(bytes + 64);
     CHECK_FALSE(known.contain(bytes + 64, 1));
   }

@@ -202,6 +202,7 @@ TEST_SUITE("emu.compute_unit") {
               is_native(gpu) ? fault::kind::stall : fault::kind::deadlock);
           CHECK_SAYS(report, "wavefront 0 of group 0");
           CHECK_SAYS(report, "wavefront 0 of group 1");
+          CHECK_SAYS(report, " on words, byte 4");
           CHECK_SAYS(report, "compute_unit_test.cpp:");
           CHECK_SAYS(report, "launch of cross_wait");
           succeed(gpu.run({.work_groups = 100}, idle{}));

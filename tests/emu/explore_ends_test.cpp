@@ -110,6 +110,20 @@ TEST_SUITE("emu.explore_ends") {
     CHECK(v.failure->kind == "misaligned atomic");
   }
 
+  TEST_CASE("a deadlock names the words that are waited for") {
+    verdict const v = explore({.executions = 5}, [](world& w) {
+      auto flags = w.allocate<std::uint32_t>(4, "flags");
+      w.start_task("waiter", [&](world_core& self) -> task<> {
+        auto const is_set = [](std::uint32_t flag) { return flag != 0; };
+        co_await self.wait_until(flags.global() + 2, is_set, order::acquire, scope::system);
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "deadlock");
+    CHECK_MESSAGE(v.failure->report.find(" on flags[2]") != std::string::npos, v.failure->report);
+  }
+
   TEST_CASE("an execution that never ends is inconclusive, and says who is busy") {
     verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
       auto words = w.allocate<std::uint32_t>(2, "words");
@@ -123,7 +137,7 @@ TEST_SUITE("emu.explore_ends") {
     CHECK(!v); // nothing was shown
     CHECK(!v.failure);
     CHECK(v.to_string().starts_with(
-        "OPEN  explore_ends_test.cpp:114: nothing came to its end in 2 executions"));
+        "OPEN  explore_ends_test.cpp:128: nothing came to its end in 2 executions"));
     CHECK(v.inconclusive == 2);
     CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
     CHECK(v.busiest.find("explore_ends_test.cpp") != std::string::npos);

@@ -30,6 +30,8 @@ TEST_SUITE("lib.report") {
                          "b                   lone   ready\n"
                          "c: running, did not come to a suspension point\n"));
     CHECK(text.find("cycle") == std::string::npos);
+    table.rows[0].place = "flags[1]";
+    CHECK(table.to_string().find(" on flags[1]; absent") != std::string::npos);
   }
 
   TEST_CASE("every ring of owners is found once, and a chain into it is no part of it") {

@@ -45,6 +45,11 @@ std::string explored_memory::word_of(std::uintptr_t at) const {
   return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
 }
 
+std::string explored_memory::name_of(void const* address) const {
+  auto const at = reinterpret_cast<std::uintptr_t>(address);
+  return range_of(at) == nullptr ? "" : word_of(at);
+}
+
 allocations::range const* explored_memory::range_of(std::uintptr_t at) const noexcept {
   for (allocations const* const a : sources_)
     if (allocations::range const* const r = a->find(at))

@@ -17,6 +17,7 @@ struct report_row {
   std::string actor;
   actor_state state = actor_state::ready;
   wait_reason reason; ///< meaningful while waiting or polling
+  std::string place;  ///< a name of `reason.on`, if somebody knows one: "flags[1]"
   std::string note;   ///< what only the actor's crate knows: "absent: wavefront 2", "not resident"
   quarry::actor const* who = nullptr;   ///< to tell actors apart, never to be followed
   quarry::actor const* owner = nullptr; ///< who must act before the wait can end, if that is known

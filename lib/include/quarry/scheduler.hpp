@@ -9,6 +9,7 @@
 #include <concepts>
 #include <cstdint>
 #include <mutex>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +19,11 @@ namespace quarry {
 class executor_attachment {
 public:
   virtual ~executor_attachment() = default;
+  /// What reports call an address that somebody waits on; empty: as it is.
+  [[nodiscard]] virtual std::string name_of(void const* address) const {
+    static_cast<void>(address);
+    return {};
+  }
 };
 
 /// What strands and actors know of the scheduler that runs them. It is asked once per slice or

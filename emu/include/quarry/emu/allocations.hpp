@@ -76,8 +76,10 @@ public:
   /// True if [at, at + bytes) lies inside one allocation.
   [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
 
-  /// "12 bytes after the end of 'ranks' (4096 bytes)": for reports.
+  /// "12 bytes after the end of 'ranks' (4096 bytes), 64 bytes before 'sums'": for reports.
   [[nodiscard]] std::string describe(void const* at) const;
+  /// "ranks, byte 8"; empty if the address is in none of these.
+  [[nodiscard]] std::string locate(void const* at) const;
   /// The one that the address is in, of these, or null; until one comes or goes. Only where nobody
   /// else can add or remove any meanwhile.
   [[nodiscard]] range const* find(std::uintptr_t at) const noexcept;

@@ -63,7 +63,6 @@ public:
     watches_ = collected_ != nullptr || !adjustments_.empty();
   }
 
-  /// Null if the scheduler does not explore.
   /// Writes, wake-ups by memory, launches, meetings: whatever may let somebody go on.
   [[nodiscard]] std::uint64_t activity() const noexcept { return activity_; }
   /// Counts the operations of each actor anew.
@@ -71,7 +70,9 @@ public:
   /// Those that did most operations since then, and where their last ones were.
   [[nodiscard]] std::string busiest() const;
 
+  /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
+  [[nodiscard]] std::string name_of(void const* address) const override;
 
   /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
   /// own over memory.
