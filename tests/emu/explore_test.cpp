@@ -140,6 +140,8 @@ TEST_SUITE("emu.explore") {
     CHECK(again.failure->kind == found.failure->kind);
     CHECK(again.failure->where == found.failure->where);
     CHECK(again.divergence == "");
+    CHECK(found.to_string().find("(execution 1, seed 0x1; ") != std::string::npos);
+    CHECK(again.to_string().find("(execution 1; ") != std::string::npos);
   }
 
   TEST_CASE("bytes decide an execution: none are the boring one, some a stale payload") {

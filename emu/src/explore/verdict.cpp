@@ -84,11 +84,12 @@ std::string verdict::to_string() const {
                                  list(narrowings));
   exploration_failure const& f = *failure;
   return fmt::format(
-      "FAIL  {}  kind={}  {}  (execution {}, seed {:#x}; {})\n{}{}"
-      "  the last operations before it:\n{}  shrunk: {} -> {} choices that are "
+      "FAIL  {}  kind={}  {}  (execution {}{}; {})\n{}{}"
+      "{}{}  shrunk: {} -> {} choices that are "
       "not the boring one, {} -> {} pre-emptions\n{}{}{}",
-      name, f.kind, f.where, f.execution, f.seed, extent, f.report, warning, f.history,
-      f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
+      name, f.kind, f.where, f.execution, f.seed == 0 ? "" : fmt::format(", seed {:#x}", f.seed),
+      extent, f.report, warning, f.history.empty() ? "" : "  the last operations before it:\n",
+      f.history, f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
       f.shrunk.preemption_count(), f.mended ? describe(*f.mended) : "",
       f.is_repeatable ? ""
                       : "  hidden state: the same choices did not lead to the same execution\n",

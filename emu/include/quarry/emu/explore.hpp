@@ -156,7 +156,7 @@ struct exploration_failure {
   std::string where; ///< the source line, or the two of a race; with `kind`, the failure's class
   std::string report;
   std::string history;         ///< the last operations before it, a line each
-  std::uint64_t seed = 0;      ///< of the execution
+  std::uint64_t seed = 0;      ///< of the execution; 0: it was searched for, or replayed
   std::uint64_t execution = 0; ///< its number, from 1 on
   choice_record found;         ///< the choices that led there
   choice_record shrunk;        ///< fewer of them, to a failure of the same class
