@@ -174,7 +174,12 @@ struct relax_wave {
       std::uint32_t const here = self * g.shape.strips_per_node + strip;
       if (wf.index_in_group() == 0)
         wf.store(g.change(here, checks), mine);
+      // This node's has its place already: putting it onto itself would race with who reads it.
+      auto told_here = ctx.atomic_add(wf, g.arrived + checks % 2, 1, net.self());
+      co_await std::move(told_here);
       for (std::uint32_t other = 0; other < net.pe_count(); ++other) {
+        if (other == self)
+          continue;
         auto told =
             ctx.put_signal(wf, g.change(here, checks), g.change(here, checks), 1,
                            g.arrived + checks % 2, 1, net::shmem::signal_op::add, net::pe{other});
