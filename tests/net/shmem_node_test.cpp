@@ -98,6 +98,8 @@ std::string waits(node& n) {
   QUARRY_EXPECT(n.wait_until_some(rest, comparison::equal, 1).value().size() == 4);
   std::array<bool, 4> const all{true, true, true, true};
   QUARRY_EXPECT(!n.wait_until_any(rest, comparison::equal, 1, all).value());
+  std::array<bool, 1> const too_few{true};
+  QUARRY_EXPECT(!n.wait_until_all(rest, comparison::equal, 1, too_few));
   return "";
 }
 

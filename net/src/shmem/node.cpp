@@ -168,12 +168,19 @@ result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t
                                                   erased_condition is, char const* operation) {
   if (auto const ok = check_words(first, count * bytes, bytes, operation); !ok)
     return ok.error();
+  if (auto const fits = check_skip(count, skip, operation); !fits)
+    return fits.error();
+  return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
+                             is.condition, {operation});
+}
+
+result<void> node::check_skip(std::size_t count, std::span<bool const> skip,
+                              char const* operation) {
   if (!skip.empty() && skip.size() != count)
     return error{std::make_error_code(std::errc::invalid_argument),
                  fmt::format("shmem: {}: {} words, but {} marks which to skip", operation, count,
                              skip.size())};
-  return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
-                             is.condition, {operation});
+  return {};
 }
 
 result<std::uint64_t> node::read_word(void const* at, unsigned bytes, char const* operation) {

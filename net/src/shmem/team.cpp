@@ -8,6 +8,8 @@
 #include <fmt/core.h>
 
 #include <bit>
+#include <cstddef>
+#include <string_view>
 
 namespace quarry::net::shmem {
 namespace {
@@ -32,7 +34,10 @@ pe team::at(std::uint32_t index) const noexcept {
 }
 
 error team::not_for_floating_point(reduction how) {
-  return invalid(fmt::format("reduce: operation {} is for integers only", static_cast<int>(how)));
+  constexpr std::string_view names[] = {"sum",     "product", "minimum", "maximum",
+                                        "bit_and", "bit_or",  "bit_xor"};
+  return invalid(
+      fmt::format("reduce: {} is for integers only", names[static_cast<std::size_t>(how)]));
 }
 
 result<void> team::sync() {

@@ -110,6 +110,8 @@ public:
   [[nodiscard]] result<void> wait_until_all(std::span<T const> words, comparison c,
                                             std::type_identity_t<T> value,
                                             std::span<bool const> skip = {}) {
+    if (auto const fits = check_skip(words.size(), skip, "wait_until_all"); !fits)
+      return fits;
     for (std::size_t i = 0; i < words.size(); ++i)
       if (skip.empty() || !skip[i])
         if (auto const met = wait_until(&words[i], c, value); !met)
@@ -211,6 +213,8 @@ private:
                                               char const* operation);
   result<std::uint64_t> read_word(void const* at, unsigned bytes, char const* operation);
   result<void> check_words(void const* at, std::size_t bytes, unsigned each, char const* operation);
+  static result<void> check_skip(std::size_t count, std::span<bool const> skip,
+                                 char const* operation);
 
   std::unique_ptr<engine> engine_;
   context default_;
