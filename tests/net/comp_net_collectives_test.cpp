@@ -70,11 +70,17 @@ struct all_atomics {
     std::uint64_t const missed = co_await ctx.atomic_compare_swap(wi, words + 2, 7, 200, next);
     std::uint64_t const hit = co_await ctx.atomic_compare_swap(wi, words + 2, 100, 300, next);
     std::uint64_t const last = co_await ctx.atomic_fetch(wi, words + 2, next);
+    std::uint64_t const zero = co_await ctx.atomic_fetch_inc(wi, words + 3, next);
+    std::uint64_t const one = co_await ctx.atomic_fetch_or(wi, words + 3, 6, next);
+    std::uint64_t const seven = co_await ctx.atomic_fetch_xor(wi, words + 3, 2, next);
+    std::uint64_t const five = co_await ctx.atomic_fetch_and(wi, words + 3, 4, next);
+    std::uint64_t const four = co_await ctx.atomic_fetch(wi, words + 3, next);
     std::uint32_t const before = co_await ctx.atomic_fetch_add(wi, half, ~0U, next);
     std::uint32_t const after = co_await ctx.atomic_fetch(wi, half, next);
     if (wi.local_linear_id() == 0) {
-      std::uint64_t const all[] = {bits, swapped, missed, hit, last, before, after};
-      for (int i = 0; i < 7; ++i)
+      std::uint64_t const all[] = {bits,  swapped, missed, hit,   last, before,
+                                   after, zero,    one,    seven, five, four};
+      for (int i = 0; i < 12; ++i)
         wi.store(got + i, all[i]);
     }
     co_await ctx.destroy(wi);
@@ -106,13 +112,13 @@ TEST_SUITE("net.comp_net_collectives") {
 
   TEST_CASE("every atomic operation does what OpenSHMEM says, on words of 8 and of 4 bytes") {
     with_every_job([](test_node& n) {
-      auto got = n.gpu.allocate<std::uint64_t>(8, "got");
+      auto got = n.gpu.allocate<std::uint64_t>(12, "got");
       succeed(
           n.gpu.run({.work_groups = 1, .work_items_per_group = 70, .lds_bytes = context::lds_bytes},
                     all_atomics{}, n.at(), got.global(), std::ref(n.net.device())));
       constexpr std::uint64_t bits = (((12 | 3) & 13) ^ 5) + 1;
-      std::uint64_t const expected[] = {bits, bits, 100, 100, 300, 0, ~0U};
-      for (int i = 0; i < 7; ++i)
+      std::uint64_t const expected[] = {bits, bits, 100, 100, 300, 0, ~0U, 0, 1, 7, 5, 4};
+      for (int i = 0; i < 12; ++i)
         CHECK(got.host()[static_cast<std::size_t>(i)] == expected[i]);
       CHECK(n.net.shmem().barrier_all());
       CHECK(n.words[2] == 300);

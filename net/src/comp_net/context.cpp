@@ -21,6 +21,11 @@ void context_handle::check_owner(emu::work_group const& g, char const* what,
                            where};
 }
 
+void context_handle::stop_for_integers_only(std::source_location where) {
+  throw emu::kernel_stop{emu::fault::kind::wrong_shape,
+                         "reduce: bit_and, bit_or and bit_xor are for integers only", where};
+}
+
 void context_handle::stop_destroyed(char const* what, std::source_location where) {
   throw emu::kernel_stop{emu::fault::kind::wrong_shape,
                          fmt::format("{} on a context that has been destroyed", what), where};

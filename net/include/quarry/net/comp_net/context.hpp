@@ -178,6 +178,30 @@ public:
     return fetch(self, shmem::atomic_op::add, at, n, T{}, target, where);
   }
   template<shmem::atomic_word T, caller A>
+  [[nodiscard]] auto
+  atomic_fetch_inc(A& self, emu::global<T> at, pe target,
+                   std::source_location where = std::source_location::current()) {
+    return fetch(self, shmem::atomic_op::add, at, T{1}, T{}, target, where);
+  }
+  template<shmem::atomic_word T, caller A>
+  [[nodiscard]] auto
+  atomic_fetch_and(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
+                   std::source_location where = std::source_location::current()) {
+    return fetch(self, shmem::atomic_op::bit_and, at, n, T{}, target, where);
+  }
+  template<shmem::atomic_word T, caller A>
+  [[nodiscard]] auto atomic_fetch_or(A& self, emu::global<T> at, std::type_identity_t<T> n,
+                                     pe target,
+                                     std::source_location where = std::source_location::current()) {
+    return fetch(self, shmem::atomic_op::bit_or, at, n, T{}, target, where);
+  }
+  template<shmem::atomic_word T, caller A>
+  [[nodiscard]] auto
+  atomic_fetch_xor(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
+                   std::source_location where = std::source_location::current()) {
+    return fetch(self, shmem::atomic_op::bit_xor, at, n, T{}, target, where);
+  }
+  template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_swap(A& self, emu::global<T> at, std::type_identity_t<T> value,
                                  pe target,
                                  std::source_location where = std::source_location::current()) {
@@ -224,10 +248,14 @@ public:
   }
   /// The elements of the work-groups of this number on all pes, combined one by one, everywhere.
   /// `dest` and `source` are any device memory; they may be the same. Pes agree on every bit.
+  ///
+  /// Errors   fault wrong_shape – bits of floating-point numbers
   template<shmem::reducible T, caller A>
   [[nodiscard]] auto reduce(A& self, shmem::reduction how, emu::global<T> dest,
                             std::type_identity_t<emu::global<T const>> source, std::size_t count,
                             std::source_location where = std::source_location::current()) {
+    if (!shmem::combines<T>(how)) [[unlikely]]
+      context_handle::stop_for_integers_only(where);
     return start(self, reduce_call<T>{dest.get(), source.get(), count, how}, where);
   }
 

@@ -38,6 +38,9 @@ public:
   /// Throws kernel_stop wrong_shape: init() has not made it.
   void check_made(char const* what, std::source_location where) const;
 
+  /// A reduction of bits, of numbers that are no integers.
+  [[noreturn]] static void stop_for_integers_only(std::source_location where);
+
   /// A task of a wavefront, or what a work-item awaits.
   template<caller A, class Call>
   [[nodiscard]] auto start(A& self, Call call, std::source_location where) const;
