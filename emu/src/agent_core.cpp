@@ -146,13 +146,20 @@ void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_
 }
 
 outcome agent_core::join(launch_state& l) {
-  outcome end = l.completion != nullptr ? launch_queue_->wait(l) : wait(l);
+  outcome end = wait_for_all_of(l);
   leave_if_abandoned();
   return end;
 }
 
 void agent_core::join_quietly(launch_state& l) noexcept {
-  static_cast<void>(l.completion != nullptr ? launch_queue_->wait(l) : wait(l));
+  static_cast<void>(wait_for_all_of(l));
+}
+
+outcome agent_core::wait_for_all_of(launch_state& l) {
+  outcome end = l.completion != nullptr ? launch_queue_->wait(l) : wait(l);
+  if (!l.is_settled()) // a stall's time at most: then it is left as it is
+    static_cast<void>(scheduler_.run_until([&] { return l.is_settled(); }));
+  return end;
 }
 
 void agent_core::leave_if_abandoned() const {
@@ -210,6 +217,8 @@ outcome agent_core::wait(launch_state& l) {
 void agent_core::retire(launch_state& l, bool by_core) {
   if (auto* const memory = explored_memory::of(scheduler_))
     memory->completed(l, by_core);
+  else // where somebody explores, the fault has ended the execution
+    l.tell_heirs();
   std::lock_guard const lock(mutex_);
   std::erase(launches_, &l);
   debug_.dispatches.remove(l.debug);

@@ -85,6 +85,20 @@ void launch_state::fail(fault f) {
     finish(never_placed);
 }
 
+void launch_state::leaves_to(heir& h) {
+  std::lock_guard const lock(mutex);
+  if (std::find(heirs.begin(), heirs.end(), &h) == heirs.end())
+    heirs.push_back(&h);
+}
+
+void launch_state::tell_heirs() {
+  if (!first_fault || heirs.empty())
+    return;
+  left_behind = std::make_shared<std::atomic<std::uint32_t>>(0);
+  for (heir* const h : heirs)
+    h->inherit(*this, left_behind);
+}
+
 extent launch_state::group_id(std::uint64_t linear) const noexcept {
   auto const row = linear / groups.x;
   return {static_cast<std::uint32_t>(linear % groups.x), static_cast<std::uint32_t>(row % groups.y),

@@ -90,6 +90,54 @@ struct nothing_but_init {
   }
 };
 
+/// Meets the others, and makes a mistake while what it has asked for is under way.
+struct fail_amid_gets {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
+                    device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto met = ctx.barrier_all(wf);
+    co_await std::move(met);
+    pe const next{(net.self().id + 1) % net.pe_count()};
+    for (std::size_t i = 0; i < 12; ++i) {
+      auto get = ctx.get_nbi(wf, own + i * heap_words / 2, words, heap_words / 2, next);
+      co_await std::move(get);
+    }
+    auto put = ctx.p(wf, words, 1, pe{9});
+    co_await std::move(put);
+  }
+};
+
+/// Goes on with the ring where the launch before it was lost.
+struct meet_and_fetch {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> got,
+                    device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    pe const next{(net.self().id + 1) % net.pe_count()};
+    auto put = ctx.p(wf, words, 7 + net.self().id, next);
+    co_await std::move(put);
+    auto met = ctx.barrier_all(wf);
+    co_await std::move(met);
+    auto get = ctx.g(wf, words, net.self());
+    std::uint64_t const value = co_await std::move(get);
+    if (wf.index_in_group() == 0)
+      wf.store(got, value);
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+/// Bits of floating-point numbers.
+struct reduce_bits {
+  task<> operator()(any_wavefront auto& wf, global<double> own, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto sum = ctx.reduce(wf, shmem::reduction::bit_xor, own, own, 1);
+    co_await std::move(sum);
+  }
+};
+
 void expect(outcome const& o, fault::kind kind, std::string_view says) {
   REQUIRE(o.get_fault());
   INFO(o.get_fault()->report);
@@ -167,6 +215,39 @@ TEST_SUITE("net.comp_net_faults") {
       succeed(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())));
       expect(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())),
              fault::kind::wrong_shape, "the context of work-group 0 is in use");
+    });
+  }
+  TEST_CASE("a fault's end waits for what is under way, and the ring may have another context") {
+    job_shape s{.nodes = 2};
+    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name})
+      for (bool const over_loopback : {false, true})
+        for (bool const is_native : {true, false}) {
+          s.configuration = name;
+          s.over_loopback = over_loopback;
+          s.shares_memory = false;
+          s.threads = is_native || over_loopback ? std::optional<std::size_t>(2) : std::nullopt;
+          run_job(s, [](test_node& n) {
+            for (int times = 0; times < 3; ++times) {
+              {
+                auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
+                expect(n.gpu.run(one_wavefront_each(1), fail_amid_gets{}, n.at(), own.global(),
+                                 std::ref(n.net.device())),
+                       fault::kind::out_of_bounds, "p for pe 9; there are 2 pes");
+              }
+              auto got = n.gpu.allocate<std::uint64_t>(1, "got");
+              succeed(n.gpu.run(one_wavefront_each(1), meet_and_fetch{}, n.at(), got.global(),
+                                std::ref(n.net.device())));
+              CHECK(got.host()[0] == 7 + (n.id + 1) % 2);
+            }
+          });
+        }
+  }
+  TEST_CASE("bits of floating-point numbers are not reduced") {
+    with_one_node([](test_node& n) {
+      auto own = n.gpu.allocate<double>(1, "own");
+      expect(
+          n.gpu.run(one_wavefront_each(1), reduce_bits{}, own.global(), std::ref(n.net.device())),
+          fault::kind::wrong_shape, "reduce: bit_and, bit_or and bit_xor are for integers only");
     });
   }
   TEST_CASE("more work-groups than rings, or no LDS for the context") {

@@ -35,6 +35,34 @@ std::uint64_t device::offset_of(void const* at, std::size_t bytes, char const* w
       where};
 }
 
+void open_contexts::inherit(emu::launch_state const& from,
+                            std::shared_ptr<std::atomic<std::uint32_t>> const& left) {
+  {
+    std::lock_guard const lock(mutex_);
+    for (std::uint32_t ring = 0; ring < holders_.size(); ++ring)
+      if (holders_[ring].launch.load(std::memory_order_relaxed) == &from) {
+        left->fetch_add(1, std::memory_order_relaxed);
+        orphans_.push_back({ring, left});
+      }
+    has_orphans_.store(!orphans_.empty(), std::memory_order_release);
+  }
+  wake_();
+}
+
+std::vector<open_contexts::orphan> open_contexts::take_orphans(std::uint32_t first,
+                                                               std::uint32_t last) {
+  std::lock_guard const lock(mutex_);
+  std::vector<orphan> mine;
+  std::erase_if(orphans_, [&](orphan const& o) {
+    bool const is_mine = first <= o.ring && o.ring < last;
+    if (is_mine)
+      mine.push_back(o);
+    return is_mine;
+  });
+  has_orphans_.store(!orphans_.empty(), std::memory_order_release);
+  return mine;
+}
+
 void device::check_pe(pe target, char const* what, std::source_location where) const {
   if (target.id >= count_) [[unlikely]]
     throw emu::kernel_stop{

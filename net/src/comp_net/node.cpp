@@ -99,10 +99,18 @@ private:
 
 struct node::parts {
   parts(emu::agent_core& a, shmem::node n, configuration_choice const& c, std::uint32_t rings)
-      : agent(a), network(std::move(n)), choice(c), waits(rings) {}
+      : agent(a), network(std::move(n)), choice(c), waits(rings),
+        contexts(rings, [this] { wake(); }) {}
 
   /// Rings, and who serves them.
   result<void> add_device(options const& o);
+  /// Whoever serves them.
+  void wake() {
+    if (!on_processor.empty())
+      agent.processor().wake();
+    for (auto const& h : hosts)
+      h->wake();
+  }
 
   emu::agent_core& agent;
   shmem::node network;
@@ -137,16 +145,11 @@ result<void> node::parts::add_device(options const& o) {
       .network = &network,
       .contexts = &contexts,
       .waits = waits});
-  contexts.wake = [this] {
-    if (!on_processor.empty())
-      agent.processor().wake();
-    for (auto const& h : hosts)
-      h->wake();
-  };
   for (std::uint32_t i = 0; i < o.service_threads; ++i) {
     network_service::place const p{.queues = *queues,
                                    .first = o.rings * i / o.service_threads,
                                    .last = o.rings * (i + 1) / o.service_threads,
+                                   .states = states->global(),
                                    .failed = failed->global(),
                                    .polling_rounds = o.polling_rounds,
                                    .contexts = &contexts,

@@ -7,6 +7,7 @@
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/core.hpp>
 #include <quarry/emu/scope.hpp>
+#include <quarry/net/comp_net/collective_calls.hpp>
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/comp_net/ring.hpp>
@@ -17,6 +18,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -46,9 +48,10 @@ public:
     rings& queues;
     std::uint32_t first; ///< rings [first, last)
     std::uint32_t last;
+    emu::global<ring_state> states;    ///< of all rings
     emu::global<std::uint32_t> failed; ///< told to work-groups that wait for memory
     std::uint32_t polling_rounds;
-    open_contexts const* contexts;
+    open_contexts* contexts;
     std::span<wait_record> waits;  ///< of all rings
     emu::allocations const* known; ///< what commands may name
   };
@@ -68,9 +71,7 @@ public:
 
   [[nodiscard]] std::string name() const { return name_; }
   /// No work-group can post anything before it has woken the service.
-  [[nodiscard]] bool may_sleep() const noexcept {
-    return place_.contexts->count.load(std::memory_order_relaxed) == 0;
-  }
+  [[nodiscard]] bool may_sleep() const noexcept { return place_.contexts->count() == 0; }
 
   /// One round: at most one command of each ring. True if there was anything to do.
   template<class Core>
@@ -82,10 +83,10 @@ public:
   [[nodiscard]] bool has_work(Core& self) {
     static_cast<void>(network_.progress());
     look_after_waits();
-    if (!has_failed_ && network_.failure())
+    if ((!has_failed_ && network_.failure()) || place_.contexts->has_orphans())
       return true;
     for (served_ring& r : served_)
-      if (has_arrived(r) ||
+      if (has_arrived(r) || (r.left != nullptr && is_left_alone(self, r)) ||
           (r.is_blocked ? is_over(r) : place_.queues.is_posted(self, r.number, r.reader)))
         return true;
     return false;
@@ -110,6 +111,8 @@ private:
     bool is_blocked = false; ///< the work-group waits: nothing more is taken
     bool must_retry = false; ///< there was no room: it has not even begun
     std::uint64_t taken = 0; ///< commands
+    /// Not null: the launch of its context has ended with a fault.
+    std::shared_ptr<std::atomic<std::uint32_t>> left{};
   };
 
   network_service(place const& p, shmem::node& network, std::string name)
@@ -134,6 +137,9 @@ private:
       tell_failure(self);
     bool any = network_.progress();
     look_after_waits();
+    if (place_.contexts->has_orphans())
+      for (open_contexts::orphan& o : place_.contexts->take_orphans(place_.first, place_.last))
+        served_[o.ring - place_.first].left = std::move(o.left);
     for (served_ring& r : served_) {
       if (has_arrived(r)) { // at once: a get that does not block may bring its data at any time
         store_arrived(self, r);
@@ -143,6 +149,10 @@ private:
         r.now = place_.queues.take(self, r.number, r.reader);
         ++r.taken;
         begin(self, r);
+        any = true;
+      }
+      if (r.left != nullptr && is_left_alone(self, r)) {
+        close(self, r);
         any = true;
       }
     }
@@ -155,6 +165,28 @@ private:
         any = true;
       }
     return any;
+  }
+
+  /// All that a context has asked for whose launch is gone has been done, or given up.
+  template<class Core>
+  [[nodiscard]] bool is_left_alone(Core& self, served_ring& r) {
+    return !r.is_blocked && r.gets.empty() && (has_failed_ || r.network.is_quiet()) &&
+           !place_.queues.is_posted(self, r.number, r.reader);
+  }
+  /// As its work-group would have closed it.
+  template<class Core>
+  void close(Core& self, served_ring& r) {
+    auto const saved = place_.states + r.number;
+    auto const met = place_.contexts->met(r.number);
+    place_.waits[r.number].end_if_begun();
+    self.store(open_call::member(saved, &ring_state::write), r.reader.read);
+    self.store(open_call::member(saved, &ring_state::barriers), met.barriers);
+    self.store(open_call::member(saved, &ring_state::reductions), met.reductions);
+    place_.contexts->closed(r.number);
+    // Release: pairs with the exchange of whoever opens it next.
+    self.store(open_call::member(saved, &ring_state::is_open), 0U, emu::order::release,
+               emu::scope::system);
+    std::exchange(r.left, nullptr)->fetch_sub(1, std::memory_order_release);
   }
 
   /// ② Calls into shmem; ③, ④ if nobody waits for the operation.

@@ -111,6 +111,8 @@ public:
 
 private:
   friend class compute_unit;
+  /// For its end, and for who sees to what a fault has left behind.
+  outcome wait_for_all_of(launch_state& l);
   compute_unit::placed for_each_launch(compute_unit& by);
   [[nodiscard]] bool has_unclaimed();
   void wake_units();

@@ -67,6 +67,25 @@ struct launch_state {
   [[nodiscard]] bool has_failed() const noexcept { return failed.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_done() const noexcept { return done.load(std::memory_order_acquire); }
 
+  /// Who sees to what a kernel that ends with a fault has left behind, operations that are under
+  /// way say: its memory is not given back before.
+  class heir {
+  public:
+    /// Counts in `left` what has still to be seen to, up now and down later.
+    virtual void inherit(launch_state const& from,
+                         std::shared_ptr<std::atomic<std::uint32_t>> const& left) = 0;
+
+  protected:
+    ~heir() = default;
+  };
+  /// From a kernel. Borrowed: it outlives the launch.
+  void leaves_to(heir& h);
+  /// After the end: of a launch with a fault the heirs get to know.
+  void tell_heirs();
+  [[nodiscard]] bool is_settled() const noexcept {
+    return left_behind == nullptr || left_behind->load(std::memory_order_acquire) == 0;
+  }
+
   [[nodiscard]] extent group_id(std::uint64_t linear) const noexcept;
   /// The group after it; without a division.
   [[nodiscard]] extent following(extent id) const noexcept {
@@ -96,6 +115,9 @@ struct launch_state {
   std::mutex mutex; ///< guards what follows
   std::vector<group_range> returned;
   std::optional<fault> first_fault;
+  std::vector<heir*> heirs;
+  /// By the heirs, of what has still to be seen to. Theirs, too: they may outlive the launch.
+  std::shared_ptr<std::atomic<std::uint32_t>> left_behind;
   debug_dispatch debug;
 };
 

@@ -45,7 +45,8 @@ struct open_call {
     fresh.barriers = wf.load(member(saved, &ring_state::barriers), where);
     fresh.reductions = wf.load(member(saved, &ring_state::reductions), where);
     wf.store(at, fresh, where);
-    net->contexts().opened();
+    net->contexts().has_met(ring, {fresh.barriers, fresh.reductions});
+    net->contexts().opened(ring, *wf.slot().group->launch);
     co_return value_type{};
   }
   template<class T>
@@ -69,10 +70,10 @@ struct destroy_call {
     wf.store(open_call::member(saved, &ring_state::barriers), words.barriers, where);
     wf.store(open_call::member(saved, &ring_state::reductions), words.reductions, where);
     words.is_open = 0;
+    net.contexts().closed(words.ring);
     // Release: pairs with the exchange of whoever opens it next.
     wf.store(open_call::member(saved, &ring_state::is_open), 0U, emu::order::release,
              emu::scope::agent, where);
-    net.contexts().closed();
     co_return value_type{};
   }
 };
@@ -161,6 +162,7 @@ struct barrier_call {
     co_await std::move(over);
     context_words& words = me.words();
     std::uint64_t const number = ++words.barriers;
+    net.contexts().has_met(words.ring, {words.barriers, words.reductions});
     std::uint32_t round = 0;
     for (std::uint32_t distance = 1; distance < net.pe_count(); distance *= 2, ++round) {
       std::uint64_t* const word = net.meetings().barrier_word(words.ring, round);
@@ -212,6 +214,7 @@ private:
                      std::source_location where) {
     context_words& words = me.words();
     std::uint64_t const number = ++words.reductions;
+    net.contexts().has_met(words.ring, {words.barriers, words.reductions});
     std::byte* const to = net.meetings().chunk(words.ring, number % 2, net.self().id);
     std::uint64_t* const signal = net.meetings().signal(words.ring, number % 2, net.self().id);
     for (std::uint32_t i = 1; i < net.pe_count(); ++i) {

@@ -4,6 +4,7 @@
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/launch_state.hpp>
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/ring.hpp>
 #include <quarry/net/pe.hpp>
@@ -13,9 +14,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <source_location>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace quarry::net::comp_net {
 
@@ -85,18 +90,76 @@ struct wait_record {
   void end() noexcept {
     number.store(number.load(std::memory_order_relaxed) + 1, std::memory_order_release);
   }
+  /// Whoever has begun is gone.
+  void end_if_begun() noexcept {
+    if (number.load(std::memory_order_relaxed) % 2 != 0)
+      end();
+  }
 };
 
-/// Who serves a node's rings need not look at them while no work-group has a context.
-struct open_contexts {
-  std::atomic<std::uint32_t> count{0};
-  std::function<void()> wake{}; ///< the service, when there is one again
+/// Which launch has which ring's context. Who serves the rings need not look at them while there is
+/// none, and closes the contexts that a launch with a fault has left open.
+class open_contexts final : public emu::launch_state::heir {
+public:
+  /// A context whose launch has ended with a fault.
+  struct orphan {
+    std::uint32_t ring;
+    std::shared_ptr<std::atomic<std::uint32_t>> left; ///< counted down when it is closed
+  };
+  /// How often contexts of a ring have met those of other pes, as far as is known.
+  struct meetings {
+    std::uint64_t barriers = 0;
+    std::uint64_t reductions = 0;
+  };
 
-  void opened() {
-    count.fetch_add(1, std::memory_order_relaxed);
-    wake(); // orders the count before the service's next look
+  /// `wake` wakes the service.
+  open_contexts(std::uint32_t ring_count, std::function<void()> wake)
+      : holders_(ring_count), wake_(std::move(wake)) {}
+
+  [[nodiscard]] std::uint32_t count() const noexcept {
+    return count_.load(std::memory_order_relaxed);
   }
-  void closed() noexcept { count.fetch_sub(1, std::memory_order_relaxed); }
+  void opened(std::uint32_t ring, emu::launch_state& by) {
+    holders_[ring].launch.store(&by, std::memory_order_relaxed);
+    by.leaves_to(*this);
+    count_.fetch_add(1, std::memory_order_relaxed);
+    wake_(); // orders the count before the service's next look
+  }
+  /// Before anybody else can open it.
+  void closed(std::uint32_t ring) noexcept {
+    holders_[ring].launch.store(nullptr, std::memory_order_relaxed);
+    count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  void has_met(std::uint32_t ring, meetings const& m) noexcept {
+    holders_[ring].barriers.store(m.barriers, std::memory_order_relaxed);
+    holders_[ring].reductions.store(m.reductions, std::memory_order_relaxed);
+  }
+  [[nodiscard]] meetings met(std::uint32_t ring) const noexcept {
+    return {holders_[ring].barriers.load(std::memory_order_relaxed),
+            holders_[ring].reductions.load(std::memory_order_relaxed)};
+  }
+
+  /// For the service of rings [first, last).
+  [[nodiscard]] std::vector<orphan> take_orphans(std::uint32_t first, std::uint32_t last);
+  [[nodiscard]] bool has_orphans() const noexcept {
+    return has_orphans_.load(std::memory_order_acquire);
+  }
+
+private:
+  struct holder {
+    std::atomic<emu::launch_state const*> launch{nullptr};
+    std::atomic<std::uint64_t> barriers{0};
+    std::atomic<std::uint64_t> reductions{0};
+  };
+  void inherit(emu::launch_state const& from,
+               std::shared_ptr<std::atomic<std::uint32_t>> const& left) override;
+
+  std::atomic<std::uint32_t> count_{0};
+  std::vector<holder> holders_; ///< one a ring
+  std::function<void()> wake_;
+  std::mutex mutex_; ///< guards orphans_
+  std::vector<orphan> orphans_;
+  std::atomic<bool> has_orphans_{false};
 };
 
 /// ComP-Net's global handle: what every work-group of a node's kernels shares. Pass
