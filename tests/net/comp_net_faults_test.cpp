@@ -138,6 +138,19 @@ struct reduce_bits {
   }
 };
 
+/// Each pe reduces as it is told to.
+struct reduce_as_told {
+  task<> operator()(any_wavefront auto& wf, shmem::reduction how, std::uint32_t count,
+                    global<std::uint64_t> own, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto sum = ctx.reduce(wf, how, own, own, count);
+    co_await std::move(sum);
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
 void expect(outcome const& o, fault::kind kind, std::string_view says) {
   REQUIRE(o.get_fault());
   INFO(o.get_fault()->report);
@@ -249,6 +262,27 @@ TEST_SUITE("net.comp_net_faults") {
           n.gpu.run(one_wavefront_each(1), reduce_bits{}, own.global(), std::ref(n.net.device())),
           fault::kind::wrong_shape, "reduce: bit_and, bit_or and bit_xor are for integers only");
     });
+  }
+  TEST_CASE("pes that reduce with another operation, or other numbers of elements, are told so") {
+    struct asked {
+      shmem::reduction how;
+      std::uint32_t count;
+    };
+    asked const sum_of_4{shmem::reduction::sum, 4};
+    for (asked const other : {asked{shmem::reduction::maximum, 4}, {shmem::reduction::sum, 8}}) {
+      job_shape s{.nodes = 2};
+      for (auto const threads : {std::optional<std::size_t>(2), std::optional<std::size_t>()}) {
+        s.threads = threads;
+        run_job(s, [&](test_node& n) {
+          asked const mine = n.id == 0 ? sum_of_4 : other;
+          auto own = n.gpu.allocate<std::uint64_t>(8, "own");
+          expect(n.gpu.run(one_wavefront_each(1), reduce_as_told{}, mine.how, mine.count,
+                           own.global(), std::ref(n.net.device())),
+                 fault::kind::wrong_shape, "reduces with another operation, type or number");
+          CHECK(n.net.shmem().barrier_all());
+        });
+      }
+    }
   }
   TEST_CASE("more work-groups than rings, or no LDS for the context") {
     with_one_node([](test_node& n) {

@@ -70,6 +70,14 @@ void device::check_pe(pe target, char const* what, std::source_location where) c
         fmt::format("{} for {}; there are {} pes", what, to_string(target), count_), where};
 }
 
+void device::stop_differing(pe other, std::source_location where) const {
+  throw emu::kernel_stop{
+      emu::fault::kind::wrong_shape,
+      fmt::format("reduce: {} reduces with another operation, type or number of elements than {}",
+                  to_string(other), to_string(self_)),
+      where};
+}
+
 void device::stop(char const* what, std::source_location where) const {
   auto const why = parts_.network->failure();
   throw emu::kernel_stop{

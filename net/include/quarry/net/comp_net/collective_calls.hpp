@@ -5,10 +5,12 @@
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/comp_net/leader.hpp>
+#include <quarry/net/pe.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
 #include <quarry/task.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -209,9 +211,17 @@ struct reduce_call {
   }
 
 private:
+  /// A chunk's signal has its number, and what is reduced: who reduces something else is found.
+  [[nodiscard]] std::uint64_t signal_of(std::uint64_t number) const noexcept {
+    std::uint64_t const kind = (std::floating_point<T> ? 16U : 0U) |
+                               (std::signed_integral<T> ? 8U : 0U) |
+                               static_cast<unsigned>(std::countr_zero(sizeof(T)));
+    return number << 24 | (count & 0xffff) << 8 | static_cast<std::uint64_t>(how) << 5 | kind;
+  }
+
   template<class W>
-  static task<> send(leader<W>& me, device& net, T const* from, std::size_t n,
-                     std::source_location where) {
+  task<> send(leader<W>& me, device& net, T const* from, std::size_t n,
+              std::source_location where) const {
     context_words& words = me.words();
     std::uint64_t const number = ++words.reductions;
     net.contexts().has_met(words.ring, {words.barriers, words.reductions});
@@ -221,7 +231,7 @@ private:
       command const put{.target = net.offset_of(to, n * sizeof(T), what, where),
                         .local = reinterpret_cast<std::uintptr_t>(from),
                         .bytes = n * sizeof(T),
-                        .operand = number,
+                        .operand = signal_of(number),
                         .extra = net.offset_of(signal, sizeof *signal, what, where),
                         .pe = (net.self().id + i) % net.pe_count(),
                         .what = operation::put_signal,
@@ -244,8 +254,10 @@ private:
       emu::global<std::uint64_t const> const signal(
           net.meetings().signal(words.ring, number % 2, p));
       task<std::uint64_t> there =
-          me.await_word(signal, shmem::comparison::greater_equal, number, what);
-      static_cast<void>(co_await std::move(there));
+          me.await_word(signal, shmem::comparison::greater_equal, number << 24, what);
+      std::uint64_t const came = co_await std::move(there);
+      if (came >> 24 == number && came != signal_of(number)) [[unlikely]]
+        net.stop_differing(pe{p}, where);
     }
     // A plain function: g++ would store the loop's variables to the frame at every step.
     combine_all(wf, net, words, done, n, where);

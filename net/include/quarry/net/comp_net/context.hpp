@@ -249,7 +249,7 @@ public:
   /// The elements of the work-groups of this number on all pes, combined one by one, everywhere.
   /// `dest` and `source` are any device memory; they may be the same. Pes agree on every bit.
   ///
-  /// Errors   fault wrong_shape – bits of floating-point numbers
+  /// Errors   fault wrong_shape – bits of floating-point numbers; a pe reduces something else
   template<shmem::reducible T, caller A>
   [[nodiscard]] auto reduce(A& self, shmem::reduction how, emu::global<T> dest,
                             std::type_identity_t<emu::global<T const>> source, std::size_t count,

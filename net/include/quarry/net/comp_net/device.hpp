@@ -202,6 +202,8 @@ public:
                                         std::source_location where) const;
   /// Throws kernel_stop out_of_bounds.
   void check_pe(pe target, char const* what, std::source_location where) const;
+  /// A pe reduces something else: throws kernel_stop wrong_shape.
+  [[noreturn]] void stop_differing(pe other, std::source_location where) const;
   /// The job has failed: throws kernel_stop that says why.
   [[noreturn]] void stop(char const* what, std::source_location where) const;
 
