@@ -185,13 +185,10 @@ bool compute_unit::has_yielded(work_group const& g) noexcept {
 /// Gives every resident group with something ready its turn. True if anything ran or ended.
 bool compute_unit::run_resident() {
   bool progressed = false;
-  auto const begin_with = [this](std::size_t i) {
-    std::rotate(resident_.begin(), resident_.begin() + static_cast<std::ptrdiff_t>(i),
-                resident_.end());
-  };
   for (std::size_t i = 0; i < resident_.size();) {
-    if (turn_left_ <= 0) {
-      begin_with(i);
+    if (turn_left_ <= 0) { // next turn begins with those that have had none
+      std::rotate(resident_.begin(), resident_.begin() + static_cast<std::ptrdiff_t>(i),
+                  resident_.end());
       return true;
     }
     work_group& g = *resident_[i];
@@ -217,11 +214,7 @@ bool compute_unit::run_resident() {
         agent_.wake_units();
         continue;
       }
-    if (turn_left_ <= 0) { // next turn begins with the others: this group may wait for them
-      begin_with(i + 1);
-      return true;
-    }
-    if (g.ready == 0)
+    if (g.ready == 0 || turn_left_ <= 0) // where it could go on: it may wait for the others
       ++i;
   }
   return progressed;
