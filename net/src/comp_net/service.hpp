@@ -7,7 +7,6 @@
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/core.hpp>
 #include <quarry/emu/scope.hpp>
-#include <quarry/net/comp_net/collective_calls.hpp>
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/comp_net/ring.hpp>
@@ -176,16 +175,9 @@ private:
   /// As its work-group would have closed it.
   template<class Core>
   void close(Core& self, served_ring& r) {
-    auto const saved = place_.states + r.number;
-    auto const met = place_.contexts->met(r.number);
     place_.waits[r.number].end_if_begun();
-    self.store(open_call::member(saved, &ring_state::write), r.reader.read);
-    self.store(open_call::member(saved, &ring_state::barriers), met.barriers);
-    self.store(open_call::member(saved, &ring_state::reductions), met.reductions);
-    place_.contexts->closed(r.number);
-    // Release: pairs with the exchange of whoever opens it next.
-    self.store(open_call::member(saved, &ring_state::is_open), 0U, emu::order::release,
-               emu::scope::system);
+    give_ring_back(self, *place_.contexts, place_.states, r.number, r.reader.read,
+                   place_.contexts->met(r.number), emu::scope::system);
     std::exchange(r.left, nullptr)->fetch_sub(1, std::memory_order_release);
   }
 

@@ -51,10 +51,6 @@ struct open_call {
     net->contexts().opened(ring, *wf.slot().group->launch);
     co_return value_type{};
   }
-  template<class T>
-  static emu::global<T> member(emu::global<ring_state> s, T ring_state::* m) {
-    return emu::global<T>(&(s.get()->*m));
-  }
 };
 
 /// Waits for what the context has asked for, and gives the ring back.
@@ -67,15 +63,9 @@ struct destroy_call {
     task<> over = me.quiet(what);
     co_await std::move(over);
     context_words& words = me.words();
-    auto const saved = net.state(words.ring);
-    wf.store(open_call::member(saved, &ring_state::write), words.indices.write, where);
-    wf.store(open_call::member(saved, &ring_state::barriers), words.barriers, where);
-    wf.store(open_call::member(saved, &ring_state::reductions), words.reductions, where);
     words.is_open = 0;
-    net.contexts().closed(words.ring);
-    // Release: pairs with the exchange of whoever opens it next.
-    wf.store(open_call::member(saved, &ring_state::is_open), 0U, emu::order::release,
-             emu::scope::agent, where);
+    give_ring_back(wf, net.contexts(), net.state(0), words.ring, words.indices.write,
+                   {words.barriers, words.reductions}, emu::scope::agent, where);
     co_return value_type{};
   }
 };

@@ -162,6 +162,26 @@ private:
   std::atomic<bool> has_orphans_{false};
 };
 
+template<class T>
+[[nodiscard]] emu::global<T> member(emu::global<ring_state> s, T ring_state::* m) {
+  return emu::global<T>(&(s.get()->*m));
+}
+
+/// The ring may have another context, which goes on where this one has come to. Whoever opens it
+/// is within `far`.
+template<class A>
+void give_ring_back(A& self, open_contexts& contexts, emu::global<ring_state> states,
+                    std::uint32_t ring, std::uint32_t write, open_contexts::meetings const& met,
+                    emu::scope far, std::source_location where = std::source_location::current()) {
+  auto const saved = states + ring;
+  self.store(member(saved, &ring_state::write), write, where);
+  self.store(member(saved, &ring_state::barriers), met.barriers, where);
+  self.store(member(saved, &ring_state::reductions), met.reductions, where);
+  contexts.closed(ring);
+  // Release: pairs with the exchange of whoever opens it next.
+  self.store(member(saved, &ring_state::is_open), 0U, emu::order::release, far, where);
+}
+
 /// ComP-Net's global handle: what every work-group of a node's kernels shares. Pass
 /// std::ref(node.device()) to kernels; a work-group makes a context of it (context::init).
 class device {
