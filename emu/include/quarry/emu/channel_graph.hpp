@@ -159,9 +159,8 @@ public:
   /// Waits until no element is left anywhere, and no kernel runs. After an error the graph is of no
   /// use any more: elements are left, and it gives the same error again.
   ///
-  /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, say for
-  /// room;
-  ///          std::invalid_argument – before execute()
+  /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, for room
+  ///          say; std::invalid_argument – before execute()
   outcome wait_for_done() {
     if (!serving_)
       throw std::invalid_argument("channel_graph: wait_for_done() before execute()");
