@@ -3,8 +3,10 @@
 //   shmem_put_flag/who/how    8 bytes put until who waits for them goes on, half a round trip
 //   shmem_bandwidth/who/how/<bytes>   one after the other, the last one waited for
 //   allreduce/who/<ranks>/<bytes>     floats, in place
-//   shmem_idle/who/<pes>              what waiting costs: `cores` kept busy
+//   shmem_idle/who/<pes>              nodes to which nothing happens: `cores` kept busy
+//   shmem_waiting_hosts/who/<pes>, shmem_waiting_kernels/who/<pes>   the same while they wait
 #include "bench.hpp"
+#include "idle_job.hpp"
 #include "mpi_jobs.hpp"
 
 #include <quarry/native_scheduler.hpp>
@@ -18,7 +20,6 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -177,35 +178,28 @@ void mpi_ping_pong(benchmark::State& state, mpi_over how, char const* program) {
   state.SetItemsProcessed(state.iterations());
 }
 
-/// A second in which nobody puts what all wait for: the counter `cores` says how many it kept busy.
-void idle(benchmark::State& state, maker make) {
-  constexpr std::chrono::milliseconds how_long{1000};
-  auto const busy = [] {
-    timespec t{};
-    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-    return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
-  };
+/// A second in which nothing happens: the counter `cores` says how many it kept busy.
+void idle_together(benchmark::State& state, maker make, idling how) {
+  constexpr int seconds = 1;
   double used = 0;
-  run_pes(
-      make, static_cast<std::uint32_t>(state.range(0)), 4096,
-      [&](node& n) {
-        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
-        n.barrier_all().value();
-        std::this_thread::sleep_for(how_long / 4); // until all have gone to sleep
-        for (auto _ : state) {
-          double const before = busy();
-          std::this_thread::sleep_for(how_long);
-          used += busy() - before;
-        }
-        for (std::uint32_t id = 1; id < n.pe_count(); ++id)
-          n.default_context().p(flag, 1, pe{id}).value();
-      },
-      [&](node& n) {
-        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
-        n.barrier_all().value();
-        n.wait_until(flag, comparison::equal, 1).value();
-      });
-  state.counters["cores"] = used / static_cast<double>(state.iterations());
+  for (auto _ : state) {
+    ends all = make(static_cast<std::uint32_t>(state.range(0)));
+    std::vector<std::jthread> others;
+    for (std::size_t id = 1; id < all.size(); ++id)
+      others.emplace_back([&, id] { idle(std::move(all[id]), how, seconds); });
+    used += idle(std::move(all[0]), how, seconds);
+  }
+  state.counters["cores"] = used / seconds / static_cast<double>(state.iterations());
+}
+
+void mpi_idle(benchmark::State& state, mpi_over over, idling how) {
+  double cores = 0;
+  for (auto _ : state) {
+    auto const used = mpi_seconds(over, "idle_over_mpi", state.range(0), static_cast<int>(how), 1);
+    check(state, used.has_value(), "the job of MPI failed");
+    cores += used.value_or(0);
+  }
+  state.counters["cores"] = cores / static_cast<double>(state.iterations());
 }
 
 // The same by Asio alone
@@ -301,14 +295,21 @@ void register_rows() {
         ->Arg(bytes)
         ->UseRealTime();
   }
-  RegisterBenchmark("shmem_idle/quarry_in_process", idle, in_process)
-      ->Arg(8)
-      ->Iterations(1)
-      ->UseRealTime();
-  RegisterBenchmark("shmem_idle/quarry_loopback", idle, loopback)
-      ->Arg(8)
-      ->Iterations(1)
-      ->UseRealTime();
+  for (idling const how : {idling::nothing, idling::hosts, idling::kernels}) {
+    std::string const row = idling_names[static_cast<std::size_t>(how)];
+    for (auto const& [make, name] :
+         {std::pair(&in_process, "/quarry_in_process"), std::pair(&loopback, "/quarry_loopback")})
+      RegisterBenchmark((row + name).c_str(), idle_together, make, how)
+          ->Arg(8)
+          ->Iterations(1)
+          ->UseRealTime();
+    if (has_mpi())
+      for (auto const& [over, name] : over_mpi)
+        RegisterBenchmark((row + "/quarry_mpi_" + name).c_str(), mpi_idle, over, how)
+            ->Arg(8)
+            ->Iterations(1)
+            ->UseRealTime();
+  }
   for (std::int64_t const ranks : {2, 4, 8})
     for (std::int64_t const bytes : {8, 1024, 65'536, 1'048'576, 8'388'608, 67'108'864}) {
       RegisterBenchmark("allreduce/quarry_in_process", allreduce, in_process)

@@ -40,8 +40,25 @@ using std::chrono::microseconds;
 constexpr int pauses = 200; // rounds without progress that only pause: about 10 us
 constexpr int yields = 400; // then rounds that yield the processor
 constexpr microseconds first_sleep{50};
-constexpr microseconds longest_sleep{1000};
 constexpr int longest_turn = 10; // in stall timeouts
+
+/// How long a thread sleeps before it looks again whether a condition holds that nobody tells of:
+/// in the long run a sixteenth of the time for which it has slept.
+class growing_sleep {
+public:
+  void start_anew() { *this = {}; }
+  [[nodiscard]] microseconds next() {
+    constexpr microseconds usual{1'000}, most{10'000};
+    auto const now = sleep_;
+    slept_ += now;
+    sleep_ = std::min(2 * sleep_, std::clamp<microseconds>(slept_ / 16, usual, most));
+    return now;
+  }
+
+private:
+  microseconds sleep_ = first_sleep;
+  microseconds slept_{0};
+};
 
 /// In whose turn the thread is; null outside.
 thread_local strand* in_turn_of = nullptr;
@@ -155,15 +172,14 @@ struct native_scheduler::state {
 
   /// What a thread does that has found nothing to do `rounds` times in a row, and had heard `heard`
   /// news before it looked the last time.
-  void relax(int rounds, std::uint64_t heard, microseconds& sleep) {
+  void relax(int rounds, std::uint64_t heard, growing_sleep& sleep) {
     if (rounds < pauses) {
       pause();
-      sleep = first_sleep;
+      sleep.start_anew();
     } else if (rounds < pauses + yields) {
       std::this_thread::yield();
     } else {
-      block(sleep, heard);
-      sleep = std::min(2 * sleep, longest_sleep);
+      block(sleep.next(), heard);
     }
   }
 
@@ -188,7 +204,7 @@ struct native_scheduler::state {
 
   /// A TBB task: drains strands until there have been none for a while.
   void work() {
-    microseconds sleep = first_sleep;
+    growing_sleep sleep;
     for (int rounds = 0;
          !is_stopping.load(std::memory_order_relaxed) &&
          (rounds < pauses + yields || queued.load(std::memory_order_relaxed) != 0);) {
@@ -357,7 +373,7 @@ bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
 }
 
 bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
-  microseconds sleep = first_sleep;
+  growing_sleep sleep;
   int rounds = 0;
   stall_watch watch(*this);
   for (;;) {

@@ -14,7 +14,12 @@ namespace quarry::net {
 namespace {
 
 using clock = std::chrono::steady_clock;
-}
+
+constexpr clock::duration yields_for =
+    std::chrono::microseconds(100); // of a wait in which nothing comes
+constexpr clock::duration longest_pause = std::chrono::milliseconds(40);
+
+} // namespace
 
 mpi::mpi(std::unique_ptr<state> s) : state_(std::move(s)) {}
 
@@ -109,20 +114,15 @@ bool mpi::has_room(pe target) {
 }
 
 void mpi::wait(std::chrono::nanoseconds at_most) {
-  constexpr int yields = 64;
   auto const deadline = clock::now() + at_most;
-  for (int i = 0; i < yields; ++i) {
-    if (state_->has_news())
+  for (auto now = clock::now(); !state_->has_news() && now < deadline; now = clock::now()) {
+    auto const quiet = now - state_->moved_at;
+    if (quiet < yields_for)
+      std::this_thread::yield();
+    // Others need the core: processes of a job may be more than the machine has. What comes is
+    // late by a small part of the time in which nothing came.
+    else if (state_->pause(std::min({quiet / 8, longest_pause, deadline - now})))
       return;
-    std::this_thread::yield();
-  }
-  // Others need the core: processes of a job may be more than the machine has.
-  constexpr std::chrono::nanoseconds longest = std::chrono::microseconds(500);
-  std::chrono::nanoseconds pause = std::chrono::microseconds(10);
-  for (auto now = clock::now(); now < deadline && !state_->has_news(); now = clock::now()) {
-    if (state_->pause(std::min<std::chrono::nanoseconds>(pause, deadline - now)))
-      return;
-    pause = std::min(2 * pause, longest);
   }
 }
 

@@ -88,6 +88,7 @@ void mpi::state::send(std::size_t id, std::vector<std::uint64_t> w, std::size_t 
     return;
   }
   sent_bytes += bytes;
+  moved_at = clock::now();
 }
 
 void mpi::state::accept() {
@@ -167,6 +168,8 @@ result<std::size_t> mpi::state::poll(sink const& deliver) {
   }
   if (broken)
     return *broken;
+  if (got != 0)
+    moved_at = clock::now();
   return got;
 }
 

@@ -57,6 +57,8 @@ struct mpi::state {
   bool is_finishing = false;
   bool has_finished = false;
   std::uint64_t sent_bytes = 0;
+  /// When something last came or went: who waits for long looks less often.
+  std::chrono::steady_clock::time_point moved_at = std::chrono::steady_clock::now();
   std::mutex interruption{}; ///< guards what follows, of interrupt()
   std::condition_variable has_changed{};
   bool is_interrupted = false;

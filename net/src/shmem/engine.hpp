@@ -233,8 +233,8 @@ protected:
   pe self_;
   std::uint32_t count_;
   bool const decides_;
-  int const spins_; ///< rounds of a wait that only pause: few, if pes share cores
-  std::chrono::microseconds const longest_sleep_; ///< of one look and the next
+  int const spins_;               ///< rounds of a wait that only pause: few, if pes share cores
+  bool const runs_kernels_alone_; ///< the thread that waits must look after them
   bool const shares_memory_;
   bool is_all_direct_ = false;
   std::shared_ptr<region> region_;
@@ -260,6 +260,7 @@ private:
   static constexpr std::size_t most_waiting_bytes = 1024 * 1024;
   result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
   result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
+  [[nodiscard]] std::chrono::microseconds longest_sleep(std::chrono::nanoseconds waited) const;
   bool run_actors();
   /// True if is_over() has said yes.
   bool block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument);
@@ -267,6 +268,7 @@ private:
   void progress_while_idle();
   void ask_everybody();
   error timed_out(operation const& what);
+  [[nodiscard]] error overdue(std::string_view what) const;
   [[nodiscard]] std::string silent_pes() const;
   /// In the heap or in what collectives need behind it: under `explore`, behind caches.
   [[nodiscard]] bool is_emulated(void const* local) const noexcept;

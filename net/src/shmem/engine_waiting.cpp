@@ -26,7 +26,10 @@ constexpr int yields = 400;   // rounds of a wait that yield the processor, wher
 constexpr int few_yields = 8; // where each asks all connections, and blocking is as good
 constexpr microseconds first_sleep{50};
 constexpr microseconds long_sleep{100'000}; // an arrival, or a ring, ends it
-constexpr microseconds short_sleep{1'000};
+constexpr microseconds short_sleep{1'000};  // and in the long run a sixteenth of the wait, up to
+constexpr microseconds long_run_sleep{10'000};
+constexpr milliseconds idler_looks{1}; // who has driven a moment ago will do so again
+constexpr milliseconds idler_looks_at_last{16};
 
 /// A thread that alone runs kernels must look after them now and then; nothing wakes it for them.
 bool runs_kernels_alone(executor& scheduler, emu::allocations const* known) {
@@ -44,7 +47,7 @@ engine::engine(executor& scheduler, emu::allocations* known,
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
       self_(transport_->self()), count_(transport_->pe_count()), decides_(scheduler.decides()),
       spins_(count_ > std::thread::hardware_concurrency() ? 1 : 64),
-      longest_sleep_(runs_kernels_alone(scheduler, known) ? short_sleep : long_sleep),
+      runs_kernels_alone_(runs_kernels_alone(scheduler, known)),
       shares_memory_(!decides_ && o.shares_memory &&
                      dynamic_cast<in_process*>(transport_.get()) != nullptr),
       region_(std::make_shared<region>(o.heap_bytes, internal_bytes(o))), peers_(count_) {
@@ -115,6 +118,9 @@ result<void> engine::finish() {
   auto const left = transport_->finish();
   if (!left)
     return error{left.error().code, fmt::format("shmem: finish: {}", left.error().what)};
+  // Whatever is called from now on says so.
+  fail(make_error(net_errc::already_finished, "finish() has ended this pe's part in the job"),
+       told::nobody);
   return {};
 }
 
@@ -147,11 +153,15 @@ void engine::fail(error e, told whom) {
 
 std::optional<error> engine::failure() const {
   std::lock_guard const lock(error_mutex_);
-  return first_error_;
+  bool const is_over = first_error_ && first_error_->code == net_errc::already_finished;
+  return is_over ? std::nullopt : first_error_;
 }
 
 error engine::failed(operation const& what) const {
-  error e = *failure();
+  error e = [this] {
+    std::lock_guard const lock(error_mutex_);
+    return *first_error_;
+  }();
   std::string_view cause = e.what;
   if (constexpr std::string_view ours = "shmem: "; cause.starts_with(ours))
     cause.remove_prefix(ours.size());
@@ -169,14 +179,12 @@ std::string engine::silent_pes() const {
 }
 
 error engine::timed_out(operation const& what) {
-  std::string const silent = silent_pes();
-  std::string const text =
-      decides_ ? fmt::format("nothing progresses\n{}", scheduler_.report_now().to_string())
-               : fmt::format("not over after {} ms; {}", options_.timeout.count(),
-                             silent.empty() ? "every pe answers" : "no word from " + silent);
-  fail(make_error(net_errc::timeout,
-                  fmt::format("{} waits in {}{}: {}", to_string(self_), what.name,
-                              what.target ? " to " + to_string(*what.target) : "", text)),
+  std::string const name =
+      fmt::format("{}{}", what.name, what.target ? " to " + to_string(*what.target) : "");
+  fail(decides_ ? make_error(net_errc::timeout,
+                             fmt::format("{} waits in {}: nothing progresses\n{}", to_string(self_),
+                                         name, scheduler_.report_now().to_string()))
+                : overdue(name),
        told::everybody);
   return failed(what);
 }
@@ -241,7 +249,6 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
   auto const begun = clock::now();
   std::optional<clock::time_point> asked_at;
   int const most_rounds = spins_ + (is_all_direct_ ? yields : few_yields);
-  microseconds const longest = std::min<microseconds>(longest_sleep_, options_.timeout / 8);
   microseconds sleep = first_sleep;
   int rounds = 0; // since anything moved
   for (unsigned looks = 0;; ++looks) {
@@ -273,7 +280,7 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
     if (blocks) {
       if (block(sleep, is_over, argument))
         return {};
-      sleep = std::min(2 * sleep, longest);
+      sleep = std::min(2 * sleep, longest_sleep(clock::now() - begun));
     } else if (++rounds < spins_) {
       __builtin_ia32_pause();
     } else {
@@ -282,22 +289,35 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
   }
 }
 
+/// Of who has waited so long.
+microseconds engine::longest_sleep(std::chrono::nanoseconds waited) const {
+  microseconds const longest = std::min<microseconds>(long_sleep, options_.timeout / 8);
+  if (!runs_kernels_alone_)
+    return longest;
+  auto const part = std::chrono::duration_cast<microseconds>(waited) / 16;
+  return std::min(longest, std::clamp(part, short_sleep, long_run_sleep));
+}
+
 /// Several may ask: answers have half of the timeout, whoever it was that asked.
 void engine::watch(std::string_view what, std::chrono::nanoseconds waited) {
   auto const half = std::chrono::duration_cast<clock::duration>(options_.timeout) / 2;
-  if (decides_ || is_all_direct_ || waited < half || has_failed())
+  if (decides_ || waited < half || has_failed())
     return;
   auto const asked =
       clock::now().time_since_epoch() - clock::duration(asked_at_.load(std::memory_order_relaxed));
   if (asked < half)
     return;
-  std::string const silent = silent_pes();
-  if (waited < options_.timeout || asked > 2 * half || silent.empty())
+  if (waited < options_.timeout || asked > 2 * half)
     return ask_everybody();
-  fail(make_error(net_errc::timeout,
-                  fmt::format("{} waits in {}: not over after {} ms; no word from {}",
-                              to_string(self_), what, options_.timeout.count(), silent)),
-       told::everybody);
+  fail(overdue(what), told::everybody);
+}
+
+error engine::overdue(std::string_view what) const {
+  std::string const silent = silent_pes();
+  return make_error(net_errc::timeout,
+                    fmt::format("{} waits in {}: not over after {} ms; {}", to_string(self_), what,
+                                options_.timeout.count(),
+                                silent.empty() ? "every pe answers" : "no word from " + silent));
 }
 
 /// Who does not answer is named when the time is up.
@@ -337,14 +357,16 @@ bool engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), voi
 /// transport, and stays out of it as long as somebody else drives, or did so a moment ago.
 void engine::progress_while_idle() {
   std::uint64_t seen = 0;
+  milliseconds next_look = idler_looks;
   auto const is_stopped = [this] { return stop_.load(std::memory_order_acquire); };
   while (!is_stopped()) {
     std::uint64_t const calls = calls_.load(std::memory_order_seq_cst);
     bool const is_recent = std::exchange(seen, calls) != calls;
+    next_look = is_recent ? std::min(2 * next_look, idler_looks_at_last) : idler_looks;
     if (drivers_.load(std::memory_order_seq_cst) != 0 || is_recent || has_failed()) {
       std::unique_lock lock(idle_mutex_);
       if (is_recent && !has_failed()) {
-        idle_changed_.wait_for(lock, milliseconds(1), is_stopped);
+        idle_changed_.wait_for(lock, next_look, is_stopped);
         continue;
       }
       idler_is_off_.store(true, std::memory_order_seq_cst); // who stops driving tells us
