@@ -222,6 +222,38 @@ TEST_SUITE("net.shmem_node") {
       }));
   }
 
+  TEST_CASE("whatever is called after finish() is refused, and nothing is lost in silence") {
+    on_all(2, [](node& n) -> std::string {
+      auto const words = n.malloc<std::uint64_t>(2);
+      QUARRY_OK(words);
+      std::uint64_t* const w = words->data();
+      auto& c = n.default_context();
+      pe const right = right_of(n);
+      QUARRY_OK(n.finish());
+      QUARRY_EXPECT(!n.failure());
+      net_errc const over = net_errc::already_finished;
+      QUARRY_EXPECT(c.p(w, 1, right).error().code == over);
+      QUARRY_EXPECT(c.g(w, right).error().code == over);
+      QUARRY_EXPECT(c.p(w, 1, n.self()).error().code == over);
+      QUARRY_EXPECT(c.atomic_fetch_inc(w, right).error().code == over);
+      QUARRY_EXPECT(c.put_nbi(w, std::span<std::uint64_t const>(w, 1), right).error().code == over);
+      QUARRY_EXPECT(c.quiet().error().code == over);
+      QUARRY_EXPECT(n.wait_until(w, comparison::equal, 0).error().code == over);
+      QUARRY_EXPECT(n.test(w, comparison::equal, 0).error().code == over);
+      QUARRY_EXPECT(n.malloc<int>(1).error().code == over);
+      QUARRY_EXPECT(n.free(w).error().code == over);
+      QUARRY_EXPECT(n.make_context().error().code == over);
+      QUARRY_EXPECT(n.world().reduce(reduction::sum, w, w, 1).error().code == over);
+      QUARRY_EXPECT(n.world().split_strided(0, 1, 1).error().code == over);
+      auto const barrier = n.barrier_all();
+      QUARRY_EXPECT(barrier.error().code == over);
+      QUARRY_EXPECT(barrier.error().what ==
+                    "shmem: barrier_all: finish() has ended this pe's part in the job");
+      QUARRY_EXPECT(n.finish().error().code == over);
+      return "";
+    });
+  }
+
   TEST_CASE("a kernel and others' puts share the heap") {
     auto const sums = [](emu::any_wavefront auto& wf, emu::global<std::uint64_t> words) -> task<> {
       auto const is_set = [](std::uint64_t v) { return v != 0; };

@@ -198,6 +198,24 @@ TEST_SUITE("net.shmem_team") {
         o);
   }
 
+  TEST_CASE("a copy of a destroyed team is none either") {
+    on_all(2, [](node& n) -> std::string {
+      auto t = n.world().split_strided(0, 1, 2);
+      QUARRY_OK(t);
+      auto copy = *t;
+      QUARRY_OK(t->destroy());
+      auto const invalid = std::make_error_code(std::errc::invalid_argument);
+      QUARRY_EXPECT(!copy.is_member());
+      QUARRY_EXPECT(copy.sync().error().code == invalid);
+      QUARRY_EXPECT(copy.destroy().error().code == invalid);
+      auto next = n.world().split_strided(0, 1, 2); // which is not the copy's
+      QUARRY_OK(next);
+      QUARRY_EXPECT(copy.sync().error().code == invalid);
+      QUARRY_OK(next->sync());
+      return "";
+    });
+  }
+
   TEST_CASE("more elements than can be counted are refused, and only that call") {
     on_all(2, [](node& n) -> std::string {
       auto const some = n.malloc<double>(4);

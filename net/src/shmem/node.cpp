@@ -223,6 +223,10 @@ void node::watch(std::string_view what, std::chrono::nanoseconds waited) {
   engine_->watch(what, waited);
 }
 
+void node::fail(error why) {
+  engine_->fail(std::move(why), engine::told::everybody);
+}
+
 std::optional<error> node::failure() const {
   return engine_->failure();
 }

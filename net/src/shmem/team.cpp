@@ -18,11 +18,14 @@ error invalid(std::string what) {
   return {std::make_error_code(std::errc::invalid_argument), "shmem: " + std::move(what)};
 }
 error no_member(char const* name) {
-  return invalid(fmt::format("{}: this pe is no member of the team", name));
+  return invalid(fmt::format("{}: this pe is no member of the team, or it was destroyed", name));
 }
 
 } // namespace
 
+bool team::is_member() const noexcept {
+  return state_ != nullptr && !state_->is_destroyed;
+}
 std::uint32_t team::index() const noexcept {
   return state_->index;
 }
@@ -98,7 +101,7 @@ result<void> team::destroy() {
   if (auto const q = engine_->quiet(*engine_->internal_context, "destroy"); !q)
     return q;
   engine_->free_teams |= std::uint64_t{1} << state_->id;
-  state_.reset();
+  state_->is_destroyed = true;
   return {};
 }
 

@@ -19,6 +19,7 @@ struct team_state {
   std::uint64_t meetings = 0; ///< so far
   std::uint64_t arrivals = 0; ///< that were waited for so far
   std::uint64_t credits = 0;  ///< the same
+  bool is_destroyed = false;  ///< copies of the team know it, too
 
   [[nodiscard]] pe at(std::uint32_t i) const noexcept { return pe{start + i * stride}; }
 };

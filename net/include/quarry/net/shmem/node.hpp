@@ -173,14 +173,16 @@ public:
   /// moved. For who polls for something of its own, natively; elsewhere does nothing.
   bool progress();
   /// Of a wait that the node does not see, a kernel's say, which has lasted so long: from half of
-  /// the timeout on asks the other pes whether they are there, and when one has not answered past
-  /// the timeout, the job fails and names it, and `what`. Natively, where pes are processes or talk
-  /// by messages; elsewhere does nothing.
+  /// the timeout on asks the other pes whether they are there, and past the timeout the job fails,
+  /// and says `what` it was and who has not answered. Natively; elsewhere does nothing.
   void watch(std::string_view what, std::chrono::nanoseconds waited);
+  /// Ends the job, on all pes: every operation says why from now on. For who notices what the node
+  /// does not see.
+  void fail(error why);
   /// Why the job has failed, if it has. From any thread.
   [[nodiscard]] std::optional<error> failure() const;
-  /// Leaves the job in order, together with all pes. Contexts and teams have no operations any
-  /// more.
+  /// Leaves the job in order, together with all pes. Whatever is called after that, another
+  /// finish() too, is refused: net_errc::already_finished.
   [[nodiscard]] result<void> finish();
 
 private:

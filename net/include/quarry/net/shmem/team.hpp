@@ -26,8 +26,9 @@ struct team_state;
 /// Source   OpenSHMEM 1.5 §9.3, §9.8; differs: teams of stride only, no contexts of a team
 class team {
 public:
-  /// False for who was left out of a split; such a team has no operations.
-  [[nodiscard]] bool is_member() const noexcept { return state_ != nullptr; }
+  /// False for who was left out of a split, and once the team, or a copy of it, was destroyed; such
+  /// a team has no operations.
+  [[nodiscard]] bool is_member() const noexcept;
   /// This pe's place in the team.
   [[nodiscard]] std::uint32_t index() const noexcept;
   [[nodiscard]] std::uint32_t size() const noexcept;
