@@ -151,6 +151,33 @@ struct reduce_as_told {
   }
 };
 
+/// Each pe meets the others once as it is told to, or first as the last pe does.
+struct meet_as_told {
+  task<> operator()(any_wavefront auto& wf, bool reduces, global<std::uint64_t> own,
+                    device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    for (int i = 0; i < 3; ++i) { // what they agree on comes first
+      auto met = ctx.barrier_all(wf);
+      co_await std::move(met);
+      auto sum = ctx.reduce(wf, shmem::reduction::sum, own, own, 9);
+      co_await std::move(sum);
+    }
+    if (reduces) {
+      auto sum = ctx.reduce(wf, shmem::reduction::sum, own, own, 1);
+      co_await std::move(sum);
+    }
+    auto met = ctx.barrier_all(wf);
+    co_await std::move(met);
+    if (!reduces) {
+      auto sum = ctx.reduce(wf, shmem::reduction::sum, own, own, 1);
+      co_await std::move(sum);
+    }
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
 void expect(outcome const& o, fault::kind kind, std::string_view says) {
   REQUIRE(o.get_fault());
   INFO(o.get_fault()->report);
@@ -273,16 +300,48 @@ TEST_SUITE("net.comp_net_faults") {
       job_shape s{.nodes = 2};
       for (auto const threads : {std::optional<std::size_t>(2), std::optional<std::size_t>()}) {
         s.threads = threads;
-        run_job(s, [&](test_node& n) {
+        run_losing(s, [&](test_node& n) {
           asked const mine = n.id == 0 ? sum_of_4 : other;
           auto own = n.gpu.allocate<std::uint64_t>(8, "own");
           expect(n.gpu.run(one_wavefront_each(1), reduce_as_told{}, mine.how, mine.count,
                            own.global(), std::ref(n.net.device())),
-                 fault::kind::wrong_shape, "reduces with another operation, type or number");
-          CHECK(n.net.shmem().barrier_all());
+                 fault::kind::wrong_shape, "in reduce with another operation, type or number");
+          auto const after = n.net.shmem().barrier_all();
+          REQUIRE(!after);
+          CHECK(after.error().code == net_errc::mismatched_collective);
         });
       }
     }
+  }
+  TEST_CASE("pes one of which reduces while another is in a barrier are told so, all of them") {
+    for (std::uint32_t const nodes : {2U, 3U, 4U})
+      for (std::uint32_t const odd_one : {0U, 1U}) {
+        job_shape s{.nodes = nodes};
+        for (bool const reduces : {false, true})
+          for (std::optional<std::uint64_t> const seed :
+               {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(1),
+                std::optional<std::uint64_t>(2)}) {
+            s.threads = seed ? std::nullopt : std::optional<std::size_t>(1);
+            s.seed = seed;
+            CAPTURE(odd_one);
+            CAPTURE(reduces);
+            run_losing(s, [&](test_node& n) {
+              auto own = n.gpu.allocate<std::uint64_t>(9, "own");
+              expect(n.gpu.run(one_wavefront_each(1), meet_as_told{}, (n.id == odd_one) == reduces,
+                               own.global(), std::ref(n.net.device())),
+                     fault::kind::wrong_shape, "in reduce");
+              CHECK(n.net.shmem().failure()->code == net_errc::mismatched_collective);
+            });
+          }
+      }
+  }
+  TEST_CASE("a context after finish()") {
+    with_one_node([](test_node& n) {
+      succeed(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())));
+      CHECK(n.net.finish());
+      expect(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())),
+             fault::kind::wrong_shape, "context::init after the node's finish()");
+    });
   }
   TEST_CASE("more work-groups than rings, or no LDS for the context") {
     with_one_node([](test_node& n) {

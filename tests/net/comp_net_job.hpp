@@ -81,6 +81,8 @@ inline void run_one(executor& scheduler, std::unique_ptr<transport_port> end, jo
   if (!s.finishes)
     return;
   auto const done = net->finish();
+  if (!done && done.error().code == net_errc::already_finished)
+    return; // the body has done so
   CHECK_MESSAGE(done, (done ? "" : done.error().what));
 }
 

@@ -177,6 +177,24 @@ TEST_SUITE("net.comp_net_peer_faults") {
   TEST_CASE("so is one that takes nothing more, when the buffers to it are full") {
     check_all(connection::deaf, 4s, "no word from pe 1");
   }
+  TEST_CASE("a peer that answers, but never does what is waited for, ends the wait all the same") {
+    for (auto const& [of, name, report] : run_all(connection::well, 2s)) {
+      CAPTURE(of.configuration);
+      CAPTURE(name);
+      INFO(report);
+      bool const is_for_all = of.what == stage::barrier || of.what == stage::reduce;
+      if (of.what != stage::wait_until && !is_for_all) {
+        CHECK(report.empty()); // the peer's service answers, whatever its kernels do
+        continue;
+      }
+      CHECK(report.starts_with("exception: "));
+      CHECK(report.find(std::string("pe 0 waits in ") + name +
+                        " of work-group 0 (comp_net_peer_") != std::string::npos);
+      CHECK(report.find(is_for_all
+                            ? ") for pe 1: not over after 2000 ms; every pe answers"
+                            : "): not over after 2000 ms; every pe answers") != std::string::npos);
+    }
+  }
   TEST_CASE("a connection that is cut ends every operation at once, and says whose it was") {
     check_all(connection::cut, 30s, "pe 1: the connection was cut");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/net/comp_net/configuration.hpp>
 #include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/error.hpp>
 
 #include <fmt/core.h>
 
@@ -70,18 +71,19 @@ void device::check_pe(pe target, char const* what, std::source_location where) c
         fmt::format("{} for {}; there are {} pes", what, to_string(target), count_), where};
 }
 
-void device::stop_differing(pe other, std::source_location where) const {
-  throw emu::kernel_stop{
-      emu::fault::kind::wrong_shape,
-      fmt::format("reduce: {} reduces with another operation, type or number of elements than {}",
-                  to_string(other), to_string(self_)),
-      where};
+void device::stop_differing(difference const& d, std::source_location where) const {
+  parts_.network->fail(
+      make_error(net_errc::mismatched_collective,
+                 fmt::format("work-group {} of {} is in {}, that of {} in {}", d.ring,
+                             to_string(self_), d.what, to_string(d.other), d.others)));
+  stop(d.what, where);
 }
 
 void device::stop(char const* what, std::source_location where) const {
   auto const why = parts_.network->failure();
+  bool const is_program = why && why->code == net_errc::mismatched_collective;
   throw emu::kernel_stop{
-      emu::fault::kind::exception,
+      is_program ? emu::fault::kind::wrong_shape : emu::fault::kind::exception,
       fmt::format("{} was given up: {}", what, why ? why->what : "the job has failed"), where};
 }
 

@@ -210,6 +210,7 @@ comp_net::device& node::device() {
 result<void> node::finish() {
   parts_->hosts.clear();
   parts_->on_processor.clear();
+  parts_->contexts.end();
   return parts_->network.finish();
 }
 

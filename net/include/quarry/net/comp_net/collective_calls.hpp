@@ -34,6 +34,9 @@ struct open_call {
 
   template<class W>
   task<value_type> lead(W& wf, std::source_location where) const {
+    if (net->contexts().is_over())
+      throw emu::kernel_stop{emu::fault::kind::wrong_shape,
+                             "context::init after the node's finish()", where};
     auto const saved = net->state(ring);
     // Acquire and release: who held the context before has left it as it was.
     if (wf.exchange(member(saved, &ring_state::is_open), 1U, emu::order::acq_rel, emu::scope::agent,
@@ -142,8 +145,24 @@ struct quiet_call {
   }
 };
 
+/// What the signal of a reduction's chunk says. The numbers of chunks and barriers tell whether
+/// the sender is in the same collective; the rest, whether it reduces the same.
+struct chunk_signal {
+  static constexpr unsigned number_bit = 24;
+  static constexpr unsigned barrier_bit = 23; ///< of the sender's barriers, whether they are odd
+  static constexpr std::uint64_t place = ~std::uint64_t{0} << barrier_bit;
+  [[nodiscard]] static constexpr std::uint64_t of(std::uint64_t number, std::uint64_t barriers,
+                                                  std::uint64_t what) noexcept {
+    return number << number_bit | (barriers & 1) << barrier_bit |
+           (what & ((std::uint64_t{1} << barrier_bit) - 1));
+  }
+};
+
 /// The work-groups of one number on all pes meet: a dissemination barrier. Arrivals are added, so
 /// that it needs no order between those of one barrier and of the next (NVSHMEM PR#36).
+///
+/// Who reduces instead is found by its chunk's signal: it is for the next chunk, and its sender has
+/// not been in this barrier. (One that has been in it may be reducing by now.)
 struct barrier_call {
   using value_type = emu::no_value;
   static constexpr char const* what = "barrier_all";
@@ -166,12 +185,22 @@ struct barrier_call {
                            .width = sizeof *word};
       task<std::uint32_t> posted = me.post(arrive);
       static_cast<void>(co_await std::move(posted));
+      pe const from{(net.self().id + net.pe_count() - distance) % net.pe_count()};
       emu::global<std::uint64_t const> const mine(word);
       task<std::uint64_t> arrived =
-          me.await_word(mine, shmem::comparison::greater_equal, number, what);
+          me.await_word(mine, shmem::comparison::greater_equal, number, what, from,
+                        reduces_instead(net, words, from), "reduce");
       static_cast<void>(co_await std::move(arrived));
     }
     co_return value_type{};
+  }
+
+private:
+  [[nodiscard]] static contradiction reduces_instead(device const& net, context_words const& words,
+                                                     pe from) {
+    std::uint64_t const next = words.reductions + 1;
+    return {emu::global<std::uint64_t const>(net.meetings().signal(words.ring, next % 2, from.id)),
+            chunk_signal::place, chunk_signal::of(next, words.barriers - 1, 0)};
   }
 };
 
@@ -182,6 +211,8 @@ template<shmem::reducible T>
 struct reduce_call {
   using value_type = emu::no_value;
   static constexpr char const* what = "reduce";
+  static constexpr char const* other_reduction =
+      "reduce with another operation, type or number of elements, or after other barriers";
   T* dest;
   T const* source;
   std::size_t count;
@@ -201,12 +232,12 @@ struct reduce_call {
   }
 
 private:
-  /// A chunk's signal has its number, and what is reduced: who reduces something else is found.
-  [[nodiscard]] std::uint64_t signal_of(std::uint64_t number) const noexcept {
+  [[nodiscard]] std::uint64_t signal_of(context_words const& words) const noexcept {
     std::uint64_t const kind = (std::floating_point<T> ? 16U : 0U) |
                                (std::signed_integral<T> ? 8U : 0U) |
                                static_cast<unsigned>(std::countr_zero(sizeof(T)));
-    return number << 24 | (count & 0xffff) << 8 | static_cast<std::uint64_t>(how) << 5 | kind;
+    return chunk_signal::of(words.reductions, words.barriers,
+                            count << 8 | static_cast<std::uint64_t>(how) << 5 | kind);
   }
 
   template<class W>
@@ -221,7 +252,7 @@ private:
       command const put{.target = net.offset_of(to, n * sizeof(T), what, where),
                         .local = reinterpret_cast<std::uintptr_t>(from),
                         .bytes = n * sizeof(T),
-                        .operand = signal_of(number),
+                        .operand = signal_of(words),
                         .extra = net.offset_of(signal, sizeof *signal, what, where),
                         .pe = (net.self().id + i) % net.pe_count(),
                         .what = operation::put_signal,
@@ -243,11 +274,11 @@ private:
         continue;
       emu::global<std::uint64_t const> const signal(
           net.meetings().signal(words.ring, number % 2, p));
-      task<std::uint64_t> there =
-          me.await_word(signal, shmem::comparison::greater_equal, number << 24, what);
+      task<std::uint64_t> there = me.await_word(signal, shmem::comparison::greater_equal,
+                                                chunk_signal::of(number, 0, 0), what, pe{p});
       std::uint64_t const came = co_await std::move(there);
-      if (came >> 24 == number && came != signal_of(number)) [[unlikely]]
-        net.stop_differing(pe{p}, where);
+      if (came >> chunk_signal::number_bit == number && came != signal_of(words)) [[unlikely]]
+        net.stop_differing({words.ring, what, pe{p}, other_reduction}, where);
     }
     // A plain function: g++ would store the loop's variables to the frame at every step.
     combine_all(wf, net, words, done, n, where);

@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <source_location>
 #include <span>
 #include <string>
@@ -75,13 +76,16 @@ private:
 /// What a ring's work-group waits for in its own heap, for who looks after it natively: the wait
 /// itself cannot see that a peer has stopped.
 struct wait_record {
+  static constexpr std::uint32_t no_pe = ~0U;
   std::atomic<std::uint64_t> number{0}; ///< odd: it waits
   std::atomic<char const*> what{nullptr};
   std::atomic<char const*> file{nullptr};
   std::atomic<std::uint32_t> line{0};
+  std::atomic<std::uint32_t> from{no_pe}; ///< who is to put there, if that is known
 
-  void begin(char const* name, std::source_location where) noexcept {
+  void begin(char const* name, std::optional<pe> who, std::source_location where) noexcept {
     what.store(name, std::memory_order_relaxed);
+    from.store(who ? who->id : no_pe, std::memory_order_relaxed);
     file.store(where.file_name(), std::memory_order_relaxed);
     line.store(where.line(), std::memory_order_relaxed);
     // Release: pairs with who reads the number and then the rest. One work-group writes.
@@ -119,6 +123,9 @@ public:
   [[nodiscard]] std::uint32_t count() const noexcept {
     return count_.load(std::memory_order_relaxed);
   }
+  /// There is no service any more.
+  void end() noexcept { is_over_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_over() const noexcept { return is_over_.load(std::memory_order_relaxed); }
   void opened(std::uint32_t ring, emu::launch_state& by) {
     holders_[ring].launch.store(&by, std::memory_order_relaxed);
     by.leaves_to(*this);
@@ -160,6 +167,7 @@ private:
   std::mutex mutex_; ///< guards orphans_
   std::vector<orphan> orphans_;
   std::atomic<bool> has_orphans_{false};
+  std::atomic<bool> is_over_{false};
 };
 
 template<class T>
@@ -192,7 +200,7 @@ public:
     emu::global<std::uint32_t> failed; ///< not 0 once the job has failed
     meeting_place meetings;
     emu::scope ring_scope;
-    shmem::node const* network;
+    shmem::node* network;
     open_contexts* contexts;
     std::span<wait_record> waits; ///< one a ring
   };
@@ -222,8 +230,15 @@ public:
                                         std::source_location where) const;
   /// Throws kernel_stop out_of_bounds.
   void check_pe(pe target, char const* what, std::source_location where) const;
-  /// A pe reduces something else: throws kernel_stop wrong_shape.
-  [[noreturn]] void stop_differing(pe other, std::source_location where) const;
+  /// Work-groups of one number that are in different collectives.
+  struct difference {
+    std::uint32_t ring;
+    char const* what; ///< this pe's
+    pe other;
+    char const* others; ///< what
+  };
+  /// The job fails. Throws kernel_stop wrong_shape.
+  [[noreturn]] void stop_differing(difference const& d, std::source_location where) const;
   /// The job has failed: throws kernel_stop that says why.
   [[noreturn]] void stop(char const* what, std::source_location where) const;
 

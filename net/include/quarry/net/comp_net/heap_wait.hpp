@@ -13,22 +13,32 @@
 
 namespace quarry::net::comp_net {
 
-/// Waits for a word of the symmetric heap that others put to, or for the job to fail: then nobody
-/// would ever put there. `co_await` gives the word, or no_word().
+/// A word that says, by some of its bits, that a wait is in vain: the pe that is waited for does
+/// something else.
+struct contradiction {
+  emu::global<std::uint64_t const> at{};
+  std::uint64_t mask = 0; ///< 0: there is none
+  std::uint64_t value = 0;
+};
+
+/// Waits for a word of the symmetric heap that others put to; or for the job to fail, or for a
+/// contradiction: then nobody would ever put there. `co_await` gives the word, and how it ended.
 ///
 /// `order` is shmem_orders::wait: what arrives is written by the network.
 template<class A, shmem::atomic_word T>
 class [[nodiscard]] heap_wait {
 public:
+  enum class ending : std::uint8_t { met, failed, contradicted };
   struct outcome {
     T value;
-    bool is_met; ///< false: the job has failed
+    ending how;
   };
 
   heap_wait(A& self, emu::global<T const> at, shmem::comparison how, T than, emu::access order,
-            emu::global<std::uint32_t> failed, std::source_location where)
-      : self_(self), at_(at), failed_(failed), how_(how), than_(than), order_(order),
-        where_(where) {}
+            emu::global<std::uint32_t> failed, contradiction const& against,
+            std::source_location where)
+      : self_(self), at_(at), failed_(failed), against_(against), how_(how), than_(than),
+        order_(order), where_(where) {}
   // Awaited where it was made: the actor keeps its address while it polls.
   heap_wait(heap_wait const&) = delete;
 
@@ -40,20 +50,25 @@ public:
   [[nodiscard]] outcome await_resume() const noexcept { return got_; }
 
 private:
-  static bool ask(void* w) {
-    auto* const self = static_cast<heap_wait*>(w);
-    self->got_.value = self->self_.load(self->at_, self->order_, self->where_);
-    self->got_.is_met = shmem::holds(self->got_.value, self->how_, self->than_);
-    if (self->got_.is_met)
+  static bool ask(void* w) { return static_cast<heap_wait*>(w)->is_over(); }
+  bool is_over() {
+    got_.value = self_.load(at_, order_, where_);
+    got_.how = ending::met;
+    if (shmem::holds(got_.value, how_, than_))
       return true;
-    std::uint32_t const failed =
-        self->self_.load(self->failed_, emu::order::acquire, emu::scope::system, self->where_);
-    return failed != 0;
+    got_.how = ending::contradicted;
+    if (against_.mask != 0 &&
+        (self_.load(against_.at, emu::order::relaxed, emu::scope::system, where_) &
+         against_.mask) == against_.value)
+      return true;
+    got_.how = ending::failed;
+    return self_.load(failed_, emu::order::acquire, emu::scope::system, where_) != 0;
   }
 
   A& self_;
   emu::global<T const> at_;
   emu::global<std::uint32_t> failed_;
+  contradiction against_;
   shmem::comparison how_;
   T than_;
   emu::access order_;

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <source_location>
 #include <utility>
 
@@ -73,18 +74,25 @@ public:
     if (!co_await std::move(all))
       net_.stop(what, where_);
   }
-  /// Waits until the word of the symmetric heap compares so. Gives it.
+  /// Waits until the word of the symmetric heap compares so. Gives it. `from`: who puts there, if
+  /// that is known; `against`: what says that it will not, but is in `instead`.
   template<shmem::atomic_word T>
-  task<T> await_word(emu::global<T const> at, shmem::comparison how, T than, char const* what) {
-    heap_wait<W, T> wait(wf_, at, how, than, net_.network().orders().wait, net_.failed(), where_);
+  task<T> await_word(emu::global<T const> at, shmem::comparison how, T than, char const* what,
+                     std::optional<pe> from = {}, contradiction against = {},
+                     char const* instead = "") {
+    using wait_type = heap_wait<W, T>;
+    wait_type wait(wf_, at, how, than, net_.network().orders().wait, net_.failed(), against,
+                   where_);
     bool const is_native = !wf_.is_explored(); // otherwise a deadlock is reported, with who waits
     if (is_native)
-      net_.wait_of(words_.ring).begin(what, where_);
+      net_.wait_of(words_.ring).begin(what, from, where_);
     auto const got = co_await wait;
     if (is_native)
       net_.wait_of(words_.ring).end();
-    if (!got.is_met)
+    if (got.how == wait_type::ending::failed)
       net_.stop(what, where_);
+    if (got.how == wait_type::ending::contradicted)
+      net_.stop_differing({words_.ring, what, *from, instead}, where_);
     co_return got.value;
   }
 
