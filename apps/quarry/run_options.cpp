@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <thread>
 
@@ -25,6 +26,21 @@ struct launcher {
 };
 
 /// The job that a launcher has made, checked against the command line.
+/// What all processes of a job must be told alike, in lines.
+std::string terms_of(CLI::App const& command) {
+  static constexpr std::array own{"--help",    "--json",    "--nodes",
+                                  "--threads", "--timeout", "--transport"};
+  std::string terms = command.get_name();
+  for (CLI::Option const* const one : command.get_options()) {
+    std::string const name = one->get_name();
+    if (std::find(own.begin(), own.end(), name) == own.end())
+      terms += fmt::format("\n{} {}", name,
+                           one->count() == 0 ? one->get_default_str()
+                                             : fmt::format("{}", fmt::join(one->results(), " ")));
+  }
+  return terms;
+}
+
 result<void> join_job(CLI::App const& command, run_options& options, launcher const& by) {
   auto const& [transport, sign, size, find] = by;
   if (command.count("--transport") > 0 && options.transport != transport)
@@ -39,6 +55,7 @@ result<void> join_job(CLI::App const& command, run_options& options, launcher co
   options.transport = transport;
   options.node_count = job->pe_count;
   options.job = *std::move(job);
+  options.job->terms = terms_of(command);
   return {};
 }
 

@@ -12,24 +12,29 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace quarry::net {
 namespace {
 
 using clock = std::chrono::steady_clock;
 
-/// Zero bytes each way between any two processes of a network that begins.
+/// The job's terms, each way between any two processes of a network that begins.
 class greeting {
 public:
-  greeting(MPI_Comm world, std::uint32_t self, std::uint32_t count)
-      : self_(self), requests_(std::size_t{2} * count, MPI_REQUEST_NULL) {
+  greeting(MPI_Comm world, job const& j)
+      : self_(j.self.id), mine_(j.terms.substr(0, job::most_terms)),
+        theirs_(std::size_t{j.pe_count} * job::most_terms),
+        requests_(std::size_t{2} * j.pe_count, MPI_REQUEST_NULL) {
     constexpr int hello = 1;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (i == self)
+    for (std::uint32_t i = 0; i < j.pe_count; ++i) {
+      if (i == self_)
         continue;
       auto const other = static_cast<int>(i);
-      note(MPI_Irecv(nullptr, 0, MPI_BYTE, other, hello, world, &requests_[2 * i]));
-      note(MPI_Isend(nullptr, 0, MPI_BYTE, other, hello, world, &requests_[2 * i + 1]));
+      note(MPI_Irecv(&theirs_[i * job::most_terms], job::most_terms, MPI_CHAR, other, hello, world,
+                     &requests_[2 * i]));
+      note(MPI_Isend(mine_.data(), static_cast<int>(mine_.size()), MPI_CHAR, other, hello, world,
+                     &requests_[2 * i + 1]));
     }
   }
 
@@ -40,6 +45,18 @@ public:
     return all != 0 || failure_ != MPI_SUCCESS;
   }
   [[nodiscard]] int failure() const { return failure_; }
+
+  /// Once it is over: who was started otherwise, and how; or nothing.
+  [[nodiscard]] std::string difference() const {
+    for (std::uint32_t i = 0; 2 * i < requests_.size(); ++i) {
+      std::string_view const theirs(&theirs_[i * job::most_terms], job::most_terms);
+      if (auto const [there, here] = first_difference(theirs.substr(0, theirs.find('\0')), mine_);
+          i != self_ && there != here)
+        return fmt::format("{} was started with '{}', {} with '{}'", to_string(pe{i}), there,
+                           to_string(pe{self_}), here);
+    }
+    return "";
+  }
 
   /// Who has not come; gives up.
   [[nodiscard]] std::string missing() {
@@ -59,7 +76,23 @@ public:
 private:
   void note(int code) { failure_ = failure_ == MPI_SUCCESS ? code : failure_; }
 
+  /// The first lines that differ.
+  static std::pair<std::string_view, std::string_view> first_difference(std::string_view a,
+                                                                        std::string_view b) {
+    auto const take_line = [](std::string_view& text) {
+      auto const line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
+      return line;
+    };
+    while (!a.empty() || !b.empty())
+      if (auto const [x, y] = std::pair(take_line(a), take_line(b)); x != y)
+        return {x, y};
+    return {};
+  }
+
   std::uint32_t self_;
+  std::string mine_;
+  std::vector<char> theirs_; ///< zeros behind each
   std::vector<MPI_Request> requests_;
   int failure_ = MPI_SUCCESS;
 };
@@ -125,7 +158,7 @@ result<void> mpi_process::begin() {
 }
 
 result<void> mpi_process::greet(job const& j) {
-  greeting hello(world_, rank_, j.pe_count);
+  greeting hello(world_, j);
   auto const deadline = clock::now() + j.timeout;
   while (!hello.is_over()) {
     if (clock::now() > deadline)
@@ -133,6 +166,8 @@ result<void> mpi_process::greet(job const& j) {
                                                        hello.missing(), j.timeout.count()));
     std::this_thread::yield();
   }
+  if (auto const wrong = hello.difference(); hello.failure() == MPI_SUCCESS && !wrong.empty())
+    return make_error(net_errc::mismatched_job, "mpi: " + wrong);
   return checked(hello.failure(), "the greeting");
 }
 

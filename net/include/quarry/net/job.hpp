@@ -6,6 +6,7 @@
 #include <quarry/result.hpp>
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -49,6 +50,11 @@ struct job {
   /// no other process can take the port in between; -1: this pe binds the port itself. Whoever
   /// opens a transport with the job gives the descriptor away, whether or not that succeeds.
   int listen_fd = -1;
+  /// On what all pes must have agreed before they meet, in lines: the options of a program, say.
+  /// Compared where nobody else can have seen to it, by the transport `mpi`: up to most_terms
+  /// bytes.
+  std::string terms{};
+  static constexpr std::size_t most_terms = 4096;
 
   friend bool operator==(job const&, job const&) = default;
 };
