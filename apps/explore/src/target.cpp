@@ -24,6 +24,10 @@ std::span<target const> targets() {
                                        comp_net_dgpu_target(),
                                        shmem_target(),
                                        allreduce_target(),
+                                       ping_pong_target(),
+                                       ping_pong_get_target(),
+                                       jacobi_target(),
+                                       sgd_target(),
                                        gravel_target(),
                                        gravel_direct_target(),
                                        pagerank_target()};

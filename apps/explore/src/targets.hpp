@@ -20,6 +20,10 @@ namespace quarry::exploration {
 [[nodiscard]] target comp_net_dgpu_target();
 [[nodiscard]] target shmem_target();
 [[nodiscard]] target allreduce_target();
+[[nodiscard]] target ping_pong_target();
+[[nodiscard]] target ping_pong_get_target();
+[[nodiscard]] target jacobi_target();
+[[nodiscard]] target sgd_target();
 [[nodiscard]] target gravel_target();
 [[nodiscard]] target gravel_direct_target();
 [[nodiscard]] target pagerank_target();
