@@ -101,8 +101,8 @@ TEST_SUITE("apps.explore_target") {
 
   TEST_CASE("every order of ComP-Net's rings, and of what they use of shmem, is found alone") {
     for (char const* const name :
-         {"comp-net-ring", "comp-net-host-ring", "comp-net", "comp-net-dgpu", "allreduce",
-          "ping-pong", "ping-pong-get", "jacobi", "sgd"}) {
+         {"comp-net-ring", "comp-net-host-ring", "comp-net", "comp-net-dgpu", "comp-net-three",
+          "allreduce", "ping-pong", "ping-pong-get", "jacobi", "sgd"}) {
       CAPTURE(name);
       auto const& nobody_can = find_target(name).indistinguishable;
       CHECK(unnoticed(name, 100) == std::set<std::string>(nobody_can.begin(), nobody_can.end()));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "two_nodes.hpp"
+#include "few_nodes.hpp"
 
 #include <quarry/explore/weakening.hpp>
 
@@ -13,7 +13,7 @@
 
 namespace quarry::exploration {
 
-/// One of the two nodes on which a ComP-Net program runs.
+/// One of the nodes on which a ComP-Net program runs.
 struct program_node {
   world& w;
   std::uint32_t id;
@@ -39,12 +39,12 @@ struct program_node {
   }
 };
 
-/// Runs body(node) on each of two nodes with so many rings, of two entries each, and a symmetric
-/// heap of `heap_bytes` beside what the rings meet by.
+/// Runs body(node) on each of `count` nodes with so many rings, of two entries each, and a
+/// symmetric heap of `heap_bytes` beside what the rings meet by.
 template<class F>
 void run_program(world& w, weakening const* weak, std::uint32_t rings, std::size_t heap_bytes,
-                 F const& body) {
-  run_nodes(w, [&](std::uint32_t id, std::unique_ptr<net::in_process> end) {
+                 F const& body, std::uint32_t count = nodes) {
+  auto const run = [&](std::uint32_t id, std::unique_ptr<net::in_process> end) {
     emu::explored_agent gpu(w.scheduler(), node_machine);
     net::comp_net::node::options const o{
         .rings = rings,
@@ -63,16 +63,22 @@ void run_program(world& w, weakening const* weak, std::uint32_t rings, std::size
     body(node);
     auto const done = net->finish();
     w.check(static_cast<bool>(done), done ? "" : done.error().what);
-  });
+  };
+  run_nodes(w, run, count);
 }
 
-/// Of the rings' table and of shmem's what the programs need: a put with a signal that is set, or a
-/// get, and a wait.
-[[nodiscard]] inline std::vector<weakening> program_weakenings() {
-  auto all = weakenings_of<agent_ring_orders>();
+/// All entries of the rings' table and of shmem's.
+template<class Rings>
+[[nodiscard]] std::vector<weakening> both_tables() {
+  auto all = weakenings_of<Rings>();
   auto const more = weakenings_of<net::shmem::shmem_orders>();
   all.insert(all.end(), more.begin(), more.end());
-  return of_entries(std::move(all),
+  return all;
+}
+
+/// Of both tables what the programs need: a put with a signal that is set, or a get, and a wait.
+[[nodiscard]] inline std::vector<weakening> program_weakenings() {
+  return of_entries(both_tables<agent_ring_orders>(),
                     {"refresh_read_index", "post_status", "await_status", "poll_status",
                      "complete_status", "advance_read_index", "apply_word", "wait"});
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ComP-Net's ring between a work-group and its network service, with indices that wrap at once.
+#include "few_nodes.hpp"
 #include "targets.hpp"
-#include "two_nodes.hpp"
 
 #include <quarry/emu.hpp>
 #include <quarry/net.hpp>

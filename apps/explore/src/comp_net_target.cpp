@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ComP-Net end to end: kernels on two nodes, their services and the network, in one process.
+#include "comp_net_nodes.hpp"
 #include "targets.hpp"
-#include "two_nodes.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -137,15 +137,6 @@ void run_comp_net(world& w, weakening const* weak, std::string_view configuratio
     auto const done = net->finish();
     w.check(static_cast<bool>(done), done ? "" : done.error().what);
   });
-}
-
-/// Of the rings, and of what the network does to the heaps.
-template<class Rings>
-std::vector<weakening> both_tables() {
-  auto all = weakenings_of<Rings>();
-  auto const more = weakenings_of<shmem::shmem_orders>();
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
 }
 
 } // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Gravel end to end: kernels on two nodes, aggregators and network interfaces, in one process.
+#include "few_nodes.hpp"
 #include "targets.hpp"
-#include "two_nodes.hpp"
 
 #include <fmt/core.h>
 

@@ -2,8 +2,8 @@
 // PageRank's own kernels on a small graph and two nodes, against the serial ranks.
 #include "../../pagerank/kernel.hpp"
 #include "../../pagerank/reference.hpp"
+#include "few_nodes.hpp"
 #include "targets.hpp"
-#include "two_nodes.hpp"
 
 #include <quarry/graph/csr.hpp>
 

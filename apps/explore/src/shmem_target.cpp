@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenSHMEM between two pes, one of them with a GPU: what a fence, a flag and a barrier order,
 // while the network applies everything else in any order.
+#include "few_nodes.hpp"
 #include "targets.hpp"
-#include "two_nodes.hpp"
 
 #include <quarry/net/shmem.hpp>
 

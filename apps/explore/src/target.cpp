@@ -22,6 +22,7 @@ std::span<target const> targets() {
                                        comp_net_host_ring_target(),
                                        comp_net_target(),
                                        comp_net_dgpu_target(),
+                                       comp_net_three_target(),
                                        shmem_target(),
                                        allreduce_target(),
                                        ping_pong_target(),

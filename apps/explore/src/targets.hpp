@@ -18,6 +18,7 @@ namespace quarry::exploration {
 [[nodiscard]] target comp_net_host_ring_target();
 [[nodiscard]] target comp_net_target();
 [[nodiscard]] target comp_net_dgpu_target();
+[[nodiscard]] target comp_net_three_target();
 [[nodiscard]] target shmem_target();
 [[nodiscard]] target allreduce_target();
 [[nodiscard]] target ping_pong_target();
