@@ -41,8 +41,10 @@ public:
     std::size_t heap_bytes = 16 * 1024 * 1024; ///< for malloc(); the same everywhere
     std::chrono::milliseconds timeout{10'000}; ///< for every wait for another pe
     std::uint32_t most_teams = 8;              ///< the world is one
-    std::size_t team_bytes = 256 * 1024;       ///< a team's memory for messages of its collectives
-    bool shares_memory = true;                 ///< false: messages also in process
+    /// A team's memory for messages of its collectives. Long reductions go round in quarters of it:
+    /// the less there is, the more often members wait for each other.
+    std::size_t team_bytes = 1024 * 1024;
+    bool shares_memory = true; ///< false: messages also in process
     shmem_orders orders{};
   };
 
