@@ -41,6 +41,7 @@ void fair_end::begin(chooser& choices) noexcept {
   choices_ = &choices;
   tells_effects_ = choices.wants_effects();
   has_begun_ = false;
+  looks_at_.reset();
   last_ = 0;
   activity_.reset();
 }
@@ -51,7 +52,11 @@ bool fair_end::is_without_hope() const noexcept {
 
 unsigned fair_end::pick(unsigned n, choice_kind kind) {
   unsigned const chosen = choices_->pick(n, kind);
-  return has_begun_ ? 0 : chosen;
+  return has_begun_ || looks_at_ == scheduler_.decision_count() ? 0 : chosen;
+}
+
+bool fair_end::look_again() noexcept {
+  return std::exchange(looks_at_, scheduler_.decision_count()) != scheduler_.decision_count();
 }
 
 void fair_end::on_only(std::uint32_t actor) {
@@ -99,10 +104,11 @@ std::uint64_t with_end(std::uint64_t most_decisions) {
 } // namespace
 
 explorer::explorer(explore_options const& o, std::function<void(world&)> const& f)
-    : function_(f), scheduler_({.most_decisions = with_end(o.most_decisions),
-                                .tells_alone_from = o.most_decisions,
-                                .when_nobody_can = [this] { return memory_.settle(); },
-                                .when_given_up = [this] { threads_.end(); }}),
+    : function_(f),
+      scheduler_({.most_decisions = with_end(o.most_decisions),
+                  .tells_alone_from = o.most_decisions,
+                  .when_nobody_can = [this] { return memory_.settle() || end_.look_again(); },
+                  .when_given_up = [this] { threads_.end(); }}),
       memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
       threads_(scheduler_, memory_),
       end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {}

@@ -28,6 +28,9 @@ public:
         half_at_(begins_at + (ends_at - begins_at) / 2) {}
 
   void begin(chooser& choices) noexcept;
+  /// Nobody can go on: who polls looks once more, and sees the newest values. False if all have
+  /// done so since the last decision.
+  bool look_again() noexcept;
   /// Others than the choices that were asked for were taken.
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   /// Nobody has written or woken anybody in its second half.
@@ -57,6 +60,7 @@ private:
   chooser* choices_ = nullptr;
   bool tells_effects_ = false;
   bool has_begun_ = false;
+  std::optional<std::uint64_t> looks_at_; ///< the decision before the last look
   std::uint32_t last_ = 0;                ///< who went on
   std::optional<std::uint64_t> activity_; ///< until its first half was over
   std::uint64_t last_activity_ = 0;       ///< until its last decision
