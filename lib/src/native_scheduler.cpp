@@ -39,15 +39,33 @@ using std::chrono::microseconds;
 
 constexpr int pauses = 200; // rounds without progress that only pause: about 10 us
 constexpr int yields = 400; // then rounds that yield the processor
+// But neither for longer: a look at a network takes its time.
+constexpr microseconds longest_pausing{20};
+constexpr microseconds longest_yielding{200};
 constexpr microseconds first_sleep{50};
 constexpr int longest_turn = 10; // in stall timeouts
 
-/// How long a thread sleeps before it looks again whether a condition holds that nobody tells of:
-/// in the long run a sixteenth of the time for which it has slept.
-class growing_sleep {
+/// What a thread does that finds nothing to do: it pauses, then yields, then sleeps, since nobody
+/// tells it of all that it waits for; in the long run for a sixteenth of the time for which it has
+/// slept.
+class idleness {
 public:
-  void start_anew() { *this = {}; }
-  [[nodiscard]] microseconds next() {
+  enum class step : std::uint8_t { pause, yield, sleep };
+
+  void end() { *this = {}; }
+  /// After one more round.
+  step next() {
+    ++rounds_;
+    if (rounds_ % 2 == 0 && rounds_ < pauses + yields)
+      look_at_clock();
+    if (rounds_ < pauses && !has_paused_)
+      return step::pause;
+    has_paused_ = true;
+    return rounds_ < pauses + yields && !has_yielded_ ? step::yield : step::sleep;
+  }
+  [[nodiscard]] int rounds() const { return rounds_; }
+  [[nodiscard]] bool has_paused() const { return has_paused_; }
+  [[nodiscard]] microseconds next_sleep() {
     constexpr microseconds usual{1'000}, most{10'000};
     auto const now = sleep_;
     slept_ += now;
@@ -56,6 +74,18 @@ public:
   }
 
 private:
+  void look_at_clock() {
+    auto const now = clock::now();
+    if (since_ == clock::time_point{})
+      since_ = now;
+    has_paused_ = has_paused_ || now - since_ > longest_pausing;
+    has_yielded_ = now - since_ > longest_pausing + longest_yielding;
+  }
+
+  int rounds_ = 0;
+  bool has_paused_ = false;
+  bool has_yielded_ = false;
+  clock::time_point since_{};
   microseconds sleep_ = first_sleep;
   microseconds slept_{0};
 };
@@ -170,16 +200,16 @@ struct native_scheduler::state {
     return t.progressed;
   }
 
-  /// What a thread does that has found nothing to do `rounds` times in a row, and had heard `heard`
-  /// news before it looked the last time.
-  void relax(int rounds, std::uint64_t heard, growing_sleep& sleep) {
-    if (rounds < pauses) {
-      pause();
-      sleep.start_anew();
-    } else if (rounds < pauses + yields) {
-      std::this_thread::yield();
-    } else {
-      block(sleep.next(), heard);
+  /// One round of a thread that has found nothing to do, and had heard `heard` news before it
+  /// looked the last time.
+  void relax(idleness& i, std::uint64_t heard) {
+    switch (i.next()) {
+    case idleness::step::pause:
+      return pause();
+    case idleness::step::yield:
+      return std::this_thread::yield();
+    case idleness::step::sleep:
+      return block(i.next_sleep(), heard);
     }
   }
 
@@ -204,15 +234,14 @@ struct native_scheduler::state {
 
   /// A TBB task: drains strands until there have been none for a while.
   void work() {
-    growing_sleep sleep;
-    for (int rounds = 0;
+    for (idleness idle;
          !is_stopping.load(std::memory_order_relaxed) &&
-         (rounds < pauses + yields || queued.load(std::memory_order_relaxed) != 0);) {
+         (idle.rounds() < pauses + yields || queued.load(std::memory_order_relaxed) != 0);) {
       std::uint64_t const heard = news.load(std::memory_order_relaxed);
       if (turn())
-        rounds = 0;
+        idle.end();
       else
-        relax(++rounds, heard, sleep);
+        relax(idle, heard);
     }
     workers.fetch_sub(1, std::memory_order_seq_cst);
     // A strand that came between the last look and the line above must not be left alone: either
@@ -373,21 +402,20 @@ bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
 }
 
 bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
-  growing_sleep sleep;
-  int rounds = 0;
+  idleness idle;
   stall_watch watch(*this);
   for (;;) {
     std::uint64_t const heard = state_->news.load(std::memory_order_relaxed);
     if (is_over(argument))
       return true;
     if (state_->turn()) {
-      rounds = 0;
+      idle.end();
       continue;
     }
     // The clock is read only when there is time to do so.
-    if (++rounds >= pauses && watch.is_stalled())
+    if (idle.has_paused() && watch.is_stalled())
       return is_over(argument);
-    state_->relax(rounds, heard, sleep);
+    state_->relax(idle, heard);
   }
 }
 
