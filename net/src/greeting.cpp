@@ -2,6 +2,7 @@
 #include "greeting.hpp"
 
 #include "listening.hpp"
+#include "peer_stream.hpp"
 
 #include <quarry/net/error.hpp>
 #include <quarry/net/wire.hpp>
@@ -63,10 +64,13 @@ public:
         g->socket.close(ignored);
     if (refused_)
       return *refused_;
-    if (missing_ != 0)
-      return make_error(net_errc::timeout,
-                        fmt::format("loopback: {} did not come within {} ms{}", missing_names(),
-                                    job_.timeout.count(), complaint_));
+    if (missing_ != 0) {
+      error const late = make_error(net_errc::timeout,
+                                    fmt::format("loopback: {} did not come within {} ms{}",
+                                                missing_names(), job_.timeout.count(), complaint_));
+      name_missing();
+      return late;
+    }
     return std::move(sockets_);
   }
 
@@ -217,6 +221,16 @@ private:
       return;
     sockets_[other] = std::move(s);
     --missing_;
+  }
+
+  /// To those who have come: that this pe goes because of one who has not.
+  void name_missing() {
+    std::uint32_t absent = 0;
+    while (absent == job_.self.id || sockets_[absent].is_open())
+      ++absent;
+    for (std::uint32_t i = 0; i < job_.pe_count; ++i)
+      if (sockets_[i].is_open())
+        peer_stream(std::move(sockets_[i]), pe{i}).say_lost(pe{absent});
   }
 
   [[nodiscard]] std::string missing_names() const {

@@ -56,6 +56,7 @@ struct loopback::state {
   std::vector<peer_stream> peers; ///< element self is never used
   std::deque<std::vector<std::byte>> to_self;
   std::optional<error> broken; ///< the first error of a peer: said at every call from then on
+  pe lost{};                   ///< if broken: who is to blame
   bool is_finishing = false;
   bool has_finished = false;
   std::vector<pollfd> watched; ///< of wait(), kept for its memory
@@ -76,7 +77,7 @@ struct loopback::state {
         continue;
       auto const moved = peers[p].advance(deliver);
       if (!moved)
-        broken = moved.error();
+        give_up(moved.error(), peers[p]);
       else
         got += *moved;
     }
@@ -84,6 +85,17 @@ struct loopback::state {
     if (broken)
       return *broken;
     return got;
+  }
+
+  void give_up(error why, peer_stream const& by) {
+    broken = std::move(why);
+    lost = by.culprit();
+  }
+  /// Says to all that this pe goes, and because of whom: otherwise they would blame it.
+  void abandon() {
+    for (peer_stream& p : peers)
+      if (p.peer() != who.self)
+        p.say_lost(broken ? lost : who.self);
   }
 
   [[nodiscard]] bool is_flushed() const {
@@ -106,7 +118,10 @@ struct loopback::state {
 };
 
 loopback::loopback(std::unique_ptr<state> s) : state_(std::move(s)) {}
-loopback::~loopback() = default;
+loopback::~loopback() {
+  if (!state_->has_finished)
+    state_->abandon();
+}
 
 result<std::unique_ptr<loopback>> loopback::open(job const& j) {
   auto s = std::make_unique<state>();
@@ -136,8 +151,10 @@ result<bool> loopback::try_send(pe target, std::span<std::byte const> head,
   if (auto const done = sent_without_peer(s, target, head, body))
     return *done;
   auto const sent = s.peers[target.id].try_send(wire::frame_kind::message, head, body);
-  if (!sent && !s.peers[target.id].has_left()) // who has left in order has broken nothing
-    s.broken = sent.error();
+  if (!sent && !s.peers[target.id].has_left()) { // who has left in order has broken nothing
+    s.give_up(s.peers[target.id].reason(sent.error()), s.peers[target.id]);
+    return *s.broken;
+  }
   return sent;
 }
 
@@ -201,7 +218,7 @@ result<void> loopback::finish() {
     if (i == s.who.self.id)
       continue;
     if (auto const bye = s.peers[i].say_goodbye(); !bye) {
-      s.broken = bye.error();
+      s.give_up(s.peers[i].reason(bye.error()), s.peers[i]);
       return *s.broken;
     }
   }

@@ -33,7 +33,7 @@ bool is_would_block(failure e) {
 } // namespace
 
 peer_stream::peer_stream(asio::ip::tcp::socket socket, pe peer)
-    : socket_(std::move(socket)), peer_(peer) {}
+    : socket_(std::move(socket)), peer_(peer), culprit_(peer) {}
 
 result<void> peer_stream::prepare() {
   failure e;
@@ -100,6 +100,24 @@ result<void> peer_stream::say_goodbye() {
   return flush();
 }
 
+void peer_stream::say_lost(pe culprit) {
+  std::uint64_t const who = culprit.id;
+  if (!has_left_ && !has_said_goodbye_ && socket_.is_open())
+    static_cast<void>(try_send(wire::frame_kind::lost, {}, std::as_bytes(std::span(&who, 1))));
+}
+
+error peer_stream::reason(error otherwise) {
+  constexpr int most_reads = 64; // of what came before
+  for (int i = 0; i < most_reads; ++i) {
+    auto const moved = advance([](pe, std::span<std::byte const>) {});
+    if (!moved)
+      return culprit_ == peer_ ? otherwise : moved.error();
+    if (*moved == 0)
+      break;
+  }
+  return otherwise;
+}
+
 result<void> peer_stream::flush() {
   while (!is_flushed()) {
     failure e;
@@ -136,8 +154,8 @@ void peer_stream::make_room(std::size_t bytes) {
 result<void> peer_stream::check(wire::frame_header const& h) {
   std::string wrong;
   auto code = net_errc::bad_frame;
-  if (h.check != wire::check_of(h) ||
-      (h.kind != wire::frame_kind::message && h.kind != wire::frame_kind::goodbye)) {
+  if (h.check != wire::check_of(h) || h.kind < wire::frame_kind::message ||
+      h.kind > wire::frame_kind::lost) {
     wrong = "sent something that is no frame";
   } else if (h.sequence != received_frames_) {
     wrong = fmt::format("sent frame {} where {} was due", h.sequence, received_frames_);
@@ -146,6 +164,8 @@ result<void> peer_stream::check(wire::frame_header const& h) {
     wrong = fmt::format("sent a frame of {} bytes; at most {}", h.length, max_message_bytes);
   } else if (has_left_ || (h.kind == wire::frame_kind::goodbye && h.length != 0)) {
     wrong = "sent more than a goodbye at its end";
+  } else if (h.kind == wire::frame_kind::lost && h.length != sizeof(std::uint64_t)) {
+    wrong = fmt::format("named who is lost in {} bytes", h.length);
   } else {
     return {};
   }
@@ -155,6 +175,18 @@ result<void> peer_stream::check(wire::frame_header const& h) {
       code, fmt::format("loopback: {} {}; its connection is closed", to_string(peer_), wrong));
   fmt::print(stderr, "{}\n", e.what);
   return e;
+}
+
+/// The peer has gone, and said because of whom.
+error peer_stream::named(std::span<std::byte const> payload) {
+  std::uint64_t who = 0;
+  std::memcpy(&who, payload.data(), sizeof who);
+  culprit_ = pe{static_cast<std::uint32_t>(who)};
+  if (culprit_ == peer_)
+    return lost("has left without a goodbye");
+  return make_error(net_errc::peer_lost,
+                    fmt::format("loopback: {} has died or left without a goodbye, says {}",
+                                to_string(culprit_), to_string(peer_)));
 }
 
 result<std::size_t> peer_stream::deliver_frames(transport_port::sink const& deliver) {
@@ -176,6 +208,8 @@ result<std::size_t> peer_stream::deliver_frames(transport_port::sink const& deli
       has_left_ = true;
       continue;
     }
+    if (h.kind == wire::frame_kind::lost)
+      return named(payload);
     deliver(peer_, payload);
     ++delivered;
   }

@@ -28,6 +28,12 @@ public:
                                       std::span<std::byte const> body);
   /// A goodbye, after all that waits. Only once, also if it is called again.
   [[nodiscard]] result<void> say_goodbye();
+  /// That this end goes without a goodbye, and because of whom: the last frame, if there is room.
+  void say_lost(pe culprit);
+  /// After an error: who is to blame, the peer or whom it has named.
+  [[nodiscard]] pe culprit() const noexcept { return culprit_; }
+  /// After an error in sending: what the peer has said before it went, if it has.
+  [[nodiscard]] error reason(error otherwise);
   /// Sends what waits, receives what has come; gives how many messages were delivered, or how many
   /// writes went on.
   [[nodiscard]] result<std::size_t> advance(transport_port::sink const& deliver);
@@ -40,6 +46,7 @@ public:
 
 private:
   result<void> flush();
+  error named(std::span<std::byte const> payload);
   result<std::size_t> deliver_frames(transport_port::sink const& deliver);
   result<void> check(wire::frame_header const& h);
   void keep(std::span<std::byte const> rest);
@@ -48,6 +55,7 @@ private:
 
   boost::asio::ip::tcp::socket socket_;
   pe peer_;
+  pe culprit_;
   bool has_left_ = false;         ///< it has said goodbye
   bool has_said_goodbye_ = false; ///< this end has
   std::uint32_t sent_frames_ = 0;

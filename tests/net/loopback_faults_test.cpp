@@ -73,16 +73,46 @@ std::vector<std::byte> bytes_of(wire::frame_header const& h) {
 } // namespace
 
 TEST_SUITE("net.loopback_faults") {
+  TEST_CASE("who goes because of another pe names it, to those who have not noticed yet") {
+    for (bool const sends : {false, true}) { // who sends hears of it from the socket first
+      CAPTURE(sends);
+      auto const jobs = make_local_jobs(3, 10s).value();
+      auto to_first = raw::peer::connect(jobs[0].endpoints[0].port);
+      auto to_second = raw::peer::connect(jobs[0].endpoints[1].port);
+      to_first.send_object(raw::greeting_of(jobs[0], 2));
+      to_second.send_object(raw::greeting_of(jobs[0], 2));
+      std::unique_ptr<loopback> first, second;
+      {
+        std::jthread const opener([&] { second = loopback::open(jobs[1]).value(); });
+        first = loopback::open(jobs[0]).value();
+      }
+      REQUIRE(first->try_send(pe{1}, std::as_bytes(std::span("unread")), {}).value());
+      to_second.close(); // but not the connection to pe 0
+      auto const seen = contract::poll_until(*second, ignore, [] { return false; });
+      CHECK(contains(seen->what, "pe 2"));
+      second.reset();
+      if (sends)
+        while (first->try_send(pe{1}, std::as_bytes(std::span("more")), {}).has_value()) {
+        }
+      auto const told = contract::poll_until(*first, ignore, [] { return false; });
+      CHECK(told->code == net_errc::peer_lost);
+      CHECK_MESSAGE(contains(told->what, "pe 2 has died or left without a goodbye, says pe 1"),
+                    told->what);
+    }
+  }
+
   TEST_CASE("a frame that is none ends the job with bad_frame, said once") {
     std::vector<std::byte> const payload(24, std::byte{1});
     auto damaged = raw::frame(payload, 0);
     damaged[13] ^= std::byte{4};
     check_nonsense(damaged, net_errc::bad_frame, "no frame");
-    check_nonsense(bytes_of(raw::header(wire::frame_kind{3}, 0, 0)), net_errc::bad_frame,
+    check_nonsense(bytes_of(raw::header(wire::frame_kind{4}, 0, 0)), net_errc::bad_frame,
                    "no frame");
     check_nonsense(raw::frame(payload, 1), net_errc::bad_frame, "frame 1 where 0 was due");
     check_nonsense(bytes_of(raw::header(wire::frame_kind::goodbye, 8, 0)), net_errc::bad_frame,
                    "goodbye");
+    check_nonsense(bytes_of(raw::header(wire::frame_kind::lost, 0, 0)), net_errc::bad_frame,
+                   "named who is lost in 0 bytes");
     auto more = bytes_of(raw::header(wire::frame_kind::goodbye, 0, 0));
     std::ranges::copy(raw::frame({}, 1), std::back_inserter(more));
     check_nonsense(more, net_errc::bad_frame, "goodbye");

@@ -46,7 +46,7 @@ TEST_SUITE("net.loopback_strangers") {
     std::vector<stranger> const strangers{
         {"token", [](auto& g) { g.token_low ^= 1; }},
         {"token", [](auto& g) { g.token_high ^= std::uint64_t{1} << 63; }},
-        {"version 2", [](auto& g) { g.version = 2; }},
+        {"version 1", [](auto& g) { g.version = 1; }},
         {"does not speak the protocol", [](auto& g) { g.magic ^= 0x20; }},
         {"pe 0 of 2", [](auto& g) { g.pe = 0; }},
         {"pe 2 of 2", [](auto& g) { g.pe = 2; }},

@@ -11,7 +11,7 @@
 namespace quarry::net::wire {
 
 inline constexpr std::uint32_t magic = 0x59525251; ///< "QRRY"
-inline constexpr std::uint32_t version = 1;
+inline constexpr std::uint32_t version = 2;
 
 /// Instead of the pe, in the answer to a greeting that is refused; such an answer has no token.
 inline constexpr std::uint32_t refused_token =
@@ -29,7 +29,11 @@ struct greeting {
 };
 static_assert(sizeof(greeting) == 32);
 
-enum class frame_kind : std::uint32_t { message = 1, goodbye };
+enum class frame_kind : std::uint32_t {
+  message = 1,
+  goodbye,
+  lost, ///< the sender goes, because of the pe that is its payload, a 64-bit number
+};
 
 /// Before each payload, which is padded to a multiple of 8 bytes so that the next one is aligned.
 struct frame_header {
