@@ -2,6 +2,7 @@
 #include "agents.hpp"
 
 #include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -147,6 +148,44 @@ TEST_SUITE("emu.packet_processor") {
       REQUIRE(s.processor.wait(both));
       CHECK(other.word().get()[0] == 0);
     });
+  }
+
+  TEST_CASE("a barrier packet waits for a signal of another agent, or queue, in any schedule") {
+    auto const body = [](executor& scheduler, packet_type kind, bool two_agents) -> std::string {
+      agent first(scheduler, shape), other(scheduler, shape);
+      agent& second = two_agents ? other : first;
+      signal done(first.core().known()), end(second.core().known());
+      auto words = first.allocate<std::uint32_t>(32);
+      std::optional<registration> shared[2];
+      if (two_agents) {
+        shared[0].emplace(done.share_with(second.core().known()));
+        shared[1].emplace(second.expose(words.global().get(), 32, "the first agent's words"));
+      }
+      user_queue queue(first.core().known(), 4), behind(second.core().known(), 4);
+      packet_processor processor(first.core(), queue), waits(second.core(), behind);
+      loaded_kernel const adds = first.load(add{}, words.global(), 1U);
+      loaded_kernel const doubles = second.load(twice{}, words.global());
+      barrier_packet b{.dep_signal = {done.handle()}};
+      b.header = packet_header{kind}.bits();
+      bool const is_submitted = waits.submit(b) &&
+                                waits.submit(doubles.packet(one_wave, after_all, end)) &&
+                                processor.submit(adds.packet(one_wave, plain, done));
+      if (!is_submitted)
+        return "not submitted";
+      if (outcome const o = waits.wait(end); !o)
+        return o.get_fault()->report;
+      return words.host()[31] == 2 ? "" : "the barrier packet did not wait";
+    };
+    for (packet_type const kind : {packet_type::barrier_and, packet_type::barrier_or})
+      for (bool const two_agents : {false, true}) {
+        CAPTURE(two_agents);
+        with_schedulers([&](executor& s) { CHECK(body(s, kind, two_agents) == ""); });
+        verdict const v = explore({.executions = 300}, [&](world& w) {
+          std::string const wrong = body(w.scheduler(), kind, two_agents);
+          w.check(wrong.empty(), wrong);
+        });
+        CHECK_MESSAGE(v, v.to_string());
+      }
   }
 
   TEST_CASE("a barrier packet on a signal that has failed fails, too") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/allocations.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/scope.hpp>
@@ -28,6 +29,12 @@ public:
   /// What packets call it.
   [[nodiscard]] std::uint64_t handle() noexcept {
     return reinterpret_cast<std::uintptr_t>(word().get());
+  }
+
+  /// Lets packets and kernels of another agent name it, too, while the result lives. `other` is
+  /// that agent's core().known().
+  [[nodiscard]] registration share_with(allocations& other) {
+    return registration(other, word().get(), sizeof(std::int64_t), "a shared signal");
   }
 
   /// Awaits that the value is 0, or negative; gives it. What was released before the signal was
