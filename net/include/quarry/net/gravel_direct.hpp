@@ -27,8 +27,8 @@ struct direct_orders {
   emu::access count_written{emu::order::release, emu::scope::system};
   /// Acquire: pairs with count_written.
   emu::access reads_written{emu::order::acquire, emu::scope::system};
-  /// Acquire: whoever has finished before quiet() is seen.
-  emu::access aggregator_reads_tail{emu::order::acquire, emu::scope::system};
+  /// What has been reserved so far: an older value only means another look.
+  emu::access aggregator_reads_tail{emu::order::relaxed, emu::scope::system};
   /// No wavefront reserves from now on.
   emu::access seal{emu::order::relaxed, emu::scope::system};
   /// Release: pairs with reserve.
