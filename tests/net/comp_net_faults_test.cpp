@@ -17,6 +17,10 @@ namespace {
 enum class mistake : std::uint8_t {
   put_to_private,
   put_beyond_end,
+  put_uncountable,
+  get_uncountable,
+  no_such_signal_op,
+  no_such_reduction,
   wait_on_private,
   no_such_pe,
   after_destroy,
@@ -40,6 +44,27 @@ struct make_mistake {
     case mistake::put_beyond_end: {
       auto put = ctx.put(wf, words, own, 1'000'000, pe{0});
       co_await std::move(put);
+      break;
+    }
+    case mistake::put_uncountable: {
+      auto put = ctx.put(wf, words, own, std::size_t{1} << 61, pe{0});
+      co_await std::move(put);
+      break;
+    }
+    case mistake::get_uncountable: {
+      auto get = ctx.get(wf, own, words, (std::size_t{1} << 61) + 1, pe{0});
+      co_await std::move(get);
+      break;
+    }
+    case mistake::no_such_signal_op: {
+      auto put =
+          ctx.put_signal(wf, words, own, 1, words, 1, static_cast<shmem::signal_op>(7), pe{0});
+      co_await std::move(put);
+      break;
+    }
+    case mistake::no_such_reduction: {
+      auto sum = ctx.reduce(wf, static_cast<shmem::reduction>(9), own, own, 1);
+      co_await std::move(sum);
       break;
     }
     case mistake::wait_on_private: {
@@ -234,6 +259,29 @@ TEST_SUITE("net.comp_net_faults") {
                    "put of 24 bytes outside the symmetric heap, in private memory");
     expect_mistake(mistake::put_beyond_end, fault::kind::out_of_bounds,
                    "put of 8000000 bytes at offset");
+    expect_mistake(mistake::put_uncountable, fault::kind::out_of_bounds, "put of 184467440737");
+    expect_mistake(mistake::get_uncountable, fault::kind::out_of_bounds, "get of 184467440737");
+  }
+  TEST_CASE("operations that do not exist") {
+    expect_mistake(mistake::no_such_signal_op, fault::kind::wrong_shape,
+                   "put_signal: a signal is set or added to; there is no operation 7");
+    expect_mistake(mistake::no_such_reduction, fault::kind::wrong_shape,
+                   "reduce: there is no reduction 9");
+  }
+  TEST_CASE("a reduction of memory that does not exist, where bounds are checked") {
+    native_scheduler scheduler({.threads = 1});
+    emu::agent gpu(scheduler, {.compute_units = 1}, {.checks_bounds = true});
+    auto ends = make_in_process(1);
+    auto net = comp_net::node::start(gpu.core(), std::move(ends[0]), {.rings = 1});
+    REQUIRE(net.has_value());
+    for (bool const is_far : {false, true}) {
+      auto own = gpu.allocate<std::uint64_t>(4, "own");
+      auto const nowhere = is_far ? own.global() + 1'000'000 : own.global() + 1;
+      expect(gpu.run(one_wavefront_each(1), reduce_as_told{}, shmem::reduction::sum, 4U, nowhere,
+                     std::ref(net->device())),
+             fault::kind::out_of_bounds, "access of 32 bytes");
+    }
+    CHECK(net->finish());
   }
   TEST_CASE("a wait_until on private memory") {
     expect_mistake(mistake::wait_on_private, fault::kind::out_of_bounds,
@@ -296,13 +344,15 @@ TEST_SUITE("net.comp_net_faults") {
       std::uint32_t count;
     };
     asked const sum_of_4{shmem::reduction::sum, 4};
-    for (asked const other : {asked{shmem::reduction::maximum, 4}, {shmem::reduction::sum, 8}}) {
+    for (asked const other : {asked{shmem::reduction::maximum, 4},
+                              {shmem::reduction::sum, 8},
+                              {shmem::reduction::sum, 4 + 32768}}) {
       job_shape s{.nodes = 2};
       for (auto const threads : {std::optional<std::size_t>(2), std::optional<std::size_t>()}) {
         s.threads = threads;
         run_losing(s, [&](test_node& n) {
           asked const mine = n.id == 0 ? sum_of_4 : other;
-          auto own = n.gpu.allocate<std::uint64_t>(8, "own");
+          auto own = n.gpu.allocate<std::uint64_t>(4 + 32768, "own");
           expect(n.gpu.run(one_wavefront_each(1), reduce_as_told{}, mine.how, mine.count,
                            own.global(), std::ref(n.net.device())),
                  fault::kind::wrong_shape, "in reduce with another operation, type or number");

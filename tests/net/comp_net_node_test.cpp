@@ -120,6 +120,31 @@ TEST_SUITE("net.comp_net_node") {
     }
   }
 
+  TEST_CASE("pes with other rings, or other places for reductions, are refused at the start") {
+    // The heaps are as large as each other, whatever the rings take of them.
+    auto ends = make_in_process(2);
+    std::string said[2];
+    {
+      std::vector<std::jthread> hosts;
+      for (std::uint32_t id = 0; id < 2; ++id)
+        hosts.emplace_back([&, id] {
+          native_scheduler scheduler({.threads = 1});
+          unchecked_agent gpu(scheduler, {.compute_units = 1});
+          comp_net::node::options o{.rings = 11, .reduce_bytes = 64};
+          if (id == 1)
+            o = {.rings = 5, .reduce_bytes = 256};
+          constexpr std::size_t all = 1024 * 1024;
+          o.shmem.heap_bytes = all - (id == 0 ? 11 * (128 + 128 * 4) : 5 * (128 + 320 * 4));
+          auto const net = comp_net::node::start(gpu.core(), std::move(ends[id]), o);
+          said[id] = net ? "it has begun" : net.error().what;
+        });
+    }
+    for (std::string const& one : said)
+      CHECK_MESSAGE(one.find("have other numbers or sizes of teams, or ComP-Net's rings") !=
+                        std::string::npos,
+                    one);
+  }
+
   TEST_CASE("what cannot be is refused, with what can") {
     CHECK(refused({.configuration = "gpu"}) ==
           "comp_net: no configuration 'gpu'; there are: cpu, inter_kernel, apu, dgpu, comp_net");

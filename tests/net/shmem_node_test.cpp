@@ -222,6 +222,31 @@ TEST_SUITE("net.shmem_node") {
       }));
   }
 
+  TEST_CASE("nothing to wait for is waited for at once; a signal's operation that does not exist") {
+    on_all(2, [](node& n) -> std::string {
+      auto const words = n.malloc<std::uint64_t>(2);
+      QUARRY_OK(words);
+      std::span<std::uint64_t const> const none;
+      auto const any = n.wait_until_any(none, comparison::equal, 1);
+      QUARRY_OK(any);
+      QUARRY_EXPECT(!any->has_value());
+      auto const some = n.wait_until_some(none, comparison::equal, 1);
+      QUARRY_OK(some);
+      QUARRY_EXPECT(some->empty());
+      QUARRY_OK(n.wait_until_all(none, comparison::equal, 1));
+      auto const how = static_cast<signal_op>(9);
+      std::uint64_t* const w = words->data();
+      std::uint64_t const source[1] = {7};
+      auto const invalid = std::make_error_code(std::errc::invalid_argument);
+      QUARRY_EXPECT(n.default_context()
+                        .put_signal(w, std::span(source), w + 1, 1, how, right_of(n))
+                        .error()
+                        .code == invalid);
+      QUARRY_OK(n.barrier_all());
+      return "";
+    });
+  }
+
   TEST_CASE("whatever is called after finish() is refused, and nothing is lost in silence") {
     on_all(2, [](node& n) -> std::string {
       auto const words = n.malloc<std::uint64_t>(2);

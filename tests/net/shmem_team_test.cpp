@@ -247,6 +247,10 @@ TEST_SUITE("net.shmem_team") {
       QUARRY_EXPECT(w.broadcast(word->data(), word->data(), 1, 2).error().code == invalid);
       auto const bits = w.reduce(reduction::bit_or, word->data(), word->data(), 1);
       QUARRY_EXPECT(bits.error().code == invalid);
+      auto* const whole = reinterpret_cast<std::uint32_t*>(word->data());
+      auto const none = w.reduce(static_cast<reduction>(42), whole, whole, 1);
+      QUARRY_EXPECT(none.error().code == invalid);
+      QUARRY_EXPECT(none.error().what == "shmem: reduce: there is no reduction 42");
       float mine = 0;
       auto const outside = w.fcollect(word->data(), &mine, 1);
       QUARRY_EXPECT(outside.error().code == net_errc::outside_heap);

@@ -24,7 +24,9 @@ std::uint64_t device::offset_of(void const* at, std::size_t bytes, char const* w
                                 std::source_location where) const {
   auto const* const first = static_cast<std::byte const*>(at);
   auto const begin = parts_.network->address_of(first);
-  bool const is_whole = bytes <= 1 || parts_.network->address_of(first + bytes - 1);
+  bool const is_countable = bytes <= ~std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(at);
+  bool const is_whole =
+      bytes <= 1 || (is_countable && parts_.network->address_of(first + bytes - 1));
   if (begin && is_whole) [[likely]]
     return begin->offset;
   throw emu::kernel_stop{

@@ -4,6 +4,7 @@
 #include <quarry/emu/command_processor.hpp>
 #include <quarry/emu/service.hpp>
 #include <quarry/event.hpp>
+#include <quarry/native_scheduler.hpp>
 #include <quarry/net/comp_net/node.hpp>
 #include <quarry/strand.hpp>
 #include <quarry/this_actor.hpp>
@@ -13,6 +14,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -25,6 +27,9 @@ void check(node::options const& o) {
   static_cast<void>(find_configuration(o.configuration));
   if (o.rings == 0 || o.rings > 65536)
     refuse(fmt::format("{} rings; allowed are 1 to 65536", o.rings));
+  if (o.ring_entries > 65536)
+    refuse(
+        fmt::format("rings of {} entries; allowed are powers of two up to 65536", o.ring_entries));
   if (o.service_threads == 0 || o.service_threads > o.rings)
     refuse(fmt::format("{} service threads; allowed are 1 to {}, one a ring", o.service_threads,
                        o.rings));
@@ -95,6 +100,27 @@ private:
   strand strand_; ///< last, so first to go: its actor uses the others
 };
 
+/// While it lives, threads of the scheduler that have nothing to do sleep in the network.
+class idle_in_network {
+public:
+  idle_in_network(executor& scheduler, shmem::node& network)
+      : scheduler_(network.is_all_direct() ? nullptr
+                                           : dynamic_cast<native_scheduler*>(&scheduler)) {
+    if (scheduler_ != nullptr)
+      scheduler_->set_idle_wait(
+          [&network](std::chrono::nanoseconds at_most) { network.idle(at_most); });
+  }
+  idle_in_network(idle_in_network const&) = delete;
+  idle_in_network& operator=(idle_in_network const&) = delete;
+  ~idle_in_network() {
+    if (scheduler_ != nullptr)
+      scheduler_->set_idle_wait(nullptr);
+  }
+
+private:
+  native_scheduler* scheduler_;
+};
+
 } // namespace
 
 struct node::parts {
@@ -125,6 +151,7 @@ struct node::parts {
   // Last, so first to go.
   std::vector<std::unique_ptr<host_service>> hosts;
   std::vector<emu::command_processor::serving> on_processor;
+  std::optional<idle_in_network> idling;
 };
 
 result<void> node::parts::add_device(options const& o) {
@@ -165,6 +192,7 @@ result<void> node::parts::add_device(options const& o) {
     else
       hosts.push_back(std::make_unique<host_service>(agent.scheduler(), *services.back()));
   }
+  idling.emplace(agent.scheduler(), network);
   return {};
 }
 
@@ -177,9 +205,13 @@ result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port>
   check(o);
   configuration_choice const& choice = find_configuration(o.configuration);
   shmem::node::options with_meetings = o.shmem;
-  if (choice.has_device_calls())
-    with_meetings.heap_bytes +=
+  if (choice.has_device_calls()) {
+    std::size_t const more =
         meeting_place::bytes(o.rings, transport->pe_count(), o.reduce_bytes) + 64;
+    // A heap that is too large to be counted is refused as it is.
+    with_meetings.heap_bytes = std::max(o.shmem.heap_bytes, o.shmem.heap_bytes + more);
+    with_meetings.mark = std::uint64_t{o.rings} << 32 | o.reduce_bytes;
+  }
   auto network = shmem::node::start(agent, std::move(transport), with_meetings);
   if (!network)
     return network.error();
@@ -208,6 +240,7 @@ comp_net::device& node::device() {
 }
 
 result<void> node::finish() {
+  parts_->idling.reset();
   parts_->hosts.clear();
   parts_->on_processor.clear();
   parts_->contexts.end();

@@ -67,10 +67,14 @@ private:
   static std::string text_of(wait_record const& r, std::uint32_t ring) {
     std::string_view const file = r.file.load(std::memory_order_relaxed);
     std::uint32_t const from = r.from.load(std::memory_order_relaxed);
-    return fmt::format("{} of work-group {} ({}:{}){}", r.what.load(std::memory_order_relaxed),
-                       ring, file.substr(file.rfind('/') + 1),
-                       r.line.load(std::memory_order_relaxed),
-                       from == wait_record::no_pe ? "" : " for " + to_string(pe{from}));
+    std::uint64_t const absent = r.absent.load(std::memory_order_relaxed);
+    return fmt::format(
+        "{} of work-group {} ({}:{}){}{}", r.what.load(std::memory_order_relaxed), ring,
+        file.substr(file.rfind('/') + 1), r.line.load(std::memory_order_relaxed),
+        from == wait_record::no_pe ? "" : " for " + to_string(pe{from}),
+        absent == 0
+            ? ""
+            : fmt::format(", begun when {} groups of its launch were not resident", absent));
   }
 
   shmem::node& network_;

@@ -18,6 +18,14 @@ result<void> check_word(std::uint64_t offset, unsigned bytes, char const* name) 
                                 name, bytes, offset));
 }
 
+result<void> check_signal(signal_op how, std::uint64_t offset, char const* name) {
+  if (!exists(how))
+    return error{std::make_error_code(std::errc::invalid_argument),
+                 fmt::format("shmem: {}: a signal is set or added to; there is no operation {}",
+                             name, static_cast<int>(how))};
+  return check_word(offset, sizeof(std::uint64_t), name);
+}
+
 } // namespace
 
 result<symmetric_address> context::address_of(void const* local, char const* operation) const {
@@ -64,7 +72,7 @@ result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> so
     return word.error();
   if (auto const ok = engine_->check(target, *offset, source.size(), "put_signal"); !ok)
     return ok;
-  if (auto const ok = check_word(*word, sizeof *signal, "put_signal"); !ok)
+  if (auto const ok = check_signal(how, *word, "put_signal"); !ok)
     return ok;
   auto const sent =
       engine_->put_signal(*state_, *offset, source, *word, value, how, target, "put_signal");
@@ -138,7 +146,7 @@ result<ticket> context::put_signal_nbi(symmetric_address dest, std::span<std::by
     return ok.error();
   if (auto const ok = engine_->check(target, signal.offset, 8, "put_signal_nbi"); !ok)
     return ok.error();
-  if (auto const ok = check_word(signal.offset, 8, "put_signal_nbi"); !ok)
+  if (auto const ok = check_signal(how, signal.offset, "put_signal_nbi"); !ok)
     return ok.error();
   return engine_->put_signal(*state_, dest.offset, source, signal.offset, value, how, target,
                              nullptr);

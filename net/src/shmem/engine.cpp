@@ -290,8 +290,9 @@ void engine::take_hello(pe from, message const& m) {
     wrong = fmt::format("{} has a symmetric heap of {} bytes, {} one of {}", to_string(from),
                         m.length, to_string(self_), region_->user_bytes);
   else if (m.second != shape_of(options_))
-    wrong = fmt::format("{} and {} have other numbers or sizes of teams", to_string(from),
-                        to_string(self_));
+    wrong = fmt::format("{} and {} have other numbers or sizes of teams, or ComP-Net's rings and "
+                        "reductions",
+                        to_string(from), to_string(self_));
   if (!wrong.empty())
     return fail(make_error(net_errc::mismatched_job, fmt::format("shmem: {}", wrong)),
                 told::everybody);

@@ -67,6 +67,8 @@ public:
   result<void> finish();
   /// As node::progress().
   bool progress();
+  /// As node::idle().
+  void idle(std::chrono::nanoseconds at_most);
   /// As node::watch().
   void watch(std::string_view what, std::chrono::nanoseconds waited);
 
@@ -265,10 +267,12 @@ private:
   /// True if is_over() has said yes.
   bool block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument);
   void kick();
+  /// Entered: until something comes, or there is room, if there is something to send.
+  void wait_inside(std::chrono::nanoseconds at_most);
   void progress_while_idle();
   void ask_everybody();
   error timed_out(operation const& what);
-  [[nodiscard]] error overdue(std::string_view what) const;
+  [[nodiscard]] error overdue(std::string_view what, int timeouts) const;
   [[nodiscard]] std::string silent_pes() const;
   /// In the heap or in what collectives need behind it: under `explore`, behind caches.
   [[nodiscard]] bool is_emulated(void const* local) const noexcept;

@@ -22,6 +22,7 @@ using clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
+constexpr int patience = 3;   // timeouts, with pes that answer: they may be busy
 constexpr int yields = 400;   // rounds of a wait that yield the processor, where that costs little
 constexpr int few_yields = 8; // where each asks all connections, and blocking is as good
 constexpr microseconds first_sleep{50};
@@ -184,7 +185,7 @@ error engine::timed_out(operation const& what) {
   fail(decides_ ? make_error(net_errc::timeout,
                              fmt::format("{} waits in {}: nothing progresses\n{}", to_string(self_),
                                          name, scheduler_.report_now().to_string()))
-                : overdue(name),
+                : overdue(name, patience),
        told::everybody);
   return failed(what);
 }
@@ -264,13 +265,16 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
       moved |= run_actors();
     if (blocks || looks % 32 == 31) {
       auto const at = clock::now();
-      if (!asked_at && at - begun >= options_.timeout / 2) {
+      auto const waited = at - begun;
+      // Who was asked late, since this thread had no core, has its time to answer.
+      bool const has_had_time = asked_at && at - *asked_at >= options_.timeout / 4;
+      if (has_had_time && waited >= options_.timeout &&
+          (!silent_pes().empty() || waited >= patience * options_.timeout))
+        return is_over(argument) ? result<void>{} : timed_out(what);
+      if (waited >= options_.timeout / 2 && (!asked_at || has_had_time)) {
         asked_at = at;
         ask_everybody();
       }
-      // Who was asked late, since this thread had no core, has its time to answer.
-      if (at - begun >= options_.timeout && at - *asked_at >= options_.timeout / 4)
-        return is_over(argument) ? result<void>{} : timed_out(what);
     }
     if (moved) {
       rounds = 0;
@@ -309,14 +313,16 @@ void engine::watch(std::string_view what, std::chrono::nanoseconds waited) {
     return;
   if (waited < options_.timeout || asked > 2 * half)
     return ask_everybody();
-  fail(overdue(what), told::everybody);
+  fail(overdue(what, 1), told::everybody);
 }
 
-error engine::overdue(std::string_view what) const {
+/// `timeouts`: for so many a wait lasts if everybody answers.
+error engine::overdue(std::string_view what, int timeouts) const {
   std::string const silent = silent_pes();
+  auto const after = silent.empty() ? timeouts * options_.timeout : options_.timeout;
   return make_error(net_errc::timeout,
                     fmt::format("{} waits in {}: not over after {} ms; {}", to_string(self_), what,
-                                options_.timeout.count(),
+                                after.count(),
                                 silent.empty() ? "every pe answers" : "no word from " + silent));
 }
 
@@ -343,14 +349,25 @@ bool engine::run_actors() {
 bool engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument) {
   if (is_all_direct_ || !transport_->try_enter())
     return region_->arrivals.sleep(at_most, [&] { return is_over(argument); });
+  wait_inside(at_most);
+  transport_->leave();
+  return false;
+}
+
+void engine::wait_inside(std::chrono::nanoseconds at_most) {
   is_waiting_inside_.store(true, std::memory_order_seq_cst);
   if (queued_.load(std::memory_order_seq_cst) == 0)
     transport_->wait(at_most);
   else // for room, which nobody may tell us of
     transport_->wait(std::min<std::chrono::nanoseconds>(at_most, 2 * first_sleep));
   is_waiting_inside_.store(false, std::memory_order_relaxed);
+}
+
+void engine::idle(std::chrono::nanoseconds at_most) {
+  if (is_over() || !transport_->try_enter())
+    return std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(at_most, first_sleep));
+  wait_inside(at_most);
   transport_->leave();
-  return false;
 }
 
 /// A thread of its own, for others' operations while no host thread waits: it sleeps in the

@@ -166,10 +166,14 @@ result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is
 result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
                                                   erased_condition is, char const* operation) {
-  if (auto const ok = check_words(first, count * bytes, bytes, operation); !ok)
-    return ok.error();
   if (auto const fits = check_skip(count, skip, operation); !fits)
     return fits.error();
+  if (engine_->has_failed())
+    return engine_->failed({operation});
+  if (count == 0) // an empty span is nowhere
+    return std::vector<std::size_t>{};
+  if (auto const ok = check_words(first, bytes_of(count, bytes), bytes, operation); !ok)
+    return ok.error();
   return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
                              is.condition, {operation});
 }
@@ -217,6 +221,13 @@ result<void> node::sync_all() {
 
 bool node::progress() {
   return engine_->progress();
+}
+
+void node::idle(std::chrono::nanoseconds at_most) {
+  engine_->idle(at_most);
+}
+bool node::is_all_direct() const noexcept {
+  return engine_->is_all_direct();
 }
 
 void node::watch(std::string_view what, std::chrono::nanoseconds waited) {

@@ -36,11 +36,15 @@ pe team::at(std::uint32_t index) const noexcept {
   return state_->at(index);
 }
 
-error team::not_for_floating_point(reduction how) {
-  constexpr std::string_view names[] = {"sum",     "product", "minimum", "maximum",
-                                        "bit_and", "bit_or",  "bit_xor"};
-  return invalid(
-      fmt::format("reduce: {} is for integers only", names[static_cast<std::size_t>(how)]));
+error team::not_for_these(reduction how) {
+  switch (how) {
+  case reduction::bit_and:
+  case reduction::bit_or:
+  case reduction::bit_xor:
+    return invalid("reduce: bit_and, bit_or and bit_xor are for integers only");
+  default:
+    return invalid(fmt::format("reduce: there is no reduction {}", static_cast<int>(how)));
+  }
 }
 
 result<void> team::sync() {

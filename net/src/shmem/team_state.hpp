@@ -57,7 +57,7 @@ struct team_area {
 
 /// The options on which pes must agree, but for the heap's size; it goes with the greeting.
 [[nodiscard]] inline std::uint64_t shape_of(node::options const& o) noexcept {
-  return std::uint64_t{o.most_teams} << 40 | o.team_bytes;
+  return (std::uint64_t{o.most_teams} << 40 | o.team_bytes) ^ o.mark * 0x9e3779b97f4a7c15;
 }
 
 /// What members do together: compared when they meet.

@@ -43,7 +43,8 @@ struct open_call {
                     where) != 0)
       throw emu::kernel_stop{emu::fault::kind::wrong_shape,
                              "the context of work-group " + std::to_string(ring) +
-                                 " is in use: another launch has not destroyed it",
+                                 " is in use: a launch that runs, or has ended without "
+                                 "destroying it, has it",
                              where};
     std::uint32_t const write = wf.load(member(saved, &ring_state::write), where);
     context_words fresh{.indices = {write, write}, .ring = ring, .is_open = 1};
@@ -220,6 +221,10 @@ struct reduce_call {
 
   template<class W>
   task<value_type> lead(W& wf, leader<W>& me, device& net, std::source_location where) const {
+    if (std::size_t const bytes = shmem::bytes_of(count, sizeof(T)); bytes != 0) {
+      wf.memory_port().check(source, bytes, where);
+      wf.memory_port().check(dest, bytes, where);
+    }
     std::size_t const most = net.meetings().chunk_bytes() / sizeof(T);
     for (std::size_t done = 0; done < count; done += most) {
       std::size_t const n = std::min(most, count - done);
@@ -236,8 +241,10 @@ private:
     std::uint64_t const kind = (std::floating_point<T> ? 16U : 0U) |
                                (std::signed_integral<T> ? 8U : 0U) |
                                static_cast<unsigned>(std::countr_zero(sizeof(T)));
+    // Fifteen bits of the count's hash: lengths that differ by a round number differ there.
+    std::uint64_t const length = count * std::uint64_t{0x9e3779b97f4a7c15} >> 49;
     return chunk_signal::of(words.reductions, words.barriers,
-                            count << 8 | static_cast<std::uint64_t>(how) << 5 | kind);
+                            length << 8 | static_cast<std::uint64_t>(how) << 5 | kind);
   }
 
   template<class W>

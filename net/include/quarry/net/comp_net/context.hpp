@@ -68,7 +68,7 @@ public:
   [[nodiscard]] auto put(A& self, emu::global<T> dest,
                          std::type_identity_t<emu::global<T const>> source, std::size_t count,
                          pe target, std::source_location where = std::source_location::current()) {
-    return put_bytes(self, dest.get(), source.get(), count * sizeof(T), target,
+    return put_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target,
                      command::is_blocking, where);
   }
   template<shmem::element T, caller A>
@@ -76,7 +76,8 @@ public:
                              std::type_identity_t<emu::global<T const>> source, std::size_t count,
                              pe target,
                              std::source_location where = std::source_location::current()) {
-    return put_bytes(self, dest.get(), source.get(), count * sizeof(T), target, 0, where);
+    return put_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target, 0,
+                     where);
   }
   /// A single element.
   template<shmem::element T, caller A>
@@ -92,7 +93,7 @@ public:
   [[nodiscard]] auto get(A& self, emu::global<T> dest,
                          std::type_identity_t<emu::global<T const>> source, std::size_t count,
                          pe target, std::source_location where = std::source_location::current()) {
-    return get_bytes(self, dest.get(), source.get(), count * sizeof(T), target,
+    return get_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target,
                      command::is_blocking, where);
   }
   template<shmem::element T, caller A>
@@ -100,7 +101,8 @@ public:
                              std::type_identity_t<emu::global<T const>> source, std::size_t count,
                              pe target,
                              std::source_location where = std::source_location::current()) {
-    return get_bytes(self, dest.get(), source.get(), count * sizeof(T), target, 0, where);
+    return get_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target, 0,
+                     where);
   }
   /// A single element.
   template<class T, caller A>
@@ -119,7 +121,7 @@ public:
                                     std::size_t count, emu::global<std::uint64_t> signal,
                                     std::uint64_t value, shmem::signal_op how, pe target,
                                     std::source_location where = std::source_location::current()) {
-    return put_signal_bytes(self, dest.get(), source.get(), count * sizeof(T),
+    return put_signal_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
                             {signal.get(), value, how}, target, 0, where);
   }
   /// The same; on return the source may be reused.
@@ -129,7 +131,7 @@ public:
                                 std::size_t count, emu::global<std::uint64_t> signal,
                                 std::uint64_t value, shmem::signal_op how, pe target,
                                 std::source_location where = std::source_location::current()) {
-    return put_signal_bytes(self, dest.get(), source.get(), count * sizeof(T),
+    return put_signal_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
                             {signal.get(), value, how}, target, command::is_blocking, where);
   }
 
@@ -249,13 +251,14 @@ public:
   /// The elements of the work-groups of this number on all pes, combined one by one, everywhere.
   /// `dest` and `source` are any device memory; they may be the same. Pes agree on every bit.
   ///
-  /// Errors   fault wrong_shape – bits of floating-point numbers; a pe reduces something else
+  /// Errors   fault wrong_shape – bits of floating-point numbers; a pe reduces something else, or
+  ///          is in a barrier; out_of_bounds, where bounds are checked
   template<shmem::reducible T, caller A>
   [[nodiscard]] auto reduce(A& self, shmem::reduction how, emu::global<T> dest,
                             std::type_identity_t<emu::global<T const>> source, std::size_t count,
                             std::source_location where = std::source_location::current()) {
     if (!shmem::combines<T>(how)) [[unlikely]]
-      context_handle::stop_for_integers_only(where);
+      context_handle::stop_not_for_these(how, where);
     return start(self, reduce_call<T>{dest.get(), source.get(), count, how}, where);
   }
 
@@ -294,6 +297,8 @@ private:
                         std::source_location where) const {
     command c = symmetric(operation::put_signal, dest, bytes, target, "put_signal", where);
     c.local = reinterpret_cast<std::uintptr_t>(source);
+    if (!shmem::exists(signal.how)) [[unlikely]]
+      context_handle::stop_no_signal_op(signal.how, where);
     c.extra = handle_.net().offset_of(signal.at, sizeof *signal.at, "put_signal's signal", where);
     emu::check_alignment(signal.at, sizeof *signal.at, where);
     c.operand = signal.value;

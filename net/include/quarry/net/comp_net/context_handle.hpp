@@ -8,6 +8,7 @@
 #include <quarry/net/comp_net/collective_calls.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/comp_net/leader.hpp>
+#include <quarry/net/shmem/vocabulary.hpp>
 #include <quarry/task.hpp>
 
 #include <concepts>
@@ -38,8 +39,10 @@ public:
   /// Throws kernel_stop wrong_shape: init() has not made it.
   void check_made(char const* what, std::source_location where) const;
 
-  /// A reduction of bits, of numbers that are no integers.
-  [[noreturn]] static void stop_for_integers_only(std::source_location where);
+  /// A reduction that does not exist, or of bits, of numbers that are no integers; a signal's
+  /// operation that does not exist.
+  [[noreturn]] static void stop_not_for_these(shmem::reduction how, std::source_location where);
+  [[noreturn]] static void stop_no_signal_op(shmem::signal_op how, std::source_location where);
 
   /// A task of a wavefront, or what a work-item awaits.
   template<caller A, class Call>

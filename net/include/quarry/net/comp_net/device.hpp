@@ -82,9 +82,12 @@ struct wait_record {
   std::atomic<char const*> file{nullptr};
   std::atomic<std::uint32_t> line{0};
   std::atomic<std::uint32_t> from{no_pe}; ///< who is to put there, if that is known
+  std::atomic<std::uint64_t> absent{0};   ///< groups of its launch that were not resident
 
-  void begin(char const* name, std::optional<pe> who, std::source_location where) noexcept {
+  void begin(char const* name, std::optional<pe> who, std::uint64_t absent_groups,
+             std::source_location where) noexcept {
     what.store(name, std::memory_order_relaxed);
+    absent.store(absent_groups, std::memory_order_relaxed);
     from.store(who ? who->id : no_pe, std::memory_order_relaxed);
     file.store(where.file_name(), std::memory_order_relaxed);
     line.store(where.line(), std::memory_order_relaxed);

@@ -83,11 +83,13 @@ public:
     using wait_type = heap_wait<W, T>;
     wait_type wait(wf_, at, how, than, net_.network().orders().wait, net_.failed(), against,
                    where_);
-    bool const is_native = !wf_.is_explored(); // otherwise a deadlock is reported, with who waits
-    if (is_native)
-      net_.wait_of(words_.ring).begin(what, from, where_);
+    // Where a schedule decides, a deadlock is reported, with who waits.
+    bool const is_watched = !wf_.is_explored() && !wait.await_ready();
+    if (is_watched)
+      net_.wait_of(words_.ring)
+          .begin(what, from, wf_.slot().group->launch->unclaimed_count(), where_);
     auto const got = co_await wait;
-    if (is_native)
+    if (is_watched)
       net_.wait_of(words_.ring).end();
     if (got.how == wait_type::ending::failed)
       net_.stop(what, where_);

@@ -39,12 +39,14 @@ class node {
 public:
   struct options {
     std::size_t heap_bytes = 16 * 1024 * 1024; ///< for malloc(); the same everywhere
-    std::chrono::milliseconds timeout{10'000}; ///< for every wait for another pe
-    std::uint32_t most_teams = 8;              ///< the world is one
+    /// For every wait for another pe; three times as long while every pe answers.
+    std::chrono::milliseconds timeout{10'000};
+    std::uint32_t most_teams = 8; ///< the world is one
     /// A team's memory for messages of its collectives. Long reductions go round in quarters of it:
     /// the less there is, the more often members wait for each other.
     std::size_t team_bytes = 1024 * 1024;
     bool shares_memory = true; ///< false: messages also in process
+    std::uint64_t mark = 0;    ///< what else all pes must be alike in: a hash of it
     shmem_orders orders{};
   };
 
@@ -174,6 +176,11 @@ public:
   /// Moves what goes out and comes in, unless somebody else does so just now; true if anything
   /// moved. For who polls for something of its own, natively; elsewhere does nothing.
   bool progress();
+  /// Sleeps so long at most, or until something comes for this node: for a scheduler whose actors
+  /// wait for that. Natively.
+  void idle(std::chrono::nanoseconds at_most);
+  /// Do all pes' heaps lie in this process, so that nothing comes by messages?
+  [[nodiscard]] bool is_all_direct() const noexcept;
   /// Of a wait that the node does not see, a kernel's say, which has lasted so long: from half of
   /// the timeout on asks the other pes whether they are there, and past the timeout the job fails,
   /// and says `what` it was and who has not answered. Natively; elsewhere does nothing.

@@ -71,7 +71,7 @@ public:
                                     std::size_t count) {
     combiner* const c = combiner_of<T>(how);
     if (c == nullptr)
-      return not_for_floating_point(how);
+      return not_for_these(how);
     return reduce_bytes(dest, source, count, sizeof(T), c,
                         static_cast<std::uint32_t>(how) * 32 + type_number<T>());
   }
@@ -99,7 +99,7 @@ private:
     return static_cast<std::uint32_t>(sizeof(T)) % 32 + (std::is_signed_v<T> ? 1024 : 0) +
            (std::is_floating_point_v<T> ? 2048 : 0);
   }
-  static error not_for_floating_point(reduction how);
+  static error not_for_these(reduction how);
 
   result<void> broadcast_bytes(void* dest, void const* source, std::size_t bytes,
                                std::uint32_t root);

@@ -24,6 +24,9 @@ inline constexpr int atomic_op_count = 7;
 
 /// What a put with signal does to the signal.
 enum class signal_op : std::uint8_t { set, add };
+[[nodiscard]] constexpr bool exists(signal_op how) noexcept {
+  return how <= signal_op::add;
+}
 
 /// SHMEM_CMP_EQ … of OpenSHMEM 1.5 §9.10.
 enum class comparison : std::uint8_t { equal, not_equal, greater, greater_equal, less, less_equal };
@@ -78,7 +81,7 @@ template<class T>
 /// May elements of T be combined so?
 template<reducible T>
 [[nodiscard]] constexpr bool combines(reduction how) noexcept {
-  return std::integral<T> || how < reduction::bit_and;
+  return how <= (std::integral<T> ? reduction::bit_xor : reduction::maximum);
 }
 /// Two elements, combined. Shape    combines<T>(how)
 template<reducible T>
