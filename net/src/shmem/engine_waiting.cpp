@@ -393,8 +393,13 @@ void engine::progress_while_idle() {
       idler_is_off_.store(false, std::memory_order_relaxed);
       continue;
     }
-    if (drive() || !transport_->try_enter())
+    if (drive())
       continue;
+    if (!transport_->try_enter()) { // somebody sleeps there, who looks when something comes
+      std::unique_lock lock(idle_mutex_);
+      idle_changed_.wait_for(lock, idler_looks_at_last, is_stopped);
+      continue;
+    }
     is_waiting_inside_.store(true, std::memory_order_seq_cst);
     if (drivers_.load(std::memory_order_seq_cst) == 0 &&
         calls_.load(std::memory_order_seq_cst) == calls && !is_stopped())
