@@ -169,6 +169,7 @@ TEST_SUITE("net.gravel") {
       auto const run = gpu.run(config, send_for_ever{}, global<std::uint64_t>(out.heaps[0].data()),
                                std::ref(net.device()));
       REQUIRE(!run);
+      INFO(run.get_fault()->report);
       CHECK(run.get_fault()->report.find("no word from pe 1") != std::string::npos);
       auto const q = net.quiet();
       REQUIRE(q.has_error());

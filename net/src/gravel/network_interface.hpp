@@ -84,8 +84,10 @@ private:
   bool step(core& self) {
     if (shared_.has_failed())
       return drop_frames(self);
-    if (!transport_.try_enter()) // an idle worker is in transport_.wait()
+    if (!transport_.try_enter()) { // an idle worker is in transport_.wait(), perhaps always so
+      check_timeout();
       return false;
+    }
     bool progressed = look_at_requests();
     progressed |= send_controls();
     progressed |= send_frames(self);
