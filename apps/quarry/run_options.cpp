@@ -25,7 +25,6 @@ struct launcher {
   result<net::job> (*find)(run_options const& options);
 };
 
-/// The job that a launcher has made, checked against the command line.
 /// What all processes of a job must be told alike, in lines.
 std::string terms_of(CLI::App const& command) {
   static constexpr std::array own{"--help",    "--json",    "--nodes",
@@ -41,6 +40,7 @@ std::string terms_of(CLI::App const& command) {
   return terms;
 }
 
+/// The job that a launcher has made, checked against the command line.
 result<void> join_job(CLI::App const& command, run_options& options, launcher const& by) {
   auto const& [transport, sign, size, find] = by;
   if (command.count("--transport") > 0 && options.transport != transport)
