@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../shmem/refusals.hpp"
+
 #include <quarry/net/comp_net/context.hpp>
 
 #include <fmt/core.h>
@@ -22,20 +24,11 @@ void context_handle::check_owner(emu::work_group const& g, char const* what,
 }
 
 void context_handle::stop_not_for_these(shmem::reduction how, std::source_location where) {
-  throw emu::kernel_stop{
-      emu::fault::kind::wrong_shape,
-      shmem::combines<int>(how)
-          ? "reduce: bit_and, bit_or and bit_xor are for integers only"
-          : fmt::format("reduce: there is no reduction {}", static_cast<int>(how)),
-      where};
+  throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::why_not(how), where};
 }
 
 void context_handle::stop_no_signal_op(shmem::signal_op how, std::source_location where) {
-  throw emu::kernel_stop{
-      emu::fault::kind::wrong_shape,
-      fmt::format("put_signal: a signal is set or added to; there is no operation {}",
-                  static_cast<int>(how)),
-      where};
+  throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::why_not(how, "put_signal"), where};
 }
 
 void context_handle::stop_destroyed(char const* what, std::source_location where) {

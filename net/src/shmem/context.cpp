@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
+#include "refusals.hpp"
 
 #include <quarry/net/error.hpp>
 #include <quarry/net/shmem/context.hpp>
@@ -20,9 +21,7 @@ result<void> check_word(std::uint64_t offset, unsigned bytes, char const* name) 
 
 result<void> check_signal(signal_op how, std::uint64_t offset, char const* name) {
   if (!exists(how))
-    return error{std::make_error_code(std::errc::invalid_argument),
-                 fmt::format("shmem: {}: a signal is set or added to; there is no operation {}",
-                             name, static_cast<int>(how))};
+    return error{std::make_error_code(std::errc::invalid_argument), "shmem: " + why_not(how, name)};
   return check_word(offset, sizeof(std::uint64_t), name);
 }
 

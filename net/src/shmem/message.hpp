@@ -59,7 +59,7 @@ inline constexpr std::size_t most_body_bytes = 64 * 1024;
 
 [[nodiscard]] inline char const* signal_defect(message const& m,
                                                std::uint64_t heap_bytes) noexcept {
-  if (m.what > 1)
+  if (!exists(static_cast<signal_op>(m.what)))
     return "a signal that is neither set nor added to";
   if (m.second % 8 != 0)
     return "a misaligned signal";

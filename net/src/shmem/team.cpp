@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
+#include "refusals.hpp"
 #include "team_work.hpp"
 
 #include <quarry/net/error.hpp>
@@ -9,7 +10,6 @@
 
 #include <bit>
 #include <cstddef>
-#include <string_view>
 
 namespace quarry::net::shmem {
 namespace {
@@ -37,14 +37,7 @@ pe team::at(std::uint32_t index) const noexcept {
 }
 
 error team::not_for_these(reduction how) {
-  switch (how) {
-  case reduction::bit_and:
-  case reduction::bit_or:
-  case reduction::bit_xor:
-    return invalid("reduce: bit_and, bit_or and bit_xor are for integers only");
-  default:
-    return invalid(fmt::format("reduce: there is no reduction {}", static_cast<int>(how)));
-  }
+  return invalid(why_not(how));
 }
 
 result<void> team::sync() {

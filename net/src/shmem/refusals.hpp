@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/net/shmem/vocabulary.hpp>
+
+#include <fmt/core.h>
+
+#include <string>
+
+namespace quarry::net::shmem {
+
+// Why an operation that somebody asks for cannot be, on hosts and in kernels.
+
+/// Of one that combines<T>() says no of.
+[[nodiscard]] inline std::string why_not(reduction how) {
+  return combines<int>(how)
+             ? "reduce: bit_and, bit_or and bit_xor are for integers only"
+             : fmt::format("reduce: there is no reduction {}", static_cast<int>(how));
+}
+/// Of one that does not exist; `name`: of the call.
+[[nodiscard]] inline std::string why_not(signal_op how, char const* name) {
+  return fmt::format("{}: a signal is set or added to; there is no operation {}", name,
+                     static_cast<int>(how));
+}
+
+} // namespace quarry::net::shmem
