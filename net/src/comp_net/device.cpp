@@ -22,13 +22,9 @@ configuration_choice const& find_configuration(std::string_view name) {
 
 std::uint64_t device::offset_of(void const* at, std::size_t bytes, char const* what,
                                 std::source_location where) const {
-  auto const* const first = static_cast<std::byte const*>(at);
-  auto const begin = parts_.network->address_of(first);
-  bool const is_countable = bytes <= ~std::uintptr_t{0} - reinterpret_cast<std::uintptr_t>(at);
-  bool const is_whole =
-      bytes <= 1 || (is_countable && parts_.network->address_of(first + bytes - 1));
-  if (begin && is_whole) [[likely]]
-    return begin->offset;
+  if (auto const whole = parts_.network->address_of(at, bytes)) [[likely]]
+    return whole->offset;
+  auto const begin = parts_.network->address_of(at);
   throw emu::kernel_stop{
       emu::fault::kind::out_of_bounds,
       begin ? fmt::format("{} of {} bytes at offset {} of the symmetric heap goes beyond its end",

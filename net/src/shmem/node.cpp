@@ -137,8 +137,8 @@ void const* node::pointer_to(void const* local, pe target) const noexcept {
   return there == nullptr ? nullptr : there->at(*offset);
 }
 
-result<symmetric_address> node::address_of(void const* local) const {
-  auto const offset = engine_->offset_of(local, 0, "address_of");
+result<symmetric_address> node::address_of(void const* local, std::size_t bytes) const {
+  auto const offset = engine_->offset_of(local, bytes, "address_of");
   if (!offset)
     return offset.error();
   return symmetric_address{*offset};

@@ -90,8 +90,10 @@ public:
   [[nodiscard]] T* ptr(T* local, pe target) const noexcept {
     return static_cast<T*>(const_cast<void*>(pointer_to(local, target))); // NOLINT(*-void)
   }
-  /// Where a local pointer into the heap is on every pe. Errors   outside_heap
-  [[nodiscard]] result<symmetric_address> address_of(void const* local) const;
+  /// Where a local pointer into the heap is on every pe; so many bytes from there on are in the
+  /// heap. Errors   outside_heap
+  [[nodiscard]] result<symmetric_address> address_of(void const* local,
+                                                     std::size_t bytes = 0) const;
   /// The local copy of a place in the heap; null outside of it.
   [[nodiscard]] std::byte* local(symmetric_address at) const noexcept;
 
