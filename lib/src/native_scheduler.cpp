@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that sees oneTBB.
+#include "idleness.hpp"
 #include "worker_door.hpp"
 
 #include <quarry/assert.hpp>
@@ -37,58 +38,7 @@ namespace {
 using clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
 
-constexpr int pauses = 200; // rounds without progress that only pause: about 10 us
-constexpr int yields = 400; // then rounds that yield the processor
-// But neither for longer: a look at a network takes its time.
-constexpr microseconds longest_pausing{20};
-constexpr microseconds longest_yielding{200};
-constexpr microseconds first_sleep{50};
 constexpr int longest_turn = 10; // in stall timeouts
-
-/// What a thread does that finds nothing to do: it pauses, then yields, then sleeps, since nobody
-/// tells it of all that it waits for; in the long run for a sixteenth of the time for which it has
-/// slept.
-class idleness {
-public:
-  enum class step : std::uint8_t { pause, yield, sleep };
-
-  void end() { *this = {}; }
-  /// After one more round.
-  step next() {
-    ++rounds_;
-    if (rounds_ % 2 == 0 && rounds_ < pauses + yields)
-      look_at_clock();
-    if (rounds_ < pauses && !has_paused_)
-      return step::pause;
-    has_paused_ = true;
-    return rounds_ < pauses + yields && !has_yielded_ ? step::yield : step::sleep;
-  }
-  [[nodiscard]] int rounds() const { return rounds_; }
-  [[nodiscard]] bool has_paused() const { return has_paused_; }
-  [[nodiscard]] microseconds next_sleep() {
-    constexpr microseconds usual{1'000}, most{10'000};
-    auto const now = sleep_;
-    slept_ += now;
-    sleep_ = std::min(2 * sleep_, std::clamp<microseconds>(slept_ / 16, usual, most));
-    return now;
-  }
-
-private:
-  void look_at_clock() {
-    auto const now = clock::now();
-    if (since_ == clock::time_point{})
-      since_ = now;
-    has_paused_ = has_paused_ || now - since_ > longest_pausing;
-    has_yielded_ = now - since_ > longest_pausing + longest_yielding;
-  }
-
-  int rounds_ = 0;
-  bool has_paused_ = false;
-  bool has_yielded_ = false;
-  clock::time_point since_{};
-  microseconds sleep_ = first_sleep;
-  microseconds slept_{0};
-};
 
 /// In whose turn the thread is; null outside.
 thread_local strand* in_turn_of = nullptr;
@@ -234,9 +184,8 @@ struct native_scheduler::state {
 
   /// A TBB task: drains strands until there have been none for a while.
   void work() {
-    for (idleness idle;
-         !is_stopping.load(std::memory_order_relaxed) &&
-         (idle.rounds() < pauses + yields || queued.load(std::memory_order_relaxed) != 0);) {
+    for (idleness idle; !is_stopping.load(std::memory_order_relaxed) &&
+                        (!idle.is_long() || queued.load(std::memory_order_relaxed) != 0);) {
       std::uint64_t const heard = news.load(std::memory_order_relaxed);
       if (turn())
         idle.end();
