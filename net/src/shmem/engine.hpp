@@ -260,6 +260,7 @@ protected:
 
 private:
   static constexpr std::size_t most_waiting_bytes = 1024 * 1024;
+  static constexpr int patience = 3; ///< timeouts, with pes that answer: they may be busy
   result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
   result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
   [[nodiscard]] std::chrono::microseconds longest_sleep(std::chrono::nanoseconds waited) const;
