@@ -153,77 +153,6 @@ struct meet_and_fetch {
   }
 };
 
-/// Bits of floating-point numbers.
-struct reduce_bits {
-  task<> operator()(any_wavefront auto& wf, global<double> own, device& net) const {
-    auto made = context::init(wf, net);
-    context ctx = co_await std::move(made);
-    auto sum = ctx.reduce(wf, shmem::reduction::bit_xor, own, own, 1);
-    co_await std::move(sum);
-  }
-};
-
-/// Each pe reduces as it is told to.
-struct reduce_as_told {
-  task<> operator()(any_wavefront auto& wf, shmem::reduction how, std::uint32_t count,
-                    global<std::uint64_t> own, device& net) const {
-    auto made = context::init(wf, net);
-    context ctx = co_await std::move(made);
-    auto sum = ctx.reduce(wf, how, own, own, count);
-    co_await std::move(sum);
-    auto end = ctx.destroy(wf);
-    co_await std::move(end);
-  }
-};
-
-/// Each pe meets the others once as it is told to, or first as the last pe does.
-struct meet_as_told {
-  task<> operator()(any_wavefront auto& wf, bool reduces, global<std::uint64_t> own,
-                    device& net) const {
-    auto made = context::init(wf, net);
-    context ctx = co_await std::move(made);
-    for (int i = 0; i < 3; ++i) { // what they agree on comes first
-      auto met = ctx.barrier_all(wf);
-      co_await std::move(met);
-      auto sum = ctx.reduce(wf, shmem::reduction::sum, own, own, 9);
-      co_await std::move(sum);
-    }
-    if (reduces) {
-      auto sum = ctx.reduce(wf, shmem::reduction::sum, own, own, 1);
-      co_await std::move(sum);
-    }
-    auto met = ctx.barrier_all(wf);
-    co_await std::move(met);
-    if (!reduces) {
-      auto sum = ctx.reduce(wf, shmem::reduction::sum, own, own, 1);
-      co_await std::move(sum);
-    }
-    auto end = ctx.destroy(wf);
-    co_await std::move(end);
-  }
-};
-
-void expect(outcome const& o, fault::kind kind, std::string_view says) {
-  REQUIRE(o.get_fault());
-  INFO(o.get_fault()->report);
-  CHECK(to_string(o.get_fault()->what) == to_string(kind));
-  CHECK(o.get_fault()->report.find(says) != std::string::npos);
-  CHECK(o.get_fault()->report.find("comp_net_faults_test.cpp:") != std::string::npos);
-}
-
-/// On one node, natively and by a schedule.
-void with_one_node(node_body const& body) {
-  job_shape s;
-  s.threads = 2;
-  run_job(s, body);
-  s.threads.reset();
-  run_job(s, body);
-}
-
-launch_config one_wavefront_each(std::uint32_t count) {
-  return {.work_groups = count, .work_items_per_group = 64, .lds_bytes = context::lds_bytes};
-}
-
 void expect_mistake(mistake what, fault::kind kind, std::string_view says) {
   with_one_node([&](test_node& n) {
     auto own = n.gpu.allocate<std::uint64_t>(4, "own");
@@ -267,21 +196,6 @@ TEST_SUITE("net.comp_net_faults") {
                    "put_signal: a signal is set or added to; there is no operation 7");
     expect_mistake(mistake::no_such_reduction, fault::kind::wrong_shape,
                    "reduce: there is no reduction 9");
-  }
-  TEST_CASE("a reduction of memory that does not exist, where bounds are checked") {
-    native_scheduler scheduler({.threads = 1});
-    emu::agent gpu(scheduler, {.compute_units = 1}, {.checks_bounds = true});
-    auto ends = make_in_process(1);
-    auto net = comp_net::node::start(gpu.core(), std::move(ends[0]), {.rings = 1});
-    REQUIRE(net.has_value());
-    for (bool const is_far : {false, true}) {
-      auto own = gpu.allocate<std::uint64_t>(4, "own");
-      auto const nowhere = is_far ? own.global() + 1'000'000 : own.global() + 1;
-      expect(gpu.run(one_wavefront_each(1), reduce_as_told{}, shmem::reduction::sum, 4U, nowhere,
-                     std::ref(net->device())),
-             fault::kind::out_of_bounds, "access of 32 bytes");
-    }
-    CHECK(net->finish());
   }
   TEST_CASE("a wait_until on private memory") {
     expect_mistake(mistake::wait_on_private, fault::kind::out_of_bounds,
@@ -329,61 +243,6 @@ TEST_SUITE("net.comp_net_faults") {
             }
           });
         }
-  }
-  TEST_CASE("bits of floating-point numbers are not reduced") {
-    with_one_node([](test_node& n) {
-      auto own = n.gpu.allocate<double>(1, "own");
-      expect(
-          n.gpu.run(one_wavefront_each(1), reduce_bits{}, own.global(), std::ref(n.net.device())),
-          fault::kind::wrong_shape, "reduce: bit_and, bit_or and bit_xor are for integers only");
-    });
-  }
-  TEST_CASE("pes that reduce with another operation, or other numbers of elements, are told so") {
-    struct asked {
-      shmem::reduction how;
-      std::uint32_t count;
-    };
-    asked const sum_of_4{shmem::reduction::sum, 4};
-    for (asked const other : {asked{shmem::reduction::maximum, 4},
-                              {shmem::reduction::sum, 8},
-                              {shmem::reduction::sum, 4 + 32768}}) {
-      job_shape s{.nodes = 2};
-      for (auto const threads : {std::optional<std::size_t>(2), std::optional<std::size_t>()}) {
-        s.threads = threads;
-        run_losing(s, [&](test_node& n) {
-          asked const mine = n.id == 0 ? sum_of_4 : other;
-          auto own = n.gpu.allocate<std::uint64_t>(4 + 32768, "own");
-          expect(n.gpu.run(one_wavefront_each(1), reduce_as_told{}, mine.how, mine.count,
-                           own.global(), std::ref(n.net.device())),
-                 fault::kind::wrong_shape, "in reduce with another operation, type or number");
-          auto const after = n.net.shmem().barrier_all();
-          REQUIRE(!after);
-          CHECK(after.error().code == net_errc::mismatched_collective);
-        });
-      }
-    }
-  }
-  TEST_CASE("pes one of which reduces while another is in a barrier are told so, all of them") {
-    for (std::uint32_t const nodes : {2U, 3U, 4U})
-      for (std::uint32_t const odd_one : {0U, 1U}) {
-        job_shape s{.nodes = nodes};
-        for (bool const reduces : {false, true})
-          for (std::optional<std::uint64_t> const seed :
-               {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(1),
-                std::optional<std::uint64_t>(2)}) {
-            s.threads = seed ? std::nullopt : std::optional<std::size_t>(1);
-            s.seed = seed;
-            CAPTURE(odd_one);
-            CAPTURE(reduces);
-            run_losing(s, [&](test_node& n) {
-              auto own = n.gpu.allocate<std::uint64_t>(9, "own");
-              expect(n.gpu.run(one_wavefront_each(1), meet_as_told{}, (n.id == odd_one) == reduces,
-                               own.global(), std::ref(n.net.device())),
-                     fault::kind::wrong_shape, "in reduce");
-              CHECK(n.net.shmem().failure()->code == net_errc::mismatched_collective);
-            });
-          }
-      }
   }
   TEST_CASE("a context after finish()") {
     with_one_node([](test_node& n) {

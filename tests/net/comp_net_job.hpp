@@ -16,6 +16,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -159,6 +160,32 @@ inline void succeed(outcome const& o) {
 inline launch_config groups(std::uint32_t count) {
   return {
       .work_groups = count, .work_items_per_group = 96, .lds_bytes = comp_net::context::lds_bytes};
+}
+
+/// It ended with such a fault, whose report says so and names the file of whoever asks.
+inline void expect(outcome const& o, fault::kind kind, std::string_view says,
+                   std::source_location where = std::source_location::current()) {
+  REQUIRE(o.get_fault());
+  std::string_view const path = where.file_name();
+  std::string const file(path.substr(path.rfind('/') + 1));
+  INFO(o.get_fault()->report);
+  CHECK(to_string(o.get_fault()->what) == to_string(kind));
+  CHECK(o.get_fault()->report.find(says) != std::string::npos);
+  CHECK(o.get_fault()->report.find(file + ":") != std::string::npos);
+}
+
+/// On one node, natively and by a schedule.
+inline void with_one_node(node_body const& body) {
+  job_shape s;
+  s.threads = 2;
+  run_job(s, body);
+  s.threads.reset();
+  run_job(s, body);
+}
+
+inline launch_config one_wavefront_each(std::uint32_t count) {
+  return {
+      .work_groups = count, .work_items_per_group = 64, .lds_bytes = comp_net::context::lds_bytes};
 }
 
 } // namespace comp_net_test
