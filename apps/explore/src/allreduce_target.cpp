@@ -37,7 +37,7 @@ struct check_sums {
 };
 
 void run_allreduce(world& w, weakening const* weak) {
-  run_program(w, weak, 1, 512, [&](program_node& n) {
+  run_program(w, weak, {.heap_bytes = 512}, [&](program_node& n) {
     allreduce::rings const r{nodes,
                              1,
                              elements,

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,19 +40,29 @@ struct program_node {
   }
 };
 
-/// Runs body(node) on each of `count` nodes with so many rings, of two entries each, and a
-/// symmetric heap of `heap_bytes` beside what the rings meet by.
+struct program_shape {
+  std::uint32_t rings = 1;     ///< of two entries each
+  std::size_t heap_bytes = 0;  ///< beside what the rings meet by
+  std::uint32_t count = nodes; ///< of nodes
+  std::string_view configuration = net::comp_net::on_command_processor::name;
+};
+
+/// Runs body(node) on each of the nodes.
 template<class F>
-void run_program(world& w, weakening const* weak, std::uint32_t rings, std::size_t heap_bytes,
-                 F const& body, std::uint32_t count = nodes) {
+void run_program(world& w, weakening const* weak, program_shape const& shape, F const& body) {
+  // Where the service is on the agent, agent scope is far enough.
+  auto const ring = shape.configuration == net::comp_net::on_command_processor::name
+                        ? weakened_partly<agent_ring_orders>(weak)
+                        : weakened_partly<net::comp_net::ring_orders>(weak);
   auto const run = [&](std::uint32_t id, std::unique_ptr<net::in_process> end) {
     emu::explored_agent gpu(w.scheduler(), node_machine);
     net::comp_net::node::options const o{
-        .rings = rings,
+        .configuration = shape.configuration,
+        .rings = shape.rings,
         .ring_entries = 2,
         .reduce_bytes = 64,
-        .ring = weakened_partly<agent_ring_orders>(weak),
-        .shmem = {.heap_bytes = heap_bytes,
+        .ring = ring,
+        .shmem = {.heap_bytes = shape.heap_bytes,
                   .most_teams = 1,
                   .team_bytes = 512,
                   .orders = weakened_partly<net::shmem::shmem_orders>(weak)}};
@@ -64,7 +75,7 @@ void run_program(world& w, weakening const* weak, std::uint32_t rings, std::size
     auto const done = net->finish();
     w.check(static_cast<bool>(done), done ? "" : done.error().what);
   };
-  run_nodes(w, run, count);
+  run_nodes(w, run, shape.count);
 }
 
 /// All entries of the rings' table and of shmem's.

@@ -110,32 +110,12 @@ struct exchange {
 };
 
 void run_comp_net(world& w, weakening const* weak, std::string_view configuration) {
-  auto const ring = configuration == comp_net::on_command_processor::name
-                        ? weakened_partly<agent_ring_orders>(weak)
-                        : weakened_partly<comp_net::ring_orders>(weak);
-  auto const orders = weakened_partly<shmem::shmem_orders>(weak);
-  run_nodes(w, [&](std::uint32_t, std::unique_ptr<in_process> end) {
-    explored_agent gpu(w.scheduler(), node_machine);
-    comp_net::node::options const o{
-        .configuration = configuration,
-        .rings = 1,
-        .ring_entries = 2,
-        .reduce_bytes = 64,
-        .ring = ring,
-        .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512, .orders = orders}};
-    auto net = comp_net::node::start(gpu.core(), std::move(end), o);
-    w.check(net.has_value(), net ? "" : net.error().what);
-    if (!net)
-      return;
-    auto const words = net->shmem().malloc<std::uint64_t>(cells);
-    w.check(words.has_value(), words ? "" : words.error().what);
-    auto own = gpu.allocate<std::uint64_t>(2, "own");
-    launch_config const one{
-        .work_items = 32, .work_items_per_group = 32, .lds_bytes = comp_net::context::lds_bytes};
-    static_cast<void>(gpu.run(one, exchange{}, global<std::uint64_t>(words->data()), own.global(),
-                              std::ref(w), std::ref(net->device())));
-    auto const done = net->finish();
-    w.check(static_cast<bool>(done), done ? "" : done.error().what);
+  program_shape const shape{.heap_bytes = 256, .configuration = configuration};
+  run_program(w, weak, shape, [&](program_node& n) {
+    auto const words = n.allocate<std::uint64_t>(cells);
+    auto own = n.gpu.template allocate<std::uint64_t>(2, "own");
+    n.run(program_node::wavefronts(1), exchange{}, words, own.global(), std::ref(w),
+          std::ref(n.net.device()));
   });
 }
 

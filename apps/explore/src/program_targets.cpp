@@ -37,7 +37,7 @@ struct fill_words {
 void run_ping_pong(world& w, weakening const* weak, bool gets) {
   constexpr std::uint32_t groups = 2;
   constexpr ping_pong::message_shape shape{.rounds = 2, .words = 3};
-  run_program(w, weak, groups, 512, [&](program_node& n) {
+  run_program(w, weak, {.rings = groups, .heap_bytes = 512}, [&](program_node& n) {
     auto const inbox = n.allocate<std::uint64_t>(groups * shape.words);
     auto const signals = n.allocate<std::uint64_t>(groups);
     auto outbox = n.gpu.template allocate<std::uint64_t>(groups * shape.words, "outbox");
@@ -104,7 +104,7 @@ void run_jacobi(world& w, weakening const* weak) {
                                      .tolerance = 1e-9};
   constexpr std::uint32_t edges = shape.strips_per_node * 4, changes = 2 * shape.strips();
   jacobi::relaxation const right = jacobi::reference(shape);
-  run_program(w, weak, shape.strips_per_node, 4096, [&](program_node& n) {
+  run_program(w, weak, {.rings = shape.strips_per_node, .heap_bytes = 4096}, [&](program_node& n) {
     jacobi::grid g{.shape = shape,
                    .cells = n.allocate<double>(shape.node_cells()),
                    .edges = n.allocate<std::uint64_t>(edges),
@@ -132,7 +132,7 @@ void run_sgd(world& w, weakening const* weak) {
   constexpr training learning{.seed = 1, .steps = 1, .batch = 4, .sample_count = 4, .rate = 1};
   constexpr std::uint32_t steps_of_ring = 2 * (nodes - 1);
   parameters const right = reference(learning);
-  run_program(w, weak, 1, 1024, [&](program_node& n) {
+  run_program(w, weak, {.heap_bytes = 1024}, [&](program_node& n) {
     allreduce::rings const r{nodes,
                              1,
                              parameter_count,

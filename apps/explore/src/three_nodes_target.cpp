@@ -54,15 +54,12 @@ struct put_meet_sum {
 };
 
 void run_three(world& w, weakening const* weak) {
-  run_program(
-      w, weak, 1, 256,
-      [&](program_node& n) {
-        auto const words = n.allocate<std::uint64_t>(2);
-        auto own = n.gpu.template allocate<std::uint64_t>(2, "own");
-        n.run(program_node::wavefronts(1), put_meet_sum{}, words, own.global(), std::ref(w),
-              std::ref(n.net.device()));
-      },
-      three);
+  run_program(w, weak, {.heap_bytes = 256, .count = three}, [&](program_node& n) {
+    auto const words = n.allocate<std::uint64_t>(2);
+    auto own = n.gpu.template allocate<std::uint64_t>(2, "own");
+    n.run(program_node::wavefronts(1), put_meet_sum{}, words, own.global(), std::ref(w),
+          std::ref(n.net.device()));
+  });
 }
 
 } // namespace
