@@ -2,6 +2,7 @@
 #include "greeting.hpp"
 #include "peer_stream.hpp"
 #include "sending.hpp"
+#include "socket_watch.hpp"
 
 #include <quarry/net/error.hpp>
 #include <quarry/net/loopback.hpp>
@@ -11,10 +12,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <poll.h>
-#include <sys/eventfd.h>
-#include <thread>
-#include <unistd.h>
 #include <utility>
 
 namespace quarry::net {
@@ -23,31 +20,6 @@ static_assert(transport<loopback>);
 
 namespace {
 using clock = std::chrono::steady_clock;
-
-/// What interrupt() makes readable. Without one, as when there are no descriptors left, waits end
-/// when their time is over.
-class owned_eventfd {
-public:
-  owned_eventfd() noexcept : fd_(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
-  owned_eventfd(owned_eventfd const&) = delete;
-  owned_eventfd& operator=(owned_eventfd const&) = delete;
-  ~owned_eventfd() {
-    if (fd_ >= 0)
-      ::close(fd_);
-  }
-  [[nodiscard]] int get() const noexcept { return fd_; }
-  void set() const noexcept {
-    std::uint64_t const one = 1;
-    static_cast<void>(!::write(fd_, &one, sizeof one));
-  }
-  void clear() const noexcept {
-    std::uint64_t count = 0;
-    static_cast<void>(!::read(fd_, &count, sizeof count));
-  }
-
-private:
-  int fd_;
-};
 } // namespace
 
 struct loopback::state {
@@ -59,9 +31,7 @@ struct loopback::state {
   pe lost{};                   ///< if broken: who is to blame
   bool is_finishing = false;
   bool has_finished = false;
-  std::vector<pollfd> watched; ///< of wait(), kept for its memory
-  owned_eventfd interruption;
-  std::size_t next = 0; ///< which peer is asked first, in turn
+  socket_watch sockets;
 
   result<std::size_t> poll(sink const& deliver) {
     std::size_t got = 0;
@@ -71,20 +41,26 @@ struct loopback::state {
       to_self.pop_front();
       deliver(who.self, message);
     }
-    for (std::size_t i = 0; i < peers.size() && !broken; ++i) {
-      std::size_t const p = (next + i) % peers.size();
-      if (p == who.self.id)
-        continue;
-      auto const moved = peers[p].advance(deliver);
-      if (!moved)
-        give_up(moved.error(), peers[p]);
-      else
-        got += *moved;
-    }
-    next = (next + 1) % peers.size();
+    for (std::uint32_t const p : sockets.readable())
+      got += advance(peers[p], deliver);
+    for (peer_stream& p : peers)
+      if (!p.is_flushed())
+        got += advance(p, deliver);
     if (broken)
       return *broken;
     return got;
+  }
+
+  std::size_t advance(peer_stream& p, sink const& deliver) {
+    if (broken)
+      return 0;
+    bool const had_left = p.has_left();
+    auto const moved = p.advance(deliver);
+    if (!moved)
+      give_up(moved.error(), p);
+    else if (p.has_left() && !had_left)
+      sockets.forget(p.peer().id);
+    return moved ? *moved : 0;
   }
 
   void give_up(error why, peer_stream const& by) {
@@ -135,6 +111,11 @@ result<std::unique_ptr<loopback>> loopback::open(job const& j) {
       if (auto const ready = p.prepare(); !ready)
         return ready.error();
   }
+  std::vector<int> descriptors;
+  for (peer_stream& p : s->peers)
+    descriptors.push_back(p.peer() == j.self ? -1 : p.descriptor());
+  if (auto const watched = s->sockets.open(descriptors); !watched)
+    return watched.error();
   return std::unique_ptr<loopback>(new loopback(std::move(s)));
 }
 
@@ -168,34 +149,14 @@ void loopback::wait(std::chrono::nanoseconds at_most) {
   state& s = *state_;
   if (has_input())
     return;
-  s.watched.clear();
-  for (peer_stream& p : s.peers)
-    if (p.peer() != s.who.self && !(p.has_left() && p.is_flushed()))
-      s.watched.push_back(
-          {p.descriptor(),
-           static_cast<short>((p.has_left() ? 0 : POLLIN) | (p.is_flushed() ? 0 : POLLOUT)), 0});
-  s.watched.push_back({s.interruption.get(), POLLIN, 0}); // poll() passes over a descriptor of -1
-  auto const is_interrupted = [&] { return (s.watched.back().revents & POLLIN) != 0; };
-  // Giving the core away a few times is much cheaper than to be woken, if a peer is about to
-  // answer.
-  constexpr int yields = 16;
-  for (int i = 0; i < yields; ++i) {
-    if (::poll(s.watched.data(), s.watched.size(), 0) != 0) {
-      if (is_interrupted())
-        s.interruption.clear();
-      return;
-    }
-    std::this_thread::yield();
-  }
-  auto const seconds = std::chrono::duration_cast<std::chrono::seconds>(at_most);
-  timespec const limit{seconds.count(), (at_most - seconds).count()};
-  // An interruption or an error shows at the next poll(); here it only ends the wait.
-  if (::ppoll(s.watched.data(), s.watched.size(), &limit, nullptr) > 0 && is_interrupted())
-    s.interruption.clear();
+  for (peer_stream const& p : s.peers)
+    if (p.peer() != s.who.self && !p.has_left())
+      s.sockets.want_room(p.peer().id, !p.is_flushed());
+  s.sockets.wait(at_most); // an error shows at the next poll(); here it only ends the wait
 }
 
 void loopback::interrupt() {
-  state_->interruption.set();
+  state_->sockets.interrupt();
 }
 
 bool loopback::has_input() {
