@@ -15,9 +15,13 @@ public:
   enum class step : std::uint8_t { pause, yield, sleep };
 
   void end() { *this = {}; }
-  /// After one more round.
-  step next() {
+  /// After one more round. `is_brief`: others need the core.
+  step next(bool is_brief) {
     ++rounds_;
+    if (is_brief) {
+      has_paused_ = true;
+      return rounds_ <= few_yields ? step::yield : step::sleep;
+    }
     if (rounds_ % 2 == 0 && !is_long())
       look_at_clock();
     if (rounds_ < pauses && !has_paused_)
@@ -42,6 +46,7 @@ private:
 
   static constexpr int pauses = 200; ///< rounds without progress that only pause: about 10 us
   static constexpr int yields = 400; ///< then rounds that yield the processor
+  static constexpr int few_yields = 8;
   // Neither for longer: a look at a network takes its time.
   static constexpr microseconds longest_pausing{20};
   static constexpr microseconds longest_yielding{200};

@@ -84,9 +84,10 @@ struct native_scheduler::state {
   std::size_t idle_wait_changers = 0; // threads in set_idle_wait()
 
   std::atomic<bool> is_stopping{false};
-  std::atomic<std::size_t> queued{0};  // queue.size(), readable without the lock
-  std::atomic<std::uint64_t> news{0};  // reasons to look again so far: a sleeper compares
-  std::atomic<std::size_t> workers{0}; // TBB tasks that run work() now
+  std::atomic<bool> polls_briefly{false}; // who is idle
+  std::atomic<std::size_t> queued{0};     // queue.size(), readable without the lock
+  std::atomic<std::uint64_t> news{0};     // reasons to look again so far: a sleeper compares
+  std::atomic<std::size_t> workers{0};    // TBB tasks that run work() now
   std::atomic<std::uint64_t> progress{0};
   std::optional<oneapi::tbb::global_control> more_threads;
   oneapi::tbb::task_arena arena;
@@ -153,33 +154,39 @@ struct native_scheduler::state {
   /// One round of a thread that has found nothing to do, and had heard `heard` news before it
   /// looked the last time.
   void relax(idleness& i, std::uint64_t heard) {
-    switch (i.next()) {
+    switch (i.next(polls_briefly.load(std::memory_order_relaxed))) {
     case idleness::step::pause:
       return pause();
     case idleness::step::yield:
       return std::this_thread::yield();
     case idleness::step::sleep:
-      return block(i.next_sleep(), heard);
+      if (block(i.next_sleep(), heard) == woken::early)
+        i.end(); // what has come takes more than one look
     }
   }
 
-  void block(microseconds at_most, std::uint64_t heard) {
+  enum class woken : bool { in_time, early };
+  /// Early: by what came over the network.
+  woken block(microseconds at_most, std::uint64_t heard) {
     std::unique_lock lock(mutex);
     // News since then were told to the sleepers, of whom we were none: sleeping now would delay
     // what is in the queue.
     if (is_stopping || news.load(std::memory_order_relaxed) != heard)
-      return;
+      return woken::in_time;
     if (idle_wait && !idle_wait_is_taken && idle_wait_changers == 0) {
       idle_wait_is_taken = true; // until then set_idle_wait() leaves the function alone
       lock.unlock();
+      auto const begun = clock::now();
       idle_wait(at_most);
+      bool const is_early = clock::now() - begun < at_most;
       lock.lock();
       idle_wait_is_taken = false;
-      return;
+      return is_early ? woken::early : woken::in_time;
     }
     ++sleeping;
     changed.wait_for(lock, at_most);
     --sleeping;
+    return woken::in_time;
   }
 
   /// A TBB task: drains strands until there have been none for a while.
@@ -368,7 +375,8 @@ bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
   }
 }
 
-void native_scheduler::set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait) {
+void native_scheduler::set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait,
+                                     idle_polling polling) {
   std::unique_lock lock(state_->mutex);
   // The old function may be about to go away with its owner: nobody new enters it, and we wait
   // until nobody is in it. A thread in it calls it by reference, so it must not change before.
@@ -380,6 +388,7 @@ void native_scheduler::set_idle_wait(std::function<void(std::chrono::nanoseconds
   }
   --state_->idle_wait_changers;
   state_->idle_wait = std::move(wait);
+  state_->polls_briefly = polling == idle_polling::brief;
 }
 
 std::size_t native_scheduler::thread_count() const noexcept {

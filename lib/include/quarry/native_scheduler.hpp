@@ -51,7 +51,12 @@ public:
   /// What a worker without progress calls instead of sleeping, one worker at a time: a network
   /// interface blocks in it until a message may have come, for at most the given time. Null: none.
   /// On return nobody is in the old one. Not to be called from within it.
-  void set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait);
+  ///
+  /// `polling`: before that a thread polls for 0.2 ms. Where processes that send each other messages
+  /// outnumber the cores, it keeps others from what it waits for, and is to be brief.
+  enum class idle_polling : bool { usual, brief };
+  void set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait,
+                     idle_polling polling = idle_polling::usual);
 
   [[nodiscard]] std::size_t thread_count() const noexcept;
 

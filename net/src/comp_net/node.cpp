@@ -17,6 +17,7 @@
 #include <chrono>
 #include <optional>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 namespace quarry::net::comp_net {
@@ -108,7 +109,10 @@ public:
                                            : dynamic_cast<native_scheduler*>(&scheduler)) {
     if (scheduler_ != nullptr)
       scheduler_->set_idle_wait(
-          [&network](std::chrono::nanoseconds at_most) { network.idle(at_most); });
+          [&network](std::chrono::nanoseconds at_most) { network.idle(at_most); },
+          network.pe_count() > std::thread::hardware_concurrency()
+              ? native_scheduler::idle_polling::brief
+              : native_scheduler::idle_polling::usual);
   }
   idle_in_network(idle_in_network const&) = delete;
   idle_in_network& operator=(idle_in_network const&) = delete;
