@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "forwarding_port.hpp"
 #include "gravel_job.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <random>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 using namespace gravel_test;
@@ -67,6 +73,54 @@ struct send_for_ever {
       task<> sent = net.increment(wf, words + i % 50, 1);
       co_await std::move(sent);
     }
+  }
+};
+
+/// Whoever sleeps in a transport sleeps until this is over.
+class night {
+public:
+  void end() {
+    std::lock_guard const lock(mutex_);
+    is_over_ = true;
+    changed_.notify_all();
+  }
+  void sleep() {
+    std::unique_lock lock(mutex_);
+    has_slept_ = true;
+    changed_.wait_for(lock, std::chrono::seconds(60), [this] { return is_over_; });
+  }
+  [[nodiscard]] bool has_slept() {
+    std::lock_guard const lock(mutex_);
+    return has_slept_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  bool has_slept_ = false;
+};
+
+class sleepy_port final : public quarry_test::forwarding_port {
+public:
+  sleepy_port(std::unique_ptr<transport_port> real, night& n)
+      : forwarding_port(std::move(real)), night_(n) {}
+  void wait(std::chrono::nanoseconds) override { night_.sleep(); }
+
+private:
+  night& night_;
+};
+
+/// The night ends when its wavefront is stopped.
+struct send_all_night {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, gravel::endpoint& net,
+                    night& n) const {
+    struct waking {
+      night& of;
+      ~waking() { of.end(); }
+    } const at_end{n};
+    task<> sent = send_for_ever{}(wf, words, net);
+    co_await std::move(sent);
   }
 };
 
@@ -176,6 +230,27 @@ TEST_SUITE("net.gravel") {
       CHECK(q.error().code == net_errc::timeout);
       CHECK(q.error().what.find("no word from pe 1") != std::string::npos);
     }
+  }
+
+  TEST_CASE("so it does while an idle thread sleeps in the transport, which nobody wakes") {
+    auto ends = make_in_process(2, 4);
+    auto out = make_outcome(1);
+    night asleep;
+    native_scheduler scheduler({.threads = 2});
+    unchecked_agent gpu(scheduler);
+    gravel_node net(gpu.core(), std::make_unique<sleepy_port>(std::move(ends[0]), asleep),
+                    out.heaps[0],
+                    {.buffer_bytes = 64,
+                     .buffers_per_node = 2,
+                     .queue_slots = 2,
+                     .timeout = std::chrono::milliseconds(500)});
+    auto const run =
+        gpu.run({.work_items = 64}, send_all_night{}, global<std::uint64_t>(out.heaps[0].data()),
+                std::ref(net.device()), std::ref(asleep));
+    CHECK(asleep.has_slept());
+    REQUIRE(!run);
+    CHECK_MESSAGE(run.get_fault()->report.find("no word from pe 1") != std::string::npos,
+                  run.get_fault()->report);
   }
 
   TEST_CASE("a frame that is none ends the job with bad_frame, and touches nothing") {
