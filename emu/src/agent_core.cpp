@@ -217,8 +217,8 @@ outcome agent_core::wait(launch_state& l) {
 void agent_core::retire(launch_state& l, bool by_core) {
   if (auto* const memory = explored_memory::of(scheduler_))
     memory->completed(l, by_core);
-  else // where somebody explores, the fault has ended the execution
-    l.tell_heirs();
+  if (explored_memory::of(scheduler_) == nullptr || !l.has_failed())
+    l.tell_heirs(); // where somebody explores, a fault has ended the execution
   std::lock_guard const lock(mutex_);
   std::erase(launches_, &l);
   debug_.dispatches.remove(l.debug);

@@ -92,11 +92,13 @@ void launch_state::leaves_to(heir& h) {
 }
 
 void launch_state::tell_heirs() {
-  if (!first_fault || heirs.empty())
-    return;
-  left_behind = std::make_shared<std::atomic<std::uint32_t>>(0);
+  if (first_fault && !heirs.empty())
+    left_behind = std::make_shared<std::atomic<std::uint32_t>>(0);
   for (heir* const h : heirs)
-    h->inherit(*this, left_behind);
+    if (first_fault)
+      h->inherit(*this, left_behind);
+    else
+      h->ended(*this);
 }
 
 extent launch_state::group_id(std::uint64_t linear) const noexcept {

@@ -244,14 +244,6 @@ TEST_SUITE("net.comp_net_faults") {
           });
         }
   }
-  TEST_CASE("a context after finish()") {
-    with_one_node([](test_node& n) {
-      succeed(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())));
-      CHECK(n.net.finish());
-      expect(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())),
-             fault::kind::wrong_shape, "context::init after the node's finish()");
-    });
-  }
   TEST_CASE("more work-groups than rings, or no LDS for the context") {
     with_one_node([](test_node& n) {
       expect(n.gpu.run(one_wavefront_each(9), nothing_but_init{}, std::ref(n.net.device())),

@@ -34,6 +34,22 @@ std::uint64_t device::offset_of(void const* at, std::size_t bytes, char const* w
       where};
 }
 
+std::string open_contexts::rings_in_use() const {
+  std::string text;
+  for (std::size_t ring = 0; ring < holders_.size(); ++ring)
+    if (holders_[ring].launch.load(std::memory_order_relaxed) != nullptr)
+      text += fmt::format("{}{}", text.empty() ? "" : ", ", ring);
+  return text;
+}
+
+void open_contexts::ended(emu::launch_state const& from) {
+  for (holder& h : holders_)
+    if (h.launch.load(std::memory_order_relaxed) == &from) {
+      h.launch.store(nullptr, std::memory_order_relaxed);
+      left_open_.fetch_add(1, std::memory_order_relaxed);
+    }
+}
+
 void open_contexts::inherit(emu::launch_state const& from,
                             std::shared_ptr<std::atomic<std::uint32_t>> const& left) {
   {

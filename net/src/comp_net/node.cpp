@@ -6,6 +6,7 @@
 #include <quarry/event.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net/comp_net/node.hpp>
+#include <quarry/net/error.hpp>
 #include <quarry/strand.hpp>
 #include <quarry/this_actor.hpp>
 #include <quarry/yield.hpp>
@@ -134,6 +135,7 @@ struct node::parts {
 
   /// Rings, and who serves them.
   result<void> add_device(options const& o);
+  result<void> end_contexts();
   /// Whoever serves them.
   void wake() {
     if (!on_processor.empty())
@@ -243,11 +245,28 @@ comp_net::device& node::device() {
   return *parts_->handle;
 }
 
+/// Kernels that still communicate come to their end. Fails if they do not.
+result<void> node::parts::end_contexts() {
+  contexts.end();
+  auto const are_closed = [this] { return !contexts.is_any_in_use(); };
+  if (are_closed() || agent.scheduler().run_until(are_closed))
+    return {};
+  error late =
+      make_error(net_errc::timeout,
+                 fmt::format("comp_net: finish: work-groups {} of a kernel still have their "
+                             "contexts, and nothing progresses\n{}",
+                             contexts.rings_in_use(), agent.scheduler().report_now().to_string()));
+  network.fail(late); // so that they end
+  static_cast<void>(agent.scheduler().run_until(are_closed));
+  return late;
+}
+
 result<void> node::finish() {
+  if (auto const ended = parts_->end_contexts(); !ended)
+    return ended;
   parts_->idling.reset();
   parts_->hosts.clear();
   parts_->on_processor.clear();
-  parts_->contexts.end();
   return parts_->network.finish();
 }
 

@@ -67,11 +67,13 @@ struct launch_state {
   [[nodiscard]] bool has_failed() const noexcept { return failed.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_done() const noexcept { return done.load(std::memory_order_acquire); }
 
-  /// Who sees to what a kernel that ends with a fault has left behind, operations that are under
-  /// way say: its memory is not given back before.
+  /// Who hears that a kernel has ended, and sees to what one with a fault has left behind,
+  /// operations that are under way say: its memory is not given back before.
   class heir {
   public:
-    /// Counts in `left` what has still to be seen to, up now and down later.
+    /// It has ended well.
+    virtual void ended(launch_state const& from) = 0;
+    /// With a fault. Counts in `left` what has still to be seen to, up now and down later.
     virtual void inherit(launch_state const& from,
                          std::shared_ptr<std::atomic<std::uint32_t>> const& left) = 0;
 
@@ -80,7 +82,7 @@ struct launch_state {
   };
   /// From a kernel. Borrowed: it outlives the launch.
   void leaves_to(heir& h);
-  /// After the end: of a launch with a fault the heirs get to know.
+  /// After the end.
   void tell_heirs();
   [[nodiscard]] bool is_settled() const noexcept {
     return left_behind == nullptr || left_behind->load(std::memory_order_acquire) == 0;

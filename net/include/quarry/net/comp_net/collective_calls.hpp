@@ -35,8 +35,7 @@ struct open_call {
   template<class W>
   task<value_type> lead(W& wf, std::source_location where) const {
     if (net->contexts().is_over())
-      throw emu::kernel_stop{emu::fault::kind::wrong_shape,
-                             "context::init after the node's finish()", where};
+      stop_late(where);
     auto const saved = net->state(ring);
     // Acquire and release: who held the context before has left it as it was.
     if (wf.exchange(member(saved, &ring_state::is_open), 1U, emu::order::acq_rel, emu::scope::agent,
@@ -52,8 +51,13 @@ struct open_call {
     fresh.reductions = wf.load(member(saved, &ring_state::reductions), where);
     wf.store(at, fresh, where);
     net->contexts().has_met(ring, {fresh.barriers, fresh.reductions});
-    net->contexts().opened(ring, *wf.slot().group->launch);
+    if (!net->contexts().try_open(ring, *wf.slot().group->launch))
+      stop_late(where);
     co_return value_type{};
+  }
+  [[noreturn]] static void stop_late(std::source_location where) {
+    throw emu::kernel_stop{emu::fault::kind::wrong_shape, "context::init after the node's finish()",
+                           where};
   }
 };
 

@@ -124,16 +124,27 @@ public:
       : holders_(ring_count), wake_(std::move(wake)) {}
 
   [[nodiscard]] std::uint32_t count() const noexcept {
-    return count_.load(std::memory_order_relaxed);
+    return count_.load(std::memory_order_seq_cst);
   }
-  /// There is no service any more.
-  void end() noexcept { is_over_.store(true, std::memory_order_relaxed); }
-  [[nodiscard]] bool is_over() const noexcept { return is_over_.load(std::memory_order_relaxed); }
-  void opened(std::uint32_t ring, emu::launch_state& by) {
+  /// Those that a launch has left open when it ended are not counted.
+  [[nodiscard]] bool is_any_in_use() const noexcept {
+    return count() != left_open_.load(std::memory_order_relaxed);
+  }
+  [[nodiscard]] std::string rings_in_use() const; ///< "0, 3"
+  /// No more are opened.
+  void end() noexcept { is_over_.store(true, std::memory_order_seq_cst); }
+  [[nodiscard]] bool is_over() const noexcept { return is_over_.load(std::memory_order_seq_cst); }
+  /// False: no more are opened.
+  [[nodiscard]] bool try_open(std::uint32_t ring, emu::launch_state& by) {
+    count_.fetch_add(1, std::memory_order_seq_cst);
+    if (is_over()) { // who has said so looks at the count then
+      count_.fetch_sub(1, std::memory_order_relaxed);
+      return false;
+    }
     holders_[ring].launch.store(&by, std::memory_order_relaxed);
     by.leaves_to(*this);
-    count_.fetch_add(1, std::memory_order_relaxed);
     wake_(); // orders the count before the service's next look
+    return true;
   }
   /// Before anybody else can open it.
   void closed(std::uint32_t ring) noexcept {
@@ -161,11 +172,13 @@ private:
     std::atomic<std::uint64_t> barriers{0};
     std::atomic<std::uint64_t> reductions{0};
   };
+  void ended(emu::launch_state const& from) override;
   void inherit(emu::launch_state const& from,
                std::shared_ptr<std::atomic<std::uint32_t>> const& left) override;
 
   std::atomic<std::uint32_t> count_{0};
-  std::vector<holder> holders_; ///< one a ring
+  std::atomic<std::uint32_t> left_open_{0}; ///< of these
+  std::vector<holder> holders_;             ///< one a ring
   std::function<void()> wake_;
   std::mutex mutex_; ///< guards orphans_
   std::vector<orphan> orphans_;

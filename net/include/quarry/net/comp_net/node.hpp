@@ -60,7 +60,10 @@ public:
   /// Errors   std::logic_error – the configuration has no device calls
   [[nodiscard]] comp_net::device& device();
 
-  /// Leaves the job in order, together with all pes.
+  /// Leaves the job in order, together with all pes, when the work-groups that have contexts have
+  /// destroyed them. Kernels that open one later end with a fault.
+  ///
+  /// Errors   as shmem::node::finish(); timeout – such kernels do not come to their end
   [[nodiscard]] result<void> finish();
 
 private:
