@@ -57,7 +57,8 @@ struct job_shape {
   std::uint32_t service_threads = 1;
   std::uint32_t ring_entries = 4;
   std::chrono::milliseconds stall_timeout{60'000};
-  bool finishes = true; ///< false: the nodes leave without a word
+  std::chrono::milliseconds timeout{10'000}; ///< of waits for other nodes
+  bool finishes = true;                      ///< false: the nodes leave without a word
 };
 
 inline void run_one(executor& scheduler, std::unique_ptr<transport_port> end, job_shape const& s,
@@ -70,6 +71,7 @@ inline void run_one(executor& scheduler, std::unique_ptr<transport_port> end, jo
                                   .service_threads = s.service_threads,
                                   .reduce_bytes = 64,
                                   .shmem = {.heap_bytes = heap_words * 8 + 4096,
+                                            .timeout = s.timeout,
                                             .most_teams = 1,
                                             .team_bytes = 4096,
                                             .shares_memory = s.shares_memory}};

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -30,11 +31,13 @@ public:
 
   /// `blocked(i)`: the operation in which ring `i` waits for the service, a number that no other
   /// one has, or 0; `name_of(i)`: what it is.
+  /// True if all pes were asked for the sake of one.
   template<class F, class Name>
-  void look(F const& blocked, Name const& name_of) {
+  [[nodiscard]] bool look(F const& blocked, Name const& name_of) {
     constexpr std::chrono::milliseconds short_wait(5); // of a timeout that is long enough to matter
 
     auto const now = clock::now();
+    bool any = false;
     for (std::uint32_t i = 0; i < seen_.size(); ++i) {
       wait_record const& r = waits_[i];
       std::uint64_t const number = r.number.load(std::memory_order_acquire);
@@ -51,10 +54,12 @@ public:
       auto const waited = now - seen_[i].since;
       if (waited < short_wait)
         continue;
-      network_.watch(awaits_word ? text_of(r, first_ + i)
-                                 : fmt::format("{} of work-group {}", name_of(i), first_ + i),
-                     waited);
+      any |= awaits_word
+                 ? network_.watch(text_of(r, first_ + i), source_of(r), waited)
+                 : network_.watch(fmt::format("{} of work-group {}", name_of(i), first_ + i), {},
+                                  waited);
     }
+    return any;
   }
 
 private:
@@ -64,14 +69,18 @@ private:
     std::uint64_t operation = 0;
     clock::time_point since{};
   };
+  static std::optional<pe> source_of(wait_record const& r) {
+    std::uint32_t const from = r.from.load(std::memory_order_relaxed);
+    return from == wait_record::no_pe ? std::nullopt : std::optional(pe{from});
+  }
   static std::string text_of(wait_record const& r, std::uint32_t ring) {
     std::string_view const file = r.file.load(std::memory_order_relaxed);
-    std::uint32_t const from = r.from.load(std::memory_order_relaxed);
+    auto const from = source_of(r);
     std::uint64_t const absent = r.absent.load(std::memory_order_relaxed);
     return fmt::format(
         "{} of work-group {} ({}:{}){}{}", r.what.load(std::memory_order_relaxed), ring,
         file.substr(file.rfind('/') + 1), r.line.load(std::memory_order_relaxed),
-        from == wait_record::no_pe ? "" : " for " + to_string(pe{from}),
+        from ? " for " + to_string(*from) : "",
         absent == 0
             ? ""
             : fmt::format(", begun when {} groups of its launch were not resident", absent));

@@ -81,8 +81,9 @@ public:
   template<class Core>
   [[nodiscard]] bool has_work(Core& self) {
     static_cast<void>(network_.progress());
-    look_after_waits();
-    if ((!has_failed_ && network_.failure()) || place_.contexts->has_orphans())
+    // A turn for those who were asked: as long as the network answers for a wait, it is no stall.
+    if (look_after_waits() || (!has_failed_ && network_.failure()) ||
+        place_.contexts->has_orphans())
       return true;
     for (served_ring& r : served_)
       if (has_arrived(r) || (r.left != nullptr && is_left_alone(self, r)) ||
@@ -118,16 +119,18 @@ private:
       : place_(p), network_(network), name_(std::move(name)),
         waits_(network, p.waits, p.first, p.last - p.first) {}
 
-  void look_after_waits() {
+  /// True if it has asked the other pes.
+  bool look_after_waits() {
     if (has_failed_ || !waits_.is_time())
-      return;
-    waits_.look([this](std::uint32_t i) { return served_[i].is_blocked ? served_[i].taken : 0; },
-                [this](std::uint32_t i) {
-                  command const& c = served_[i].now;
-                  std::string const name = to_string(c.what);
-                  bool const is_for_all = c.what == operation::quiet;
-                  return is_for_all ? name : fmt::format("{} to pe {}", name, c.pe);
-                });
+      return false;
+    return waits_.look(
+        [this](std::uint32_t i) { return served_[i].is_blocked ? served_[i].taken : 0; },
+        [this](std::uint32_t i) {
+          command const& c = served_[i].now;
+          std::string const name = to_string(c.what);
+          bool const is_for_all = c.what == operation::quiet;
+          return is_for_all ? name : fmt::format("{} to pe {}", name, c.pe);
+        });
   }
 
   template<class Core>
@@ -135,7 +138,7 @@ private:
     if (!has_failed_ && network_.failure())
       tell_failure(self);
     bool any = network_.progress();
-    look_after_waits();
+    static_cast<void>(look_after_waits());
     if (place_.contexts->has_orphans())
       for (open_contexts::orphan& o : place_.contexts->take_orphans(place_.first, place_.last))
         served_[o.ring - place_.first].left = std::move(o.left);

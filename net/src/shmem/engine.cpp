@@ -53,6 +53,12 @@ bool engine::is_emulated(void const* local) const noexcept {
   return reinterpret_cast<std::uintptr_t>(local) - begin < region_->heap.size();
 }
 
+/// Not exactly: only whether it changes counts, and two threads seldom come here at once.
+void engine::count_operation() noexcept {
+  auto& count = region_->operations;
+  count.store(count.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
 // Puts
 
 bool engine::is_full(pe target) {
@@ -99,13 +105,15 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
 
 result<ticket> engine::put(context_state& c, std::uint64_t offset,
                            std::span<std::byte const> source, pe target, char const* waits_in) {
-  if (region* const r = direct(target)) {
+  region* const r = direct(target);
+  if (r == nullptr && waits_in == nullptr && is_full(target))
+    return try_again(target);
+  count_operation();
+  if (r != nullptr) {
     near_put(*r, offset, source);
     r->arrivals.ring();
     return ticket{};
   }
-  if (waits_in == nullptr && is_full(target))
-    return try_again(target);
   message m{.kind = message_kind::put};
   m.offset = offset;
   if (auto const sent = put_messages(c, m, source, target, waits_in); !sent)
@@ -118,14 +126,16 @@ result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
                                   std::span<std::byte const> source, std::uint64_t signal,
                                   std::uint64_t value, signal_op how, pe target,
                                   char const* waits_in) {
-  if (region* const r = direct(target)) {
+  region* const r = direct(target);
+  if (r == nullptr && waits_in == nullptr && is_full(target))
+    return try_again(target);
+  count_operation();
+  if (r != nullptr) {
     near_put(*r, offset, source);
     near_signal(*r, signal, how, value);
     r->arrivals.ring();
     return ticket{};
   }
-  if (waits_in == nullptr && is_full(target))
-    return try_again(target);
   std::size_t const last = source.size() <= most_body_bytes
                                ? 0
                                : (source.size() - 1) / most_body_bytes * most_body_bytes;
@@ -187,6 +197,7 @@ void engine::ask_next(pe target, std::size_t came) {
 
 result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uint64_t offset,
                            pe target) {
+  count_operation();
   if (region* const r = direct(target)) {
     near_get(*r, dest, offset);
     return ticket{};
@@ -208,7 +219,11 @@ result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uin
 
 result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
                               pe target, char const* waits_in) {
-  if (region* const there = direct(target)) {
+  region* const there = direct(target);
+  if (there == nullptr && fetched == nullptr && waits_in == nullptr && is_full(target))
+    return try_again(target);
+  count_operation();
+  if (there != nullptr) {
     std::uint64_t const old = near_atomic(*there, r, fetched != nullptr);
     if (fetched != nullptr)
       *fetched = old;
@@ -222,8 +237,6 @@ result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::ui
   m.value = r.operand;
   m.second = r.comparand;
   if (fetched == nullptr) {
-    if (waits_in == nullptr && is_full(target))
-      return try_again(target);
     if (auto const sent = send(c, m, {}, target, waits_in); !sent)
       return sent.error();
     std::lock_guard const lock(mutex_);

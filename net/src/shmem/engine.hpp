@@ -64,13 +64,15 @@ public:
 
   /// Meets the others. Once, before anything else.
   result<void> meet();
+  /// Kernels begin nothing more.
+  void begin_to_leave() noexcept { region_->is_leaving.store(true, std::memory_order_release); }
   result<void> finish();
   /// As node::progress().
   bool progress();
   /// As node::idle().
   void idle(std::chrono::nanoseconds at_most);
   /// As node::watch().
-  void watch(std::string_view what, std::chrono::nanoseconds waited);
+  bool watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited);
 
   [[nodiscard]] pe self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t pe_count() const noexcept { return count_; }
@@ -213,6 +215,11 @@ protected:
     std::shared_ptr<region> memory; ///< null: messages
     bool has_met = false;
     std::atomic<bool> is_heard{true}; ///< since the last ping
+    // As it has said at last
+    std::atomic<bool> is_counted{false};
+    std::atomic<std::uint64_t> operations{0};
+    std::atomic<bool> is_leaving{false};
+    std::atomic<bool> was_leaving{false}; ///< when it was asked last
     std::deque<outgoing> outbox;
     std::size_t outbox_bytes = 0;
     std::size_t asked_bytes = 0;                            ///< of gets, that have not come yet
@@ -260,7 +267,9 @@ protected:
 
 private:
   static constexpr std::size_t most_waiting_bytes = 1024 * 1024;
-  static constexpr int patience = 3; ///< timeouts, with pes that answer: they may be busy
+  /// In timeouts: how long a wait lasts while all pes answer, and none begins an operation. They
+  /// may compute.
+  static constexpr int patience = 3;
   result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
   result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
   [[nodiscard]] std::chrono::microseconds longest_sleep(std::chrono::nanoseconds waited) const;
@@ -272,9 +281,14 @@ private:
   void wait_inside(std::chrono::nanoseconds at_most);
   void progress_while_idle();
   void ask_everybody();
-  error timed_out(operation const& what);
-  [[nodiscard]] error overdue(std::string_view what, int timeouts) const;
+  /// Fails.
+  error timed_out(operation const& what, std::string_view why);
+  /// Why a wait that lasts so long is in vain, if it is: somebody is silent, or nobody has begun an
+  /// operation for long.
+  [[nodiscard]] std::optional<std::string> overdue(std::chrono::nanoseconds waited) const;
   [[nodiscard]] std::string silent_pes() const;
+  void count_operation() noexcept;
+  void take_news(peer& p, std::uint64_t operations, bool is_leaving) noexcept;
   /// In the heap or in what collectives need behind it: under `explore`, behind caches.
   [[nodiscard]] bool is_emulated(void const* local) const noexcept;
   /// The source as it is for the caller: through its caches, if it has such.
@@ -289,7 +303,9 @@ private:
   std::uint64_t expect(context_state& c, pe target, std::span<std::byte> dest, bool is_atomic);
   void touch();
   class driving;
+  // As times since the clock's epoch
   std::atomic<std::chrono::steady_clock::duration::rep> asked_at_{0}; ///< all pes, last
+  std::atomic<std::chrono::steady_clock::duration::rep> moved_at_{0}; ///< some pe, as is known
 
   // Between who drives and the thread that does so while nobody else does
   std::atomic<std::uint32_t> drivers_{0};

@@ -69,50 +69,78 @@ std::string engine::silent_pes() const {
   return silent;
 }
 
-error engine::timed_out(operation const& what) {
-  std::string const name =
-      fmt::format("{}{}", what.name, what.target ? " to " + to_string(*what.target) : "");
-  fail(decides_ ? make_error(net_errc::timeout,
-                             fmt::format("{} waits in {}: nothing progresses\n{}", to_string(self_),
-                                         name, scheduler_.report_now().to_string()))
-                : overdue(name, patience),
+error engine::timed_out(operation const& what, std::string_view why) {
+  std::string const to = what.target ? " to " + to_string(*what.target) : "";
+  fail(make_error(net_errc::timeout,
+                  fmt::format("{} waits in {}{}: {}", to_string(self_), what.name, to, why)),
        told::everybody);
   return failed(what);
 }
 
 /// Several may ask: answers have half of the timeout, whoever it was that asked.
-void engine::watch(std::string_view what, std::chrono::nanoseconds waited) {
+bool engine::watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited) {
   auto const half = std::chrono::duration_cast<clock::duration>(options_.timeout) / 2;
   if (decides_ || waited < half || has_failed())
-    return;
+    return false;
+  auto const give_up = [&](net_errc code, std::string_view why) {
+    fail(make_error(code, fmt::format("{} waits in {}: {}", to_string(self_), what, why)),
+         told::everybody);
+    return true;
+  };
   auto const asked =
       clock::now().time_since_epoch() - clock::duration(asked_at_.load(std::memory_order_relaxed));
   if (asked < half)
-    return;
-  if (waited < options_.timeout || asked > 2 * half)
-    return ask_everybody();
-  fail(overdue(what, 1), told::everybody);
+    return false;
+  // What it has sent before has been there for long.
+  if (on && peers_[on->id].was_leaving.load(std::memory_order_relaxed))
+    return give_up(net_errc::mismatched_collective, "it has called finish()");
+  if (auto const why = asked <= 2 * half ? overdue(waited) : std::nullopt)
+    return give_up(net_errc::timeout, *why);
+  ask_everybody();
+  return true;
 }
 
-/// `timeouts`: for so many a wait lasts if everybody answers.
-error engine::overdue(std::string_view what, int timeouts) const {
-  std::string const silent = silent_pes();
-  auto const after = silent.empty() ? timeouts * options_.timeout : options_.timeout;
-  return make_error(net_errc::timeout,
-                    fmt::format("{} waits in {}: not over after {} ms; {}", to_string(self_), what,
-                                after.count(),
-                                silent.empty() ? "every pe answers" : "no word from " + silent));
+std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited) const {
+  if (waited < options_.timeout)
+    return {};
+  if (std::string const silent = silent_pes(); !silent.empty())
+    return fmt::format("not over after {} ms; no word from {}", options_.timeout.count(), silent);
+  auto const moved =
+      clock::now().time_since_epoch() - clock::duration(moved_at_.load(std::memory_order_relaxed));
+  auto const longest = patience * options_.timeout;
+  if (std::min<std::chrono::nanoseconds>(waited, moved) < longest)
+    return {};
+  return fmt::format("every pe answers, but none has begun an operation for {} ms; if one computes "
+                     "for so long, the timeout is too short",
+                     longest.count());
 }
 
 /// Who does not answer is named when the time is up.
 void engine::ask_everybody() {
-  asked_at_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
+  auto const now = clock::now().time_since_epoch();
+  clock::duration const before(asked_at_.exchange(now.count(), std::memory_order_relaxed));
+  bool const is_first = now - before > options_.timeout; // what was counted then says nothing
   for (std::uint32_t id = 0; id < count_; ++id) {
-    if (id == self_.id)
+    peer& p = peers_[id];
+    p.was_leaving.store(p.is_leaving.load(std::memory_order_relaxed), std::memory_order_relaxed);
+    if (is_first)
+      p.is_counted.store(false, std::memory_order_relaxed);
+    auto const* const memory = id == self_.id ? region_.get() : p.memory.get();
+    if (memory != nullptr) { // in this process: it cannot go without a word
+      bool const is_leaving = memory->is_leaving.load(std::memory_order_acquire);
+      take_news(p, memory->operations.load(std::memory_order_relaxed), is_leaving);
       continue;
-    peers_[id].is_heard.store(false, std::memory_order_relaxed);
+    }
+    p.is_heard.store(false, std::memory_order_relaxed);
     post(pe{id}, {.kind = message_kind::ping}, {});
   }
+}
+
+void engine::take_news(peer& p, std::uint64_t operations, bool is_leaving) noexcept {
+  p.is_leaving.store(is_leaving, std::memory_order_relaxed);
+  std::uint64_t const before = p.operations.exchange(operations, std::memory_order_relaxed);
+  if (p.is_counted.exchange(true, std::memory_order_relaxed) && operations != before)
+    moved_at_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 
 } // namespace quarry::net::shmem

@@ -202,10 +202,14 @@ void engine::take(pe from, std::span<std::byte const> bytes) {
   case message_kind::atomic_reply:
   case message_kind::ack:
     return take_answer(from, m, body);
-  case message_kind::ping:
-    return post(from, {.kind = message_kind::pong}, {}, nullptr, entered::yes);
+  case message_kind::ping: {
+    message answer{.kind = message_kind::pong};
+    answer.value = region_->operations.load(std::memory_order_relaxed);
+    answer.second = region_->is_leaving.load(std::memory_order_acquire) ? 1 : 0;
+    return post(from, answer, {}, nullptr, entered::yes);
+  }
   case message_kind::pong:
-    return;
+    return take_news(p, m.value, m.second != 0);
   case message_kind::failure:
     return fail(
         error{std::error_code(static_cast<int>(m.value), net_category()),

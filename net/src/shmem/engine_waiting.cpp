@@ -175,7 +175,7 @@ result<void> engine::wait_long(operation const& what, bool (*is_over)(void*), vo
   if (has_failed())
     return failed(what);
   if (!over)
-    return timed_out(what);
+    return timed_out(what, "nothing progresses\n" + scheduler_.report_now().to_string());
   return {};
 }
 
@@ -202,9 +202,8 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
       auto const waited = at - begun;
       // Who was asked late, since this thread had no core, has its time to answer.
       bool const has_had_time = asked_at && at - *asked_at >= options_.timeout / 4;
-      if (has_had_time && waited >= options_.timeout &&
-          (!silent_pes().empty() || waited >= patience * options_.timeout))
-        return is_over(argument) ? result<void>{} : timed_out(what);
+      if (auto const why = has_had_time ? overdue(waited) : std::nullopt)
+        return is_over(argument) ? result<void>{} : timed_out(what, *why);
       if (waited >= options_.timeout / 2 && (!asked_at || has_had_time)) {
         asked_at = at;
         ask_everybody();

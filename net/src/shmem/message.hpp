@@ -24,8 +24,8 @@ enum class message_kind : std::uint8_t {
   ack_request,  ///< answer when all that came before, of this context, is applied
   ack,          ///< number: of the request
   ping,         ///< answer at once
-  pong,
-  failure, ///< body: a sentence; value: its code
+  pong,         ///< value: operations that this pe has begun, about; second: 1 after its last
+  failure,      ///< body: a sentence; value: its code
 };
 
 inline constexpr std::uint64_t protocol_version = 1;

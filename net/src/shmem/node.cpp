@@ -230,8 +230,8 @@ bool node::is_all_direct() const noexcept {
   return engine_->is_all_direct();
 }
 
-void node::watch(std::string_view what, std::chrono::nanoseconds waited) {
-  engine_->watch(what, waited);
+bool node::watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited) {
+  return engine_->watch(what, on, waited);
 }
 
 void node::fail(error why) {
@@ -243,6 +243,7 @@ std::optional<error> node::failure() const {
 }
 
 result<void> node::finish() {
+  engine_->begin_to_leave();
   if (auto const q = engine_->quiet_all("finish"); !q)
     return q;
   team_work work(*engine_, *engine_->world, "finish");

@@ -59,6 +59,8 @@ struct region {
   std::uint64_t user_bytes;
   symmetric_heap heap;
   bell arrivals;
+  alignas(64) std::atomic<std::uint64_t> operations{0}; ///< that its pe has begun, about
+  std::atomic<bool> is_leaving{false};                  ///< its pe: finish() has been called
   [[nodiscard]] std::byte* at(std::uint64_t offset) noexcept { return heap.begin() + offset; }
 };
 

@@ -34,12 +34,13 @@ namespace quarry::net::shmem {
 /// a deterministic scheduler all calls come from actors.
 ///
 /// Source   OpenSHMEM 1.5; differs: errors are values and name the operation and the pe; every wait
-///          ends within the timeout
+///          ends by the timeout
 class node {
 public:
   struct options {
     std::size_t heap_bytes = 16 * 1024 * 1024; ///< for malloc(); the same everywhere
-    /// For every wait for another pe; three times as long while every pe answers.
+    /// For every wait for another pe. Where all answer, three times as long after the last
+    /// operation that any of them has begun: they may be slow.
     std::chrono::milliseconds timeout{10'000};
     std::uint32_t most_teams = 8; ///< the world is one
     /// A team's memory for messages of its collectives. Long reductions go round in quarters of it:
@@ -184,9 +185,11 @@ public:
   /// Do all pes' heaps lie in this process, so that nothing comes by messages?
   [[nodiscard]] bool is_all_direct() const noexcept;
   /// Of a wait that the node does not see, a kernel's say, which has lasted so long: from half of
-  /// the timeout on asks the other pes whether they are there, and past the timeout the job fails,
-  /// and says `what` it was and who has not answered. Natively; elsewhere does nothing.
-  void watch(std::string_view what, std::chrono::nanoseconds waited);
+  /// the timeout on asks the other pes, twice a timeout, whether they are there, and past the
+  /// timeout the job fails as it does for a host's wait, and says `what` it was. `on`: whose kernel
+  /// is waited for, if that is known; it does nothing more once it has called finish(). True if it
+  /// has asked, or failed. Natively; elsewhere does nothing.
+  bool watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited);
   /// Ends the job, on all pes: every operation says why from now on. For who notices what the node
   /// does not see.
   void fail(error why);

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// How long a pe waits for others that are there: as long as they do something.
+#include "shmem_job.hpp"
+
+#include <chrono>
+#include <cstdint>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+using namespace shmem_test;
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+/// The ways in which pes hear of each other.
+struct connected {
+  char const* name;
+  maker make;
+  bool shares_memory;
+};
+std::vector<connected> const all_ways{{"direct", in_process_ends, true},
+                                      {"messages", in_process_ends, false},
+                                      {"loopback", loopback_ends, false}};
+
+/// Pe 0 and 1 count each other's words up for so long, and pe 2 waits for them.
+std::string two_play(node& n, clock::duration duration) {
+  auto const word = n.malloc<std::uint64_t>(1);
+  QUARRY_OK(word);
+  bool const begins = n.self() == pe{0};
+  auto const end = clock::now() + duration;
+  for (std::uint64_t round = 1; n.self().id < 2; ++round) {
+    constexpr std::uint64_t last = 1'000'000'000;
+    std::uint64_t const value = begins && clock::now() > end ? last : round;
+    pe const other{1 - n.self().id};
+    if (begins)
+      QUARRY_OK(n.default_context().p(word->data(), value, other));
+    auto const got = n.signal_wait_until(word->data(), comparison::greater_equal, round);
+    QUARRY_OK(got);
+    if (!begins)
+      QUARRY_OK(n.default_context().p(word->data(), *got, other));
+    if (*got == last)
+      break;
+  }
+  QUARRY_OK(n.barrier_all());
+  return "";
+}
+
+} // namespace
+
+TEST_SUITE("net.shmem_patience") {
+  TEST_CASE("who waits for pes that go on with each other waits for as long as they do") {
+    node::options const o{.heap_bytes = 4096, .timeout = 1s, .team_bytes = 1024};
+    std::vector<std::vector<std::string>> outcomes(all_ways.size());
+    {
+      std::vector<std::jthread> jobs; // at the same time: they take their time
+      for (std::size_t i = 0; i < all_ways.size(); ++i)
+        jobs.emplace_back([&, i] {
+          node::options mine = o;
+          mine.shares_memory = all_ways[i].shares_memory;
+          outcomes[i] =
+              run_native(all_ways[i].make, 3, mine, [](node& n) { return two_play(n, 5s); });
+        });
+    }
+    for (std::size_t i = 0; i < all_ways.size(); ++i) {
+      CAPTURE(all_ways[i].name);
+      all_well(outcomes[i]);
+    }
+  }
+
+  TEST_CASE("who waits for pes that answer, but begin nothing, is told so after three timeouts") {
+    for (auto const& [name, make, shares_memory] : all_ways) {
+      CAPTURE(name);
+      node::options const o{
+          .heap_bytes = 4096, .timeout = 300ms, .team_bytes = 1024, .shares_memory = shares_memory};
+      std::latch has_ended(1);
+      auto const outcome = run_native(make, 2, o, [&](node& n) -> std::string {
+        if (n.self() == pe{1}) {
+          has_ended.wait();
+          return "waited for";
+        }
+        auto const begun = clock::now();
+        auto const met = n.barrier_all();
+        auto const waited = clock::now() - begun;
+        has_ended.count_down();
+        QUARRY_EXPECT(!met);
+        QUARRY_EXPECT(met.error().code == net_errc::timeout);
+        QUARRY_EXPECT(waited >= 900ms);
+        return met.error().what;
+      });
+      CHECK(outcome[0] ==
+            "shmem: barrier_all to pe 1: pe 0 waits in barrier_all to pe 1: every pe answers, but "
+            "none has begun an operation for 900 ms; if one computes for so long, the timeout is "
+            "too short");
+      CHECK(outcome[1] == "waited for");
+    }
+  }
+}
