@@ -52,8 +52,8 @@ public:
   /// interface blocks in it until a message may have come, for at most the given time. Null: none.
   /// On return nobody is in the old one. Not to be called from within it.
   ///
-  /// `polling`: before that a thread polls for 0.2 ms. Where processes that send each other messages
-  /// outnumber the cores, it keeps others from what it waits for, and is to be brief.
+  /// `polling`: before that a thread polls for 0.2 ms. Where processes that send each other
+  /// messages outnumber the cores, it keeps others from what it waits for, and is to be brief.
   enum class idle_polling : bool { usual, brief };
   void set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait,
                      idle_polling polling = idle_polling::usual);
