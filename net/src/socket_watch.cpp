@@ -69,7 +69,7 @@ void socket_watch::want_room(std::uint32_t socket, bool wants) noexcept {
 int socket_watch::look() noexcept {
   std::array<epoll_event, 64> events;
   int const count = ::epoll_wait(epoll_, events.data(), events.size(), 0);
-  readable_.clear();
+  readable_.clear(); // there is room for all
   for (int i = 0; i < count; ++i) {
     auto const& e = events[static_cast<std::size_t>(i)];
     if (e.data.u32 == interrupted)
@@ -85,12 +85,10 @@ std::span<std::uint32_t const> socket_watch::readable() noexcept {
   return readable_;
 }
 
-bool socket_watch::take_interruption() noexcept {
-  if (!std::exchange(is_interrupted_, false))
-    return false;
+void socket_watch::take_interruption() noexcept {
   std::uint64_t count = 0;
-  static_cast<void>(!::read(interruption_, &count, sizeof count));
-  return true;
+  if (std::exchange(is_interrupted_, false))
+    static_cast<void>(!::read(interruption_, &count, sizeof count));
 }
 
 void socket_watch::wait(std::chrono::nanoseconds at_most) noexcept {

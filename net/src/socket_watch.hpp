@@ -41,7 +41,7 @@ private:
     int descriptor;
     bool wants_room;
   };
-  bool take_interruption() noexcept;
+  void take_interruption() noexcept;
   /// Of whatever there is something about, up to 64.
   int look() noexcept;
 
