@@ -20,6 +20,7 @@ using namespace shmem_test;
 namespace {
 
 node::options const hasty{.heap_bytes = 4096, .timeout = 200ms, .team_bytes = 1024};
+node::options const usual{.heap_bytes = 4096, .timeout = 1s, .team_bytes = 1024};
 node::options const brisk{.heap_bytes = 4096, .timeout = 20ms, .team_bytes = 1024};
 node::options const large{.heap_bytes = 65'536, .timeout = 20s, .team_bytes = 1024};
 node::options const patient{.heap_bytes = 4096, .timeout = 20s, .team_bytes = 1024};
@@ -192,7 +193,7 @@ TEST_SUITE("net.shmem_faults") {
 
   TEST_CASE("a wait that nobody ends ends in a timeout all the same, and the others hear of it") {
     for (maker const& make : {maker(in_process_ends), maker(loopback_ends)}) {
-      auto const outcome = run_native(make, 2, hasty, [](node& n) -> std::string {
+      auto const outcome = run_native(make, 2, usual, [](node& n) -> std::string {
         auto const word = n.malloc<std::uint64_t>(1);
         QUARRY_OK(word);
         auto const r =

@@ -25,6 +25,27 @@ std::vector<connected> const all_ways{{"direct", in_process_ends, true},
                                       {"messages", in_process_ends, false},
                                       {"loopback", loopback_ends, false}};
 
+/// In all ways at the same time: waits take their time. Each pe is to give `expected`.
+void on_all_ways(std::uint32_t pes, body const& what, std::string const& expected = "") {
+  std::vector<std::vector<std::string>> outcomes(all_ways.size());
+  {
+    std::vector<std::jthread> jobs;
+    for (std::size_t i = 0; i < all_ways.size(); ++i)
+      jobs.emplace_back([&, i] {
+        node::options const o{.heap_bytes = 4096,
+                              .timeout = 1s,
+                              .team_bytes = 1024,
+                              .shares_memory = all_ways[i].shares_memory};
+        outcomes[i] = run_native(all_ways[i].make, pes, o, what);
+      });
+  }
+  for (std::size_t i = 0; i < all_ways.size(); ++i) {
+    CAPTURE(all_ways[i].name);
+    for (std::string const& outcome : outcomes[i])
+      CHECK(outcome == expected);
+  }
+}
+
 /// Pe 0 and 1 count each other's words up for so long, and pe 2 waits for them.
 std::string two_play(node& n, clock::duration duration) {
   auto const word = n.malloc<std::uint64_t>(1);
@@ -52,49 +73,32 @@ std::string two_play(node& n, clock::duration duration) {
 
 TEST_SUITE("net.shmem_patience") {
   TEST_CASE("who waits for pes that go on with each other waits for as long as they do") {
-    node::options const o{.heap_bytes = 4096, .timeout = 1s, .team_bytes = 1024};
-    std::vector<std::vector<std::string>> outcomes(all_ways.size());
-    {
-      std::vector<std::jthread> jobs; // at the same time: they take their time
-      for (std::size_t i = 0; i < all_ways.size(); ++i)
-        jobs.emplace_back([&, i] {
-          node::options mine = o;
-          mine.shares_memory = all_ways[i].shares_memory;
-          outcomes[i] =
-              run_native(all_ways[i].make, 3, mine, [](node& n) { return two_play(n, 5s); });
-        });
-    }
-    for (std::size_t i = 0; i < all_ways.size(); ++i) {
-      CAPTURE(all_ways[i].name);
-      all_well(outcomes[i]);
-    }
+    on_all_ways(3, [](node& n) { return two_play(n, 5s); });
   }
 
   TEST_CASE("who waits for pes that answer, but begin nothing, is told so after three timeouts") {
-    for (auto const& [name, make, shares_memory] : all_ways) {
-      CAPTURE(name);
-      node::options const o{
-          .heap_bytes = 4096, .timeout = 300ms, .team_bytes = 1024, .shares_memory = shares_memory};
-      std::latch has_ended(1);
-      auto const outcome = run_native(make, 2, o, [&](node& n) -> std::string {
-        if (n.self() == pe{1}) {
-          has_ended.wait();
-          return "waited for";
-        }
-        auto const begun = clock::now();
-        auto const met = n.barrier_all();
-        auto const waited = clock::now() - begun;
-        has_ended.count_down();
-        QUARRY_EXPECT(!met);
-        QUARRY_EXPECT(met.error().code == net_errc::timeout);
-        QUARRY_EXPECT(waited >= 900ms);
-        return met.error().what;
-      });
-      CHECK(outcome[0] ==
-            "shmem: barrier_all to pe 1: pe 0 waits in barrier_all to pe 1: every pe answers, but "
-            "none has begun an operation for 900 ms; if one computes for so long, the timeout is "
-            "too short");
-      CHECK(outcome[1] == "waited for");
-    }
+    std::latch all_waited(3); // pes 0, of all jobs
+    on_all_ways(
+        2,
+        [&](node& n) -> std::string {
+          if (n.self() == pe{1}) {
+            all_waited.wait();
+            return "is waited for";
+          }
+          auto const begun = clock::now();
+          auto const met = n.barrier_all();
+          auto const waited = clock::now() - begun;
+          all_waited.count_down();
+          QUARRY_EXPECT(!met);
+          QUARRY_EXPECT(met.error().code == net_errc::timeout);
+          QUARRY_EXPECT(waited >= 3s);
+          QUARRY_EXPECT(
+              met.error().what ==
+              "shmem: barrier_all to pe 1: pe 0 waits in barrier_all to pe 1: every pe "
+              "answers, but none has begun an operation for 3000 ms; if one computes for so "
+              "long, the timeout is too short");
+          return "is waited for";
+        },
+        "is waited for");
   }
 }
