@@ -133,6 +133,20 @@ struct fail_amid_gets {
   }
 };
 
+/// Work-group 7 makes a mistake while the others wait in vain.
+struct fail_as_last {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    if (wf.linear_group_id() == 7) {
+      auto put = ctx.p(wf, words, 1, pe{9});
+      co_await std::move(put);
+    }
+    auto wait = ctx.wait_until(wf, words, shmem::comparison::equal, 1);
+    static_cast<void>(co_await std::move(wait));
+  }
+};
+
 /// Goes on with the ring where the launch before it was lost.
 struct meet_and_fetch {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> got,
@@ -243,6 +257,18 @@ TEST_SUITE("net.comp_net_faults") {
             }
           });
         }
+  }
+  TEST_CASE("whichever of many services has a ring closes the context that a fault has left") {
+    job_shape s{.threads = 2, .service_threads = 8};
+    for (auto const name :
+         {comp_net::apu::name, comp_net::dgpu::name, comp_net::on_command_processor::name}) {
+      s.configuration = name;
+      run_job(s, [](test_node& n) {
+        for (int times = 0; times < 10; ++times)
+          expect(n.gpu.run(one_wavefront_each(8), fail_as_last{}, n.at(), std::ref(n.net.device())),
+                 fault::kind::out_of_bounds, "p for pe 9; there are 1 pes");
+      });
+    }
   }
   TEST_CASE("more work-groups than rings, or no LDS for the context") {
     with_one_node([](test_node& n) {

@@ -5,6 +5,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace quarry::net::comp_net {
@@ -62,6 +63,14 @@ void open_contexts::inherit(emu::launch_state const& from,
     has_orphans_.store(!orphans_.empty(), std::memory_order_release);
   }
   wake_();
+}
+
+bool open_contexts::has_orphans(std::uint32_t first, std::uint32_t last) {
+  if (!has_orphans_.load(std::memory_order_acquire))
+    return false;
+  std::lock_guard const lock(mutex_);
+  return std::any_of(orphans_.begin(), orphans_.end(),
+                     [&](orphan const& o) { return first <= o.ring && o.ring < last; });
 }
 
 std::vector<open_contexts::orphan> open_contexts::take_orphans(std::uint32_t first,

@@ -82,8 +82,7 @@ public:
   [[nodiscard]] bool has_work(Core& self) {
     static_cast<void>(network_.progress());
     // A turn for those who were asked: as long as the network answers for a wait, it is no stall.
-    if (look_after_waits() || (!has_failed_ && network_.failure()) ||
-        place_.contexts->has_orphans())
+    if (look_after_waits() || (!has_failed_ && network_.failure()) || has_orphans())
       return true;
     for (served_ring& r : served_)
       if (has_arrived(r) || (r.left != nullptr && is_left_alone(self, r)) ||
@@ -119,6 +118,10 @@ private:
       : place_(p), network_(network), name_(std::move(name)),
         waits_(network, p.waits, p.first, p.last - p.first) {}
 
+  /// Of its own rings: nobody else would take them, and who is wanted for nothing never suspends.
+  [[nodiscard]] bool has_orphans() {
+    return place_.contexts->has_orphans(place_.first, place_.last);
+  }
   /// True if it has asked the other pes.
   bool look_after_waits() {
     if (has_failed_ || !waits_.is_time())
@@ -139,7 +142,7 @@ private:
       tell_failure(self);
     bool any = network_.progress();
     static_cast<void>(look_after_waits());
-    if (place_.contexts->has_orphans())
+    if (has_orphans())
       for (open_contexts::orphan& o : place_.contexts->take_orphans(place_.first, place_.last))
         served_[o.ring - place_.first].left = std::move(o.left);
     for (served_ring& r : served_) {

@@ -162,9 +162,7 @@ public:
 
   /// For the service of rings [first, last).
   [[nodiscard]] std::vector<orphan> take_orphans(std::uint32_t first, std::uint32_t last);
-  [[nodiscard]] bool has_orphans() const noexcept {
-    return has_orphans_.load(std::memory_order_acquire);
-  }
+  [[nodiscard]] bool has_orphans(std::uint32_t first, std::uint32_t last);
 
 private:
   struct holder {
