@@ -79,7 +79,7 @@ struct native_scheduler::state {
   std::condition_variable changed;
   std::deque<strand*> queue;
   std::size_t sleeping = 0;
-  std::function<void(std::chrono::nanoseconds)> idle_wait;
+  std::function<bool(std::chrono::nanoseconds)> idle_wait;
   bool idle_wait_is_taken = false;
   std::size_t idle_wait_changers = 0; // threads in set_idle_wait()
 
@@ -176,9 +176,7 @@ struct native_scheduler::state {
     if (idle_wait && !idle_wait_is_taken && idle_wait_changers == 0) {
       idle_wait_is_taken = true; // until then set_idle_wait() leaves the function alone
       lock.unlock();
-      auto const begun = clock::now();
-      idle_wait(at_most);
-      bool const is_early = clock::now() - begun < at_most;
+      bool const is_early = idle_wait(at_most);
       lock.lock();
       idle_wait_is_taken = false;
       return is_early ? woken::early : woken::in_time;
@@ -344,17 +342,26 @@ strand const* native_scheduler::turn() const noexcept {
   return in_turn_of;
 }
 
-bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
+template<class F>
+bool native_scheduler::outside_of_turn(F const& work) {
   // An actor that waits here only polls: nobody is to wait for the end of its strand's turn.
   strand* const waiting = std::exchange(in_turn_of, nullptr);
   if (waiting != nullptr)
     waiting->begin_or_end_turn();
-  bool const is_it = work_until(is_over, argument);
+  bool const outcome = work();
   if (waiting != nullptr)
     waiting->begin_or_end_turn();
   in_turn_of = waiting;
   state_->leave_to_workers();
-  return is_it;
+  return outcome;
+}
+
+bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
+  return outside_of_turn([&] { return work_until(is_over, argument); });
+}
+
+bool native_scheduler::run_turn() {
+  return outside_of_turn([this] { return state_->turn(); });
 }
 
 bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
@@ -375,7 +382,7 @@ bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
   }
 }
 
-void native_scheduler::set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait,
+void native_scheduler::set_idle_wait(std::function<bool(std::chrono::nanoseconds)> wait,
                                      idle_polling polling) {
   std::unique_lock lock(state_->mutex);
   // The old function may be about to go away with its owner: nobody new enters it, and we wait

@@ -153,6 +153,7 @@ TEST_SUITE("lib.native_scheduler") {
           two_at_once = true;
         ++*c;
         --*in;
+        return false;
       });
       place.spawn(run_for(10), "work");
       CHECK(s.run_until([&] { return *calls >= 3; }));

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "comp_net_job.hpp"
 
+#include <chrono>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 
 using namespace comp_net_test;
@@ -48,7 +50,7 @@ void check_pass_around(test_node& n) {
 }
 
 /// Waits for a put that never comes.
-struct wait_in_vain {
+struct wait_for_one {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> word, device& net) const {
     auto made = context::init(wf, net);
     context ctx = co_await std::move(made);
@@ -110,12 +112,40 @@ TEST_SUITE("net.comp_net_node") {
       run_losing(s, [](test_node& n) {
         if (n.id == 1)
           return; // leaves without finish()
-        auto const o = n.gpu.run(groups(1), wait_in_vain{}, n.at(), std::ref(n.net.device()));
+        auto const o = n.gpu.run(groups(1), wait_for_one{}, n.at(), std::ref(n.net.device()));
         REQUIRE(o.get_fault());
         INFO(o.get_fault()->report);
         CHECK(to_string(o.get_fault()->what) == to_string(fault::kind::exception));
         CHECK(o.get_fault()->report.find("wait_until was given up") != std::string::npos);
         CHECK(o.get_fault()->report.find("pe 1") != std::string::npos);
+      });
+    }
+  }
+
+  TEST_CASE("a kernel and a host that wait side by side for a slow pe are no stall") {
+    using namespace std::chrono_literals;
+    job_shape s{.nodes = 2, .threads = 1, .stall_timeout = 1s, .timeout = 1s};
+    for (bool const over_loopback : {false, true}) {
+      s.over_loopback = over_loopback;
+      run_job(s, [](test_node& n) {
+        auto& host = n.net.shmem();
+        if (n.id == 0) {
+          bool has_met = false;
+          {
+            std::jthread const beside([&] {
+              has_met =
+                  host.wait_until(n.words.data() + 1, shmem::comparison::equal, 1).has_value();
+            });
+            succeed(n.gpu.run(groups(1), wait_for_one{}, n.at(), std::ref(n.net.device())));
+          }
+          CHECK(has_met);
+          return;
+        }
+        using clock = std::chrono::steady_clock;
+        for (auto const end = clock::now() + 4s; clock::now() < end;)
+          REQUIRE(host.default_context().p(n.words.data() + 2, 1, pe{1}));
+        for (std::size_t word : {0, 1})
+          CHECK(host.default_context().p(n.words.data() + word, 1, pe{0}));
       });
     }
   }

@@ -69,11 +69,42 @@ std::string two_play(node& n, clock::duration duration) {
   return "";
 }
 
+/// Four threads of pe 0 wait for pe 1, which does something else for so long.
+std::string many_wait(node& n, clock::duration duration) {
+  constexpr std::size_t threads = 4;
+  auto const words = n.malloc<std::uint64_t>(threads + 1);
+  QUARRY_OK(words);
+  if (n.self() == pe{1}) {
+    for (auto const end = clock::now() + duration; clock::now() < end;)
+      QUARRY_OK(n.default_context().p(words->data() + threads, 1, pe{1}));
+    for (std::size_t i = 0; i < threads; ++i)
+      QUARRY_OK(n.default_context().p(words->data() + i, 1, pe{0}));
+  } else {
+    std::vector<std::string> wrong(threads);
+    std::vector<std::jthread> all;
+    for (std::size_t i = 0; i < threads; ++i)
+      all.emplace_back([&, i] {
+        if (auto const met = n.wait_until(words->data() + i, comparison::equal, 1); !met)
+          wrong[i] = met.error().what;
+      });
+    all.clear();
+    for (std::string const& one : wrong)
+      if (!one.empty())
+        return one;
+  }
+  QUARRY_OK(n.barrier_all());
+  return "";
+}
+
 } // namespace
 
 TEST_SUITE("net.shmem_patience") {
   TEST_CASE("who waits for pes that go on with each other waits for as long as they do") {
     on_all_ways(3, [](node& n) { return two_play(n, 5s); });
+  }
+
+  TEST_CASE("threads of a pe that wait at the same time do not spoil each other's questions") {
+    on_all_ways(2, [](node& n) { return many_wait(n, 4s); });
   }
 
   TEST_CASE("who waits for pes that answer, but begin nothing, is told so after three timeouts") {

@@ -42,6 +42,10 @@ public:
   [[nodiscard]] bool decides() const noexcept override { return false; }
   void decision_point(actor&) override {}
 
+  /// A turn for a strand that is ready, if there is one; true if an actor went on. For who waits
+  /// for something else as well.
+  bool run_turn();
+
   /// Schedules a strand, for who drives strands itself (a compute unit with new work).
   /// `wake_workers` false leaves the work to the thread in run_until(): waking a worker costs 40
   /// us. The strand gets a turn that begins after the call, also if it is scheduled already.
@@ -49,13 +53,14 @@ public:
   void post(strand& s, wake_workers wake = wake_workers::yes);
 
   /// What a worker without progress calls instead of sleeping, one worker at a time: a network
-  /// interface blocks in it until a message may have come, for at most the given time. Null: none.
+  /// interface blocks in it until a message may have come, for at most the given time; true if one
+  /// may have come. Null: none.
   /// On return nobody is in the old one. Not to be called from within it.
   ///
   /// `polling`: before that a thread polls for 0.2 ms. Where processes that send each other
   /// messages outnumber the cores, it keeps others from what it waits for, and is to be brief.
   enum class idle_polling : bool { usual, brief };
-  void set_idle_wait(std::function<void(std::chrono::nanoseconds)> wait,
+  void set_idle_wait(std::function<bool(std::chrono::nanoseconds)> wait,
                      idle_polling polling = idle_polling::usual);
 
   [[nodiscard]] std::size_t thread_count() const noexcept;
@@ -66,6 +71,8 @@ protected:
 private:
   struct state;
   class stall_watch;
+  template<class F>
+  bool outside_of_turn(F const& work);
   bool work_until(bool (*is_over)(void*), void* argument);
   std::unique_ptr<state> state_;
 };

@@ -110,7 +110,7 @@ public:
                                            : dynamic_cast<native_scheduler*>(&scheduler)) {
     if (scheduler_ != nullptr)
       scheduler_->set_idle_wait(
-          [&network](std::chrono::nanoseconds at_most) { network.idle(at_most); },
+          [&network](std::chrono::nanoseconds at_most) { return network.idle(at_most); },
           network.pe_count() > std::thread::hardware_concurrency()
               ? native_scheduler::idle_polling::brief
               : native_scheduler::idle_polling::usual);

@@ -6,12 +6,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace quarry::net::comp_net {
@@ -31,13 +33,13 @@ public:
 
   /// `blocked(i)`: the operation in which ring `i` waits for the service, a number that no other
   /// one has, or 0; `name_of(i)`: what it is.
-  /// True if all pes were asked for the sake of one.
+  /// True if all pes have been asked since the last time.
   template<class F, class Name>
   [[nodiscard]] bool look(F const& blocked, Name const& name_of) {
     constexpr std::chrono::milliseconds short_wait(5); // of a timeout that is long enough to matter
 
     auto const now = clock::now();
-    bool any = false;
+    std::uint64_t asked = 0;
     for (std::uint32_t i = 0; i < seen_.size(); ++i) {
       wait_record const& r = waits_[i];
       std::uint64_t const number = r.number.load(std::memory_order_acquire);
@@ -54,12 +56,13 @@ public:
       auto const waited = now - seen_[i].since;
       if (waited < short_wait)
         continue;
-      any |= awaits_word
-                 ? network_.watch(text_of(r, first_ + i), source_of(r), waited)
-                 : network_.watch(fmt::format("{} of work-group {}", name_of(i), first_ + i), {},
-                                  waited);
+      asked = std::max(
+          asked, awaits_word
+                     ? network_.watch(text_of(r, first_ + i), source_of(r), waited)
+                     : network_.watch(fmt::format("{} of work-group {}", name_of(i), first_ + i),
+                                      {}, waited));
     }
-    return any;
+    return std::exchange(asked_, std::max(asked, asked_)) < asked;
   }
 
 private:
@@ -91,6 +94,7 @@ private:
   std::uint32_t first_;
   std::vector<seen> seen_;
   std::uint32_t calls_ = 0;
+  std::uint64_t asked_ = 0; ///< how often all pes were
 };
 
 } // namespace quarry::net::comp_net

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <type_traits>
@@ -128,9 +129,11 @@ protected:
       return;
     native->set_idle_wait([this](std::chrono::nanoseconds at_most) {
       if (!transport_->try_enter())
-        return;
+        return false;
+      auto const begun = std::chrono::steady_clock::now();
       transport_->wait(at_most);
       transport_->leave();
+      return std::chrono::steady_clock::now() - begun < at_most;
     });
   }
 };

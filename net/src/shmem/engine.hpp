@@ -9,6 +9,7 @@
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/handover.hpp>
+#include <quarry/native_scheduler.hpp>
 #include <quarry/net/shmem/node.hpp>
 #include <quarry/net/transport_port.hpp>
 #include <quarry/result.hpp>
@@ -70,9 +71,9 @@ public:
   /// As node::progress().
   bool progress();
   /// As node::idle().
-  void idle(std::chrono::nanoseconds at_most);
+  bool idle(std::chrono::nanoseconds at_most);
   /// As node::watch().
-  bool watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited);
+  std::uint64_t watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited);
 
   [[nodiscard]] pe self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t pe_count() const noexcept { return count_; }
@@ -201,6 +202,10 @@ protected:
   bool take_value(pe from, message const& m, std::span<std::byte const> body);
   void take_hello(pe from, message const& m);
   void malformed(pe from, char const* what);
+  void take_failure(pe from, message const& m, std::string_view text);
+  bool keep_failure(error const& e);
+  void announce(pe origin, int code, std::string_view text);
+  void wake_all();
   void stop();
   [[nodiscard]] bool is_over() const noexcept {
     return stop_.load(std::memory_order_acquire) || has_failed();
@@ -214,12 +219,27 @@ protected:
   struct peer {
     std::shared_ptr<region> memory; ///< null: messages
     bool has_met = false;
-    std::atomic<bool> is_heard{true}; ///< since the last ping
-    // As it has said at last
-    std::atomic<bool> is_counted{false};
-    std::atomic<std::uint64_t> operations{0};
-    std::atomic<bool> is_leaving{false};
-    std::atomic<bool> was_leaving{false}; ///< when it was asked last
+    // What it has answered, when all were asked whether they are there
+    std::atomic<bool> is_heard{true};         ///< since the last question
+    std::atomic<bool> was_silent{false};      ///< from the question before until the last one
+    std::atomic<std::uint64_t> operations{0}; ///< that it has begun, about
+    std::atomic<bool> is_leaving{false};      ///< it has called finish()
+    std::atomic<bool> was_leaving{false};     ///< when it was asked last
+    void begin_question() noexcept {
+      was_leaving.store(is_leaving.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      was_silent.store(!is_heard.load(std::memory_order_relaxed), std::memory_order_relaxed);
+      // Release: pairs with is_silent(), which must not see this and an older was_silent.
+      is_heard.store(false, std::memory_order_release);
+    }
+    /// It has had its time for an answer, and not used it since either.
+    [[nodiscard]] bool is_silent() const noexcept {
+      return !is_heard.load(std::memory_order_acquire) &&
+             was_silent.load(std::memory_order_relaxed);
+    }
+    /// Its kernels have sent their last, and it has been here for long.
+    [[nodiscard]] bool has_left() const noexcept {
+      return was_leaving.load(std::memory_order_relaxed);
+    }
     std::deque<outgoing> outbox;
     std::size_t outbox_bytes = 0;
     std::size_t asked_bytes = 0;                            ///< of gets, that have not come yet
@@ -242,8 +262,9 @@ protected:
   pe self_;
   std::uint32_t count_;
   bool const decides_;
-  int const spins_;               ///< rounds of a wait that only pause: few, if pes share cores
-  bool const runs_kernels_alone_; ///< the thread that waits must look after them
+  int const spins_;                ///< rounds of a wait that only pause: few, if pes share cores
+  native_scheduler* const native_; ///< null under a deterministic one
+  bool const runs_kernels_alone_;  ///< the thread that waits must look after them
   bool const shares_memory_;
   bool is_all_direct_ = false;
   std::shared_ptr<region> region_;
@@ -273,7 +294,6 @@ private:
   result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
   result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
   [[nodiscard]] std::chrono::microseconds longest_sleep(std::chrono::nanoseconds waited) const;
-  bool run_actors();
   /// True if is_over() has said yes.
   bool block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument);
   void kick();
@@ -284,7 +304,8 @@ private:
   /// Fails.
   error timed_out(operation const& what, std::string_view why);
   /// Why a wait that lasts so long is in vain, if it is: somebody is silent, or nobody has begun an
-  /// operation for long.
+  /// operation for long. Asks all pes now and then. From any thread.
+  [[nodiscard]] std::optional<std::string> ask_about(std::chrono::nanoseconds waited);
   [[nodiscard]] std::optional<std::string> overdue(std::chrono::nanoseconds waited) const;
   [[nodiscard]] std::string silent_pes() const;
   void count_operation() noexcept;
@@ -306,6 +327,7 @@ private:
   // As times since the clock's epoch
   std::atomic<std::chrono::steady_clock::duration::rep> asked_at_{0}; ///< all pes, last
   std::atomic<std::chrono::steady_clock::duration::rep> moved_at_{0}; ///< some pe, as is known
+  std::atomic<std::uint64_t> questions_{0};
 
   // Between who drives and the thread that does so while nobody else does
   std::atomic<std::uint32_t> drivers_{0};

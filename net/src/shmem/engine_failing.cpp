@@ -18,26 +18,51 @@ using clock = std::chrono::steady_clock;
 } // namespace
 
 void engine::fail(error e, told whom) {
+  if (!keep_failure(e))
+    return;
+  if (whom == told::everybody) {
+    bool const is_ours = e.code.category() == net_category();
+    announce(self_, is_ours ? e.code.value() : int(net_errc::peer_lost), e.what);
+  }
+  wake_all();
+}
+
+/// What a pe has told: this one tells the others before it goes, so that nobody takes it for the
+/// cause.
+void engine::take_failure(pe from, message const& m, std::string_view text) {
+  pe const origin = m.id < count_ ? pe{static_cast<std::uint32_t>(m.id)} : from;
+  auto const code = static_cast<int>(m.value);
+  if (!keep_failure({std::error_code(code, net_category()),
+                     fmt::format("{} says: {}", to_string(origin), text)}))
+    return;
+  announce(origin, code, text);
+  wake_all();
+}
+
+/// False if there is one already.
+bool engine::keep_failure(error const& e) {
   {
     std::lock_guard const lock(error_mutex_);
     if (first_error_)
-      return;
+      return false;
     first_error_ = e;
   }
-  {
-    std::lock_guard const lock(mutex_); // nobody writes into what a caller waits for any more
-    failed_.store(true, std::memory_order_release);
-  }
-  if (whom == told::everybody) {
-    message m{.kind = message_kind::failure};
-    bool const is_ours = e.code.category() == net_category();
-    m.value = static_cast<std::uint64_t>(is_ours ? e.code.value() : int(net_errc::peer_lost));
-    auto const text =
-        std::as_bytes(std::span(e.what)).first(std::min<std::size_t>(e.what.size(), 4096));
-    for (std::uint32_t id = 0; id < count_; ++id)
-      if (id != self_.id)
-        post(pe{id}, m, text);
-  }
+  std::lock_guard const lock(mutex_); // nobody writes into what a caller waits for any more
+  failed_.store(true, std::memory_order_release);
+  return true;
+}
+
+void engine::announce(pe origin, int code, std::string_view text) {
+  message m{.kind = message_kind::failure};
+  m.id = origin.id;
+  m.value = static_cast<std::uint64_t>(code);
+  auto const body = std::as_bytes(std::span(text)).first(std::min<std::size_t>(text.size(), 4096));
+  for (std::uint32_t id = 0; id < count_; ++id)
+    if (id != self_.id && id != origin.id)
+      post(pe{id}, m, body);
+}
+
+void engine::wake_all() {
   region_->arrivals.ring();
   scheduler_.notify();
 }
@@ -64,7 +89,7 @@ error engine::failed(operation const& what) const {
 std::string engine::silent_pes() const {
   std::string silent;
   for (std::uint32_t id = 0; id < count_; ++id)
-    if (id != self_.id && !peers_[id].is_heard.load(std::memory_order_relaxed))
+    if (id != self_.id && peers_[id].is_silent())
       silent += fmt::format("{}{}", silent.empty() ? "" : ", ", to_string(pe{id}));
   return silent;
 }
@@ -77,27 +102,31 @@ error engine::timed_out(operation const& what, std::string_view why) {
   return failed(what);
 }
 
-/// Several may ask: answers have half of the timeout, whoever it was that asked.
-bool engine::watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited) {
-  auto const half = std::chrono::duration_cast<clock::duration>(options_.timeout) / 2;
-  if (decides_ || waited < half || has_failed())
-    return false;
+std::uint64_t engine::watch(std::string_view what, std::optional<pe> on,
+                            std::chrono::nanoseconds waited) {
+  if (decides_ || has_failed())
+    return 0;
   auto const give_up = [&](net_errc code, std::string_view why) {
     fail(make_error(code, fmt::format("{} waits in {}: {}", to_string(self_), what, why)),
          told::everybody);
-    return true;
   };
-  auto const asked =
-      clock::now().time_since_epoch() - clock::duration(asked_at_.load(std::memory_order_relaxed));
-  if (asked < half)
-    return false;
-  // What it has sent before has been there for long.
-  if (on && peers_[on->id].was_leaving.load(std::memory_order_relaxed))
-    return give_up(net_errc::mismatched_collective, "it has called finish()");
-  if (auto const why = asked <= 2 * half ? overdue(waited) : std::nullopt)
-    return give_up(net_errc::timeout, *why);
-  ask_everybody();
-  return true;
+  if (auto const why = ask_about(waited))
+    give_up(net_errc::timeout, *why);
+  else if (on && waited >= options_.timeout && peers_[on->id].has_left())
+    give_up(net_errc::mismatched_collective, "it has called finish()");
+  return questions_.load(std::memory_order_relaxed);
+}
+
+std::optional<std::string> engine::ask_about(std::chrono::nanoseconds waited) {
+  if (waited < options_.timeout / 2)
+    return {};
+  auto const now = clock::now().time_since_epoch();
+  auto before = asked_at_.load(std::memory_order_relaxed);
+  // Several threads may wait: one of them asks.
+  if (now - clock::duration(before) >= options_.timeout / 3 &&
+      asked_at_.compare_exchange_strong(before, now.count(), std::memory_order_relaxed))
+    ask_everybody();
+  return overdue(waited);
 }
 
 std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited) const {
@@ -105,10 +134,11 @@ std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited) cons
     return {};
   if (std::string const silent = silent_pes(); !silent.empty())
     return fmt::format("not over after {} ms; no word from {}", options_.timeout.count(), silent);
-  auto const moved =
-      clock::now().time_since_epoch() - clock::duration(moved_at_.load(std::memory_order_relaxed));
   auto const longest = patience * options_.timeout;
-  if (std::min<std::chrono::nanoseconds>(waited, moved) < longest)
+  auto const still =
+      clock::now().time_since_epoch() - clock::duration(moved_at_.load(std::memory_order_relaxed));
+  // It was not asked in the first half of a timeout.
+  if (waited < longest || still < longest - options_.timeout / 2)
     return {};
   return fmt::format("every pe answers, but none has begun an operation for {} ms; if one computes "
                      "for so long, the timeout is too short",
@@ -117,29 +147,24 @@ std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited) cons
 
 /// Who does not answer is named when the time is up.
 void engine::ask_everybody() {
-  auto const now = clock::now().time_since_epoch();
-  clock::duration const before(asked_at_.exchange(now.count(), std::memory_order_relaxed));
-  bool const is_first = now - before > options_.timeout; // what was counted then says nothing
+  questions_.fetch_add(1, std::memory_order_relaxed);
   for (std::uint32_t id = 0; id < count_; ++id) {
     peer& p = peers_[id];
-    p.was_leaving.store(p.is_leaving.load(std::memory_order_relaxed), std::memory_order_relaxed);
-    if (is_first)
-      p.is_counted.store(false, std::memory_order_relaxed);
     auto const* const memory = id == self_.id ? region_.get() : p.memory.get();
+    p.begin_question();
     if (memory != nullptr) { // in this process: it cannot go without a word
       bool const is_leaving = memory->is_leaving.load(std::memory_order_acquire);
       take_news(p, memory->operations.load(std::memory_order_relaxed), is_leaving);
-      continue;
+      p.is_heard.store(true, std::memory_order_relaxed);
+    } else {
+      post(pe{id}, {.kind = message_kind::ping}, {});
     }
-    p.is_heard.store(false, std::memory_order_relaxed);
-    post(pe{id}, {.kind = message_kind::ping}, {});
   }
 }
 
 void engine::take_news(peer& p, std::uint64_t operations, bool is_leaving) noexcept {
   p.is_leaving.store(is_leaving, std::memory_order_relaxed);
-  std::uint64_t const before = p.operations.exchange(operations, std::memory_order_relaxed);
-  if (p.is_counted.exchange(true, std::memory_order_relaxed) && operations != before)
+  if (p.operations.exchange(operations, std::memory_order_relaxed) != operations)
     moved_at_.store(clock::now().time_since_epoch().count(), std::memory_order_relaxed);
 }
 

@@ -211,11 +211,7 @@ void engine::take(pe from, std::span<std::byte const> bytes) {
   case message_kind::pong:
     return take_news(p, m.value, m.second != 0);
   case message_kind::failure:
-    return fail(
-        error{std::error_code(static_cast<int>(m.value), net_category()),
-              fmt::format("{} says: {}", to_string(from),
-                          std::string(reinterpret_cast<char const*>(body.data()), body.size()))},
-        told::nobody);
+    return take_failure(from, m, {reinterpret_cast<char const*>(body.data()), body.size()});
   default:
     return apply(from, m, body);
   }

@@ -31,12 +31,6 @@ constexpr microseconds long_run_sleep{10'000};
 constexpr milliseconds idler_looks{1}; // who has driven a moment ago will do so again
 constexpr milliseconds idler_looks_at_last{16};
 
-/// A thread that alone runs kernels must look after them now and then; nothing wakes it for them.
-bool runs_kernels_alone(executor& scheduler, emu::allocations const* known) {
-  auto const* const native = dynamic_cast<native_scheduler*>(&scheduler);
-  return native != nullptr && known != nullptr && native->thread_count() == 1;
-}
-
 } // namespace
 
 // Beginning and ending
@@ -47,7 +41,9 @@ engine::engine(executor& scheduler, emu::allocations* known,
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
       self_(transport_->self()), count_(transport_->pe_count()), decides_(scheduler.decides()),
       spins_(count_ > std::thread::hardware_concurrency() ? 1 : 64),
-      runs_kernels_alone_(runs_kernels_alone(scheduler, known)),
+      native_(dynamic_cast<native_scheduler*>(&scheduler)),
+      // Nothing wakes such a thread for its kernels: it must look after them now and then.
+      runs_kernels_alone_(native_ != nullptr && known != nullptr && native_->thread_count() == 1),
       shares_memory_(!decides_ && o.shares_memory &&
                      dynamic_cast<in_process*>(transport_.get()) != nullptr),
       region_(std::make_shared<region>(o.heap_bytes, internal_bytes(o))), peers_(count_) {
@@ -182,7 +178,6 @@ result<void> engine::wait_long(operation const& what, bool (*is_over)(void*), vo
 result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*), void* argument) {
   driving const now(*this);
   auto const begun = clock::now();
-  std::optional<clock::time_point> asked_at;
   int const most_rounds = spins_ + (is_all_direct_ ? yields : few_yields);
   microseconds sleep = first_sleep;
   int rounds = 0; // since anything moved
@@ -196,18 +191,10 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
     if (!is_all_direct_ || blocks || looks % 16 == 15)
       moved = drive();
     if (blocks || looks % 8 == 7)
-      moved |= run_actors();
+      moved |= native_ != nullptr && native_->run_turn();
     if (blocks || looks % 32 == 31) {
-      auto const at = clock::now();
-      auto const waited = at - begun;
-      // Who was asked late, since this thread had no core, has its time to answer.
-      bool const has_had_time = asked_at && at - *asked_at >= options_.timeout / 4;
-      if (auto const why = has_had_time ? overdue(waited) : std::nullopt)
+      if (auto const why = ask_about(clock::now() - begun))
         return is_over(argument) ? result<void>{} : timed_out(what, *why);
-      if (waited >= options_.timeout / 2 && (!asked_at || has_had_time)) {
-        asked_at = at;
-        ask_everybody();
-      }
     }
     if (moved) {
       rounds = 0;
@@ -235,15 +222,6 @@ microseconds engine::longest_sleep(std::chrono::nanoseconds waited) const {
   return std::min(longest, std::clamp(part, short_sleep, long_run_sleep));
 }
 
-/// A turn for an actor of the scheduler, if one is ready. True if it took long: then it did
-/// something.
-bool engine::run_actors() {
-  bool has_looked = false;
-  auto const begun = clock::now();
-  static_cast<void>(scheduler_.run_until([&] { return std::exchange(has_looked, true); }));
-  return clock::now() - begun > microseconds(2);
-}
-
 bool engine::block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument) {
   if (is_all_direct_ || !transport_->try_enter())
     return region_->arrivals.sleep(at_most, [&] { return is_over(argument); });
@@ -261,11 +239,15 @@ void engine::wait_inside(std::chrono::nanoseconds at_most) {
   is_waiting_inside_.store(false, std::memory_order_relaxed);
 }
 
-void engine::idle(std::chrono::nanoseconds at_most) {
-  if (is_over() || !transport_->try_enter())
-    return std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(at_most, first_sleep));
+bool engine::idle(std::chrono::nanoseconds at_most) {
+  if (is_over() || !transport_->try_enter()) {
+    std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(at_most, first_sleep));
+    return false;
+  }
+  auto const begun = clock::now();
   wait_inside(at_most);
   transport_->leave();
+  return clock::now() - begun < at_most;
 }
 
 /// A thread of its own, for others' operations while no host thread waits: it sleeps in the

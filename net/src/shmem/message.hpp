@@ -25,7 +25,7 @@ enum class message_kind : std::uint8_t {
   ack,          ///< number: of the request
   ping,         ///< answer at once
   pong,         ///< value: operations that this pe has begun, about; second: 1 after its last
-  failure,      ///< body: a sentence; value: its code
+  failure,      ///< body: a sentence; value: its code; id: whose it was first
 };
 
 inline constexpr std::uint64_t protocol_version = 1;

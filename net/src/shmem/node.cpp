@@ -223,14 +223,15 @@ bool node::progress() {
   return engine_->progress();
 }
 
-void node::idle(std::chrono::nanoseconds at_most) {
-  engine_->idle(at_most);
+bool node::idle(std::chrono::nanoseconds at_most) {
+  return engine_->idle(at_most);
 }
 bool node::is_all_direct() const noexcept {
   return engine_->is_all_direct();
 }
 
-bool node::watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited) {
+std::uint64_t node::watch(std::string_view what, std::optional<pe> on,
+                          std::chrono::nanoseconds waited) {
   return engine_->watch(what, on, waited);
 }
 

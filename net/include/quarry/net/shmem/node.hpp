@@ -180,16 +180,17 @@ public:
   /// moved. For who polls for something of its own, natively; elsewhere does nothing.
   bool progress();
   /// Sleeps so long at most, or until something comes for this node: for a scheduler whose actors
-  /// wait for that. Natively.
-  void idle(std::chrono::nanoseconds at_most);
+  /// wait for that; true if something may have come. Natively.
+  bool idle(std::chrono::nanoseconds at_most);
   /// Do all pes' heaps lie in this process, so that nothing comes by messages?
   [[nodiscard]] bool is_all_direct() const noexcept;
   /// Of a wait that the node does not see, a kernel's say, which has lasted so long: from half of
-  /// the timeout on asks the other pes, twice a timeout, whether they are there, and past the
-  /// timeout the job fails as it does for a host's wait, and says `what` it was. `on`: whose kernel
-  /// is waited for, if that is known; it does nothing more once it has called finish(). True if it
-  /// has asked, or failed. Natively; elsewhere does nothing.
-  bool watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited);
+  /// the timeout on asks the other pes now and then whether they are there, and past the timeout
+  /// the job fails as it does for a host's wait, and says `what` it was. `on`: whose kernel is
+  /// waited for, if that is known; it does nothing more once it has called finish(). Gives how
+  /// often all were asked: as long as that grows, the node answers for the wait. Natively;
+  /// elsewhere does nothing.
+  std::uint64_t watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited);
   /// Ends the job, on all pes: every operation says why from now on. For who notices what the node
   /// does not see.
   void fail(error why);
