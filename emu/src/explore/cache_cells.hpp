@@ -45,6 +45,10 @@ inline void cache_machine::append(node_id n, cell_id c, version v) {
     version& last = p.newest();
     last.until = std::min(last.until, now_);
   }
+  if (!p.is_live && !nodes_[n].is_leaf) {
+    p.is_live = true;
+    nodes_[n].live.push_back(c);
+  }
   p[p.count] = v;
   p.latest = std::max(p.latest, v.written);
   ++p.count;

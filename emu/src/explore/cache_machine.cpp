@@ -279,11 +279,16 @@ void cache_machine::invalidate(actor const& a, unsigned level, words which) {
     }
     if (n.is_leaf)
       continue;
-    for (cell_id const c : n.touched) {
+    std::erase_if(n.live, [&](cell_id c) {
       place& p = n.places[c];
-      if (p.count != 0 && !p.is_dirty && !(keeps_coarse && cells_[c].is_coarse))
-        p.newest().until = std::min(p.newest().until, now_);
-    }
+      if (!p.is_live) // of a word that was dropped
+        return true;
+      if (p.is_dirty || (keeps_coarse && cells_[c].is_coarse))
+        return false;
+      p.newest().until = std::min(p.newest().until, now_);
+      p.is_live = false;
+      return true;
+    });
   }
   ++now_;
 }

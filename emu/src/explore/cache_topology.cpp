@@ -70,7 +70,7 @@ void cache_machine::set_first_value(first_value f, void* argument) noexcept {
 void cache_machine::reset() {
   for (std::size_t i = 0; i < node_count_; ++i) { // beyond them all is as it will be
     node& n = nodes_[i];
-    n.touched.clear();
+    n.live.clear();
     n.dirty.clear();
     n.held.clear();
     n.since = n.coarse_since = {};

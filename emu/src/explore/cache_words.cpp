@@ -16,11 +16,9 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   place& p = at.places[c];
   p.execution = execution_;
   p.count = p.least = p.given = p.dirty_since = p.latest = 0;
-  p.is_dirty = false;
+  p.is_dirty = p.is_live = false;
   p.due = p.has_seen = 0;
   p.seen = {};
-  if (!at.is_leaf)
-    at.touched.push_back(c);
   if (n == memory) {
     std::uint64_t const value =
         first_value_ == nullptr
@@ -124,6 +122,8 @@ void cache_machine::copy_part(cell_id from, cell_id to, unsigned bit) {
       v.value = low_bytes(v.value >> bit, bytes);
     if (copy.is_dirty)
       dirty_of(n, to).push_back(to);
+    if (copy.is_live)
+      nodes_[n].live.push_back(to);
   }
   cells_[to].first_holder = cells_[from].first_holder; // the links are in the places
   if (has(memory, from)) // not what host memory holds now: the caller may not know of that yet

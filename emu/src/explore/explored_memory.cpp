@@ -61,7 +61,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   published_.clear();
   machine_.log_published(tells_effects_ ? &published_ : nullptr);
   sources_.clear();
-  known_begin_ = known_end_ = 0;
+  known_ = {};
   races_.reset();
   port_count_ = 0;
   by_number_.clear();
@@ -273,7 +273,7 @@ void explored_memory::receive(actor& self, edge from) {
 
 void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
   tell_any();
-  known_begin_ = known_end_ = 0;
+  known_ = {};
   machine_.forget(reinterpret_cast<std::uintptr_t>(begin), bytes,
                   [](std::uintptr_t at, unsigned size, std::uint64_t value) {
                     std::memcpy(reinterpret_cast<void*>(at), &value, size); // NOLINT
@@ -296,7 +296,7 @@ void explored_memory::listens_to(allocations const& those) {
 
 void explored_memory::left(allocations const& those) noexcept {
   std::erase(sources_, &those);
-  known_begin_ = known_end_ = 0;
+  known_ = {};
 }
 
 bool explored_memory::settle() {

@@ -189,7 +189,7 @@ private:
     std::array<time, most_levels> coarse_since{}; ///< the same for coarse-grained words
     std::vector<place> places;                    ///< by cell
     cell_id place_count = 0;                      ///< of those
-    std::vector<cell_id> touched;                 ///< whose places are in use; not kept of a leaf
+    std::vector<cell_id> live; ///< what an invalidation has to look at; not kept of a leaf
     std::vector<cell_id> dirty;
     std::vector<cell_id> held; ///< an L2: dirty, too, but coarse-grained
     std::uint8_t level = 0;    ///< 0 a leaf … 3 memory; a host's and a core's leaf are 0, too

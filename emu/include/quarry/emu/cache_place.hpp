@@ -53,9 +53,10 @@ struct cache_place {
   index least = 0;             ///< the next fetch takes this version of the parent, or a later one
   std::uint32_t given = 0;     ///< the write that the parent got last from here
   time dirty_since = 0;
-  time latest = 0;                       ///< no version of it was written later
-  bool is_dirty = false;                 ///< the newest version is not at the parent yet
-  std::uint8_t due = 0;                  ///< the node level that it comes to by itself
+  time latest = 0;       ///< no version of it was written later
+  bool is_dirty = false; ///< the newest version is not at the parent yet
+  bool is_live = false;  ///< the node's list of live words has it; not kept of a leaf
+  std::uint8_t due = 0;  ///< the node level that it comes to by itself
   std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
   std::uint8_t has_seen = 0;             ///< a leaf: a bit for each level in `seen` that counts
   std::uint32_t next_holder = ~0U;       ///< the next node in the list of those where it is dirty

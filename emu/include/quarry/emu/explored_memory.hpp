@@ -10,6 +10,7 @@
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <optional>
@@ -147,6 +148,13 @@ private:
     std::uint64_t polled_value = 0;
     unsigned polled_times = 0;
   };
+  struct extent {
+    std::uintptr_t begin = 0;
+    std::uintptr_t end = 0;
+    [[nodiscard]] bool holds(std::uintptr_t at, unsigned bytes) const noexcept {
+      return at >= begin && at + bytes <= end;
+    }
+  };
   struct known_unit {
     void const* unit;
     cache_machine::node_id node;
@@ -186,8 +194,7 @@ private:
   /// Whether the bytes lie in one allocation; otherwise that is found.
   [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
                                   std::source_location where) {
-    return (at >= known_begin_ && at + bytes <= known_end_) ||
-           find_allocation(who, at, bytes, where);
+    return known_.front().holds(at, bytes) || find_allocation(who, at, bytes, where);
   }
   bool find_allocation(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
 
@@ -237,8 +244,7 @@ private:
   options options_;
   allocations const* shared_ = nullptr;
   std::vector<allocations const*> sources_; ///< of everything that there is
-  std::uintptr_t known_begin_ = 0;          ///< the allocation that was accessed last
-  std::uintptr_t known_end_ = 0;
+  std::array<extent, 4> known_{};           ///< the allocations that were accessed last
   chooser* choices_ = nullptr;
   bool tells_effects_ = false;
   std::vector<std::uintptr_t> published_; ///< since effects were told
