@@ -247,7 +247,8 @@ bool engine::idle(std::chrono::nanoseconds at_most) {
   auto const begun = clock::now();
   wait_inside(at_most);
   transport_->leave();
-  return clock::now() - begun < at_most;
+  // The others could not enter meanwhile, and may not when their turn comes again.
+  return drive() || clock::now() - begun < at_most;
 }
 
 /// A thread of its own, for others' operations while no host thread waits: it sleeps in the
