@@ -31,6 +31,7 @@
 #include <quarry/boring.hpp>
 #include <quarry/bytes.hpp>
 #include <quarry/choice_record.hpp>
+#include <quarry/choice_tree.hpp>
 #include <quarry/dpor_search.hpp>
 #include <quarry/footprint.hpp>
 #include <quarry/hashed_search.hpp>
