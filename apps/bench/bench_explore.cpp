@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How fast `explore` runs: `explore/what`, executions or memory operations a second, everything on:
-// caches, race detector, recording.
+// caches, race detector, recording. Executions that have been there before count, but are not run,
+// except in the rows `…_all_run`; the counter `run` says how many of a hundred are.
 #include "bench.hpp"
 
 #include <quarry/emu.hpp>
@@ -19,19 +20,28 @@ namespace {
 
 using namespace quarry::emu;
 
+struct how {
+  unsigned jobs = 1;
+  bool runs_repeated = false; ///< every execution is run, though it has been there before
+};
+
 /// An item is an execution.
-void explore_executions(benchmark::State& state, std::function<void(world&)> const& f,
-                        unsigned jobs = 1) {
+void explore_executions(benchmark::State& state, std::function<void(world&)> const& f, how h = {}) {
   constexpr std::uint64_t batch = 20'000;
   std::uint64_t seed = 1;
+  std::uint64_t run = 0;
   bool is_right = true;
   for (auto _ : state) {
-    auto const v = explore({.executions = batch, .jobs = jobs, .seed = seed}, f);
+    auto const v = explore(
+        {.executions = batch, .jobs = h.jobs, .seed = seed, .runs_repeated = h.runs_repeated}, f);
+    run += v.executions - v.repeated;
     is_right = is_right && v && v.inconclusive == 0;
     seed += batch;
   }
   check(state, is_right, "a correct world has failed");
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch));
+  state.counters["run"] = // of a hundred executions
+      100.0 * static_cast<double>(run) / (static_cast<double>(state.iterations()) * batch);
 }
 
 /// Two host threads, a word and a flag.
@@ -53,34 +63,44 @@ void message_passing(benchmark::State& state) {
   explore_executions(state, pass_message);
 }
 
+void message_passing_all_run(benchmark::State& state) {
+  explore_executions(state, pass_message, {.runs_repeated = true});
+}
+
 /// The same on two threads.
 void message_passing_jobs(benchmark::State& state) {
-  explore_executions(state, pass_message, 2);
+  explore_executions(state, pass_message, {.jobs = 2, .runs_repeated = true});
 }
 
 /// The SPSC queue of emu: two elements through a ring of two slots.
-void spsc_ring(benchmark::State& state) {
-  explore_executions(state, [](world& w) {
-    using queue = spsc_queue<std::uint64_t, 1>;
-    queue q(w.known(), 2);
-    w.start_task("producer", [&q](world_core& self) -> task<> {
-      for (std::uint64_t i = 1; i <= 2; ++i) {
-        auto reserved = q.reserve(self);
-        auto const slot = co_await std::move(reserved);
-        self.store(slot, i);
-        q.publish(self);
-      }
-    });
-    w.start_task("consumer", [&q, &w](world_core& self) -> task<> {
-      for (std::uint64_t i = 1; i <= 2; ++i) {
-        auto peeked = q.peek(self);
-        auto const slot = co_await std::move(peeked);
-        w.check(self.load(slot) == i, "out of order");
-        q.release(self);
-      }
-    });
-    w.join();
+void pass_two_elements(world& w) {
+  using queue = spsc_queue<std::uint64_t, 1>;
+  queue q(w.known(), 2);
+  w.start_task("producer", [&q](world_core& self) -> task<> {
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+      auto reserved = q.reserve(self);
+      auto const slot = co_await std::move(reserved);
+      self.store(slot, i);
+      q.publish(self);
+    }
   });
+  w.start_task("consumer", [&q, &w](world_core& self) -> task<> {
+    for (std::uint64_t i = 1; i <= 2; ++i) {
+      auto peeked = q.peek(self);
+      auto const slot = co_await std::move(peeked);
+      w.check(self.load(slot) == i, "out of order");
+      q.release(self);
+    }
+  });
+  w.join();
+}
+
+void spsc_ring(benchmark::State& state) {
+  explore_executions(state, pass_two_elements);
+}
+
+void spsc_ring_all_run(benchmark::State& state) {
+  explore_executions(state, pass_two_elements, {.runs_repeated = true});
 }
 
 constexpr std::uint64_t operation_count = 4'000;
@@ -205,8 +225,10 @@ int main(int argc, char** argv) {
     benchmark::RegisterBenchmark(name, f)->UseRealTime()->Unit(benchmark::kMillisecond);
   };
   add("explore/message_passing", message_passing);
-  add("explore/message_passing_jobs/2", message_passing_jobs);
+  add("explore/message_passing_all_run", message_passing_all_run);
+  add("explore/message_passing_all_run_jobs/2", message_passing_jobs);
   add("explore/spsc_ring", spsc_ring);
+  add("explore/spsc_ring_all_run", spsc_ring_all_run);
   add("explore/scalar_operation", scalar_operation);
   add("explore/lane_operation", lane_operation);
   add("explore/treiber_aba", treiber_aba);

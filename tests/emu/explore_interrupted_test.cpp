@@ -39,6 +39,7 @@ private:
 
 verdict explore_counting(counting& world_function, explore_options o) {
   o.interrupted = world_function.flag();
+  o.runs_repeated = true; // it counts them
   return explore(o, [&](world& w) { world_function(w); });
 }
 
@@ -102,14 +103,17 @@ TEST_SUITE("emu.explore_interrupted") {
       std::atomic<std::uint64_t> executions{0};
       std::atomic<bool> is_over{false};
       std::atomic<bool> has_failed{false};
-      verdict const v =
-          explore({.jobs = 3, .shrinks = false, .diagnoses = false, .interrupted = &is_over},
-                  [&](world& w) {
-                    bool const fails = ++executions == last;
-                    if (fails)
-                      is_over = has_failed = true;
-                    w.check(!fails, "the last one");
-                  });
+      verdict const v = explore({.jobs = 3,
+                                 .runs_repeated = true,
+                                 .shrinks = false,
+                                 .diagnoses = false,
+                                 .interrupted = &is_over},
+                                [&](world& w) {
+                                  bool const fails = ++executions == last;
+                                  if (fails)
+                                    is_over = has_failed = true;
+                                  w.check(!fails, "the last one");
+                                });
       CHECK(has_failed);
       REQUIRE(v.failure);
       CHECK(v.failure->kind == "check");

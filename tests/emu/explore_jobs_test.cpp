@@ -98,14 +98,20 @@ TEST_SUITE("emu.explore_jobs") {
       for (std::uint64_t const executions : {1U, 16U, 17U, 100U, 1000U}) {
         CAPTURE(jobs);
         CAPTURE(executions);
-        std::atomic<std::uint64_t> run{0};
-        verdict const v = explore({.executions = executions, .jobs = jobs}, [&](world& w) {
-          run.fetch_add(1, std::memory_order_relaxed);
-          pass_message(w, {});
-        });
-        CHECK(v);
-        CHECK(v.executions == executions);
-        CHECK(run == executions);
+        for (bool const runs_repeated : {true, false}) {
+          std::atomic<std::uint64_t> run{0};
+          verdict const v =
+              explore({.executions = executions, .jobs = jobs, .runs_repeated = runs_repeated},
+                      [&](world& w) {
+                        run.fetch_add(1, std::memory_order_relaxed);
+                        pass_message(w, {});
+                      });
+          CHECK(v);
+          CHECK(v.executions == executions);
+          CHECK(run == executions - v.repeated);
+          CHECK((v.repeated == 0 || !runs_repeated));
+          CHECK((v.repeated != 0 || runs_repeated || executions < 1000));
+        }
       }
   }
 
@@ -237,7 +243,11 @@ TEST_SUITE("emu.explore_jobs") {
       auto const caller = std::this_thread::get_id();
       std::atomic<bool> has_first_failed{false};
       std::array<unsigned, 2> count{}; // one for each thread
-      return explore({.executions = 64, .jobs = 2, .shrinks = false, .diagnoses = false},
+      return explore({.executions = 64,
+                      .jobs = 2,
+                      .runs_repeated = true, // it counts them
+                      .shrinks = false,
+                      .diagnoses = false},
                      [&, caller](world& w) {
                        bool const is_caller = std::this_thread::get_id() == caller;
                        unsigned const number = ++count[is_caller ? 0 : 1];

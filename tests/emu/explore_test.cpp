@@ -165,7 +165,7 @@ TEST_SUITE("emu.explore") {
 
   TEST_CASE("state outside the world is found out") {
     int runs = 0;
-    verdict const v = explore({.executions = 5}, [&](world& w) {
+    verdict const v = explore({.executions = 10}, [&](world& w) {
       auto word = w.allocate<std::uint32_t>(1);
       for (int i = 0; i < runs % 3; ++i)
         w.start("writer", [&](world_core& self) { self.store(word.global(), 1); });
@@ -199,26 +199,27 @@ TEST_SUITE("emu.explore") {
     for (bool const waits : {false, true}) {
       CAPTURE(waits);
       int executions = 0;
-      verdict const v = explore({.executions = 40, .most_decisions = 200}, [&](world& w) {
-        int const count = ++executions % 2 != 0 ? 2000 : 20;
-        explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
-        auto words = gpu.allocate<std::uint32_t>(48, "words");
-        auto const at = words.global();
-        auto const work = [&](world_core& self, std::uint32_t mine) {
-          for (int i = 0; i < count; ++i)
-            self.store(at + mine, 1);
-        };
-        w.start("other", [&](world_core& self) {
-          work(self, 16);
-          self.store(at, 1, order::release, scope::system);
-        });
-        if (waits)
-          static_cast<void>(gpu.run({.work_items = 32, .work_items_per_group = 32},
-                                    waits_for_flag{}, words.global()));
-        else
-          work(w.host(), 32);
-        w.join();
-      });
+      verdict const v =
+          explore({.executions = 40, .most_decisions = 200, .runs_repeated = true}, [&](world& w) {
+            int const count = ++executions % 2 != 0 ? 2000 : 20;
+            explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+            auto words = gpu.allocate<std::uint32_t>(48, "words");
+            auto const at = words.global();
+            auto const work = [&](world_core& self, std::uint32_t mine) {
+              for (int i = 0; i < count; ++i)
+                self.store(at + mine, 1);
+            };
+            w.start("other", [&](world_core& self) {
+              work(self, 16);
+              self.store(at, 1, order::release, scope::system);
+            });
+            if (waits)
+              static_cast<void>(gpu.run({.work_items = 32, .work_items_per_group = 32},
+                                        waits_for_flag{}, words.global()));
+            else
+              work(w.host(), 32);
+            w.join();
+          });
       CHECK_MESSAGE(v, v.to_string());
       CHECK(v.executions == 40);
       CHECK(v.inconclusive == 20);
@@ -293,7 +294,11 @@ TEST_SUITE("emu.explore") {
         std::filesystem::temp_directory_path() / ("quarry-explore-" + std::to_string(::getpid()));
     auto const explore_here = [&](bool dies) {
       int executions = 0;
-      return explore({.executions = 10, .seed = 7, .name = "a/b", .failures = folder.string()},
+      return explore({.executions = 10,
+                      .seed = 7,
+                      .runs_repeated = true,
+                      .name = "a/b",
+                      .failures = folder.string()},
                      [&](world&) {
                        if (++executions == 5 && dies)
                          ::_exit(3);

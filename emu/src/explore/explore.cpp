@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnosis.hpp"
+#include "drawn_executions.hpp"
 #include "explorer.hpp"
 #include "failure_folder.hpp"
 #include "replay_request.hpp"
@@ -66,15 +67,19 @@ class probe {
 public:
   probe(explorer& worlds, explore_options const& options, std::uint64_t executions)
       : worlds_(worlds), options_(options), executions_(executions),
-        strategy_(*make_strategy(options.strategy == "exhaustive" || options.strategy == "bytes"
-                                     ? "swarm"
-                                     : options.strategy)) {}
+        drawn_(
+            worlds,
+            std::move(*make_strategy(options.strategy == "exhaustive" || options.strategy == "bytes"
+                                         ? "swarm"
+                                         : options.strategy)),
+            options) {}
   probe(probe const&) = delete;
   ~probe() { worlds_.adjust({}); }
 
   /// The operations of a few executions, and of this one.
   [[nodiscard]] std::vector<emu::operation_site> sites(choice_record const* also) {
     std::vector<emu::operation_site> all;
+    drawn_.forget();
     worlds_.collect(&all);
     if (also != nullptr)
       repeat(*also);
@@ -89,6 +94,7 @@ public:
   [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, choice_record const* known) {
     if ((known != nullptr && spent_ > most_executions) || is_interrupted(options_))
       return true;
+    drawn_.forget();
     worlds_.adjust(with);
     if (known != nullptr && repeat(*known))
       return true;
@@ -106,10 +112,8 @@ private:
   }
   bool run(std::uint64_t i) {
     ++spent_;
-    strategy_.begin(options_.seed + i);
-    auto const r = worlds_.run(strategy_.choices());
-    strategy_.end();
-    return has_failed(r);
+    auto const r = drawn_.run(options_.seed + i, [] {});
+    return r && has_failed(*r);
   }
   static bool has_failed(explorer::result const& r) { return r.finding.has_value(); }
 
@@ -118,7 +122,7 @@ private:
   explorer& worlds_;
   explore_options const& options_;
   std::uint64_t executions_;
-  any_strategy strategy_;
+  drawn_executions drawn_;
   std::uint64_t spent_ = 0;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "sampling.hpp"
 
+#include "drawn_executions.hpp"
 #include "jobs.hpp"
 #include "stretch.hpp"
 
@@ -67,7 +68,7 @@ public:
   job(explore_options const& o, unsigned number, explorer& worlds, failure_folder& folder,
       tally& all)
       : options_(o), number_(number), worlds_(worlds), folder_(folder), all_(all),
-        strategy_(made(o)) {}
+        executions_(worlds, made(o), o) {}
 
   void run() {
     for (std::uint64_t s = number_; may_go_on(s) && s * length < options_.executions;
@@ -103,16 +104,17 @@ private:
   }
 
   void run_one(std::uint64_t i, stretch& into) {
-    folder_.begin(number_, i + 1);
     begin_execution(options_);
-    strategy_.begin(options_.seed + i);
-    auto r = worlds_.run(strategy_.choices());
-    strategy_.end();
-    into.count(worlds_.chosen().trace_hash());
-    if (r.is_cut)
-      into.count_inconclusive(std::move(r.busiest));
-    else if (r.finding)
-      into.fail(*r.finding, options_.seed + i, worlds_.chosen());
+    auto r = executions_.run(options_.seed + i, [&] { folder_.begin(number_, i + 1); });
+    into.count(executions_.trace_hash());
+    if (!r)
+      ++into.repeated;
+    else if (r->is_cut)
+      into.count_inconclusive(std::move(r->busiest));
+    else if (r->finding)
+      into.fail(*r->finding, options_.seed + i, worlds_.chosen());
+    if (into.divergence.empty() && !executions_.divergence().empty()) [[unlikely]]
+      into.divergence = executions_.divergence();
   }
 
   explore_options const& options_;
@@ -120,7 +122,7 @@ private:
   explorer& worlds_;
   failure_folder& folder_;
   tally& all_;
-  any_strategy strategy_;
+  drawn_executions executions_;
 };
 
 } // namespace

@@ -44,6 +44,9 @@ void stretch::append(stretch&& later) {
   if (later.inconclusive != 0)
     busiest = std::move(later.busiest);
   inconclusive += later.inconclusive;
+  repeated += later.repeated;
+  if (divergence.empty())
+    divergence = std::move(later.divergence);
   failure = std::move(later.failure);
   if (failure)
     failure->execution += executions;
@@ -57,9 +60,12 @@ void stretch::tell(verdict& into) && {
     std::rethrow_exception(error);
   into.executions = executions;
   into.trace_hash = trace_hash;
+  into.repeated = repeated;
   into.inconclusive = inconclusive;
   into.busiest = std::move(busiest);
   into.failure = std::move(failure);
+  if (!divergence.empty())
+    into.divergence += "hidden state: " + divergence;
 }
 
 } // namespace quarry

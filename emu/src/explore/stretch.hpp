@@ -19,9 +19,11 @@ namespace quarry {
 struct stretch {
   std::uint64_t executions = 0;
   std::uint64_t trace_hash = 0; ///< of all of them
+  std::uint64_t repeated = 0;   ///< not run
   std::uint64_t inconclusive = 0;
   std::string busiest{};                        ///< in the last one of those
   std::optional<exploration_failure> failure{}; ///< its execution is a number in this stretch
+  std::string divergence{};                     ///< the first one
   std::exception_ptr error{};
 
   [[nodiscard]] bool has_ended() const noexcept { return failure || error; }

@@ -54,7 +54,10 @@ std::string to_string(search_bounds const& b) {
 
 std::string verdict::to_string() const {
   std::string const extent = fmt::format(
-      "{} execution{} in {:.2f} s{}{}{}", executions, executions == 1 ? "" : "s", seconds,
+      "{} execution{} in {:.2f} s{}{}{}{}", executions, executions == 1 ? "" : "s", seconds,
+      repeated == 0
+          ? ""
+          : fmt::format(" ({} run, the others were the same again)", executions - repeated),
       is_complete         ? ", all there are"
       : is_complete_up_to ? ", all with at most " + quarry::to_string(*is_complete_up_to)
       : is_interrupted    ? ", interrupted"

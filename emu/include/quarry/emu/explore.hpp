@@ -73,6 +73,10 @@ struct explore_options {
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
   /// livelock: given a fair end, nobody writes or wakes anybody any more.
   std::uint64_t most_decisions = 20'000;
+  /// Runs executions also whose choices have all been made in an earlier one, one after the other:
+  /// for a world that keeps something of its own, such as how often it has seen an outcome. What an
+  /// exploration comes to is the same.
+  bool runs_repeated = false;
   bool detects_races = true;
   bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
   bool shrinks = true;
@@ -102,8 +106,8 @@ struct explore_options {
 /// An actor that a world starts: a host thread, as far as scopes go.
 using world_core = emu::basic_core<emu::interleaving_memory>;
 
-/// What one execution consists of. The world function is called afresh for every execution; it
-/// makes its memory, agents and actors, runs them, and checks what came of it.
+/// What one execution consists of. The world function is called afresh for every execution that is
+/// run; it makes its memory, agents and actors, runs them, and checks what came of it.
 class world {
 public:
   class implementation;
@@ -170,10 +174,11 @@ struct exploration_failure {
 struct verdict {
   std::optional<exploration_failure> failure;
   std::uint64_t executions = 0;
-  std::uint64_t inconclusive = 0;                   ///< cut off by most_decisions
-  std::uint64_t redundant = 0;                      ///< given up, as they came to nothing new
-  std::string busiest;                              ///< in the last one of those: who, where
-  bool is_complete = false;                         ///< there are no others, or none that differ
+  std::uint64_t inconclusive = 0; ///< cut off by most_decisions
+  std::uint64_t redundant = 0;    ///< given up, as they came to nothing new
+  std::uint64_t repeated = 0; ///< not run, since their choices had all been made in earlier ones
+  std::string busiest;        ///< in the last one of those: who, where
+  bool is_complete = false;   ///< there are no others, or none that differ
   std::optional<search_bounds> is_complete_up_to{}; ///< there are no others within them
   bool is_cut_short = false;    ///< exhaustive: the limit of executions has left some out
   bool is_interrupted = false;  ///< explore_options::interrupted has left something out
@@ -182,6 +187,7 @@ struct verdict {
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
   /// Of a replay: where the execution was another than the recorded one, or what else differs.
+  /// Otherwise: where an execution was not what the same choices had led to before.
   std::string divergence;
   std::string left_behind; ///< by a process that died in the exploration of this name: a file
 
@@ -196,7 +202,8 @@ struct verdict {
 /// Runs the world in many executions, until one fails.
 ///
 /// Everything that the world reaches through Quarry is decided by the choices of the execution; it
-/// must keep no state of its own between executions.
+/// must keep no state of its own between executions. One whose choices have all been made before
+/// counts without being run, but for one in a thousand: is it the same again?
 ///
 /// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
 /// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
