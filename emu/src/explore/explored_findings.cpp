@@ -187,15 +187,8 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
                                       std::source_location where) {
   if (shared_ == nullptr)
     return true;
-  auto const known = std::find_if(known_.begin(), known_.end(),
-                                  [&](extent const& e) { return e.holds(at, bytes); });
-  if (known != known_.end()) {
-    std::rotate(known_.begin(), known, known + 1);
-    return true;
-  }
   if (allocations::range const* const r = range_of(at); r != nullptr && at + bytes <= r->end) {
-    std::rotate(known_.begin(), known_.end() - 1, known_.end());
-    known_.front() = {r->begin, r->end};
+    known_[next_known_++ % known_.size()] = {r->begin, r->end};
     return true;
   }
   std::string const place = quarry::to_string(where);

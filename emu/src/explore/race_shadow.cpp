@@ -51,26 +51,35 @@ std::optional<race_detector::race> race_detector::update(actor_id a, std::uintpt
 
 // Conflicts
 
-std::optional<race_detector::race> race_detector::check(access const& a) {
-  std::optional<race> found;
+/// The race that it is in, if any. Most are in none: there is nothing to copy.
+inline std::optional<race_detector::race> race_detector::check(access const& a) {
+  check_words(a);
+  if (!found_) [[likely]]
+    return std::nullopt;
+  return std::exchange(found_, std::nullopt);
+}
+
+void race_detector::check_words(access const& a) {
   auto const offset = static_cast<unsigned>(a.address % 8);
   if (a.bytes != 0 && offset + a.bytes <= 8) [[likely]] {
-    check_word(a, a.address / 8, static_cast<std::uint8_t>(((1U << a.bytes) - 1) << offset), found);
-    return found;
+    check_word(a, a.address / 8, static_cast<std::uint8_t>(((1U << a.bytes) - 1) << offset));
+    return;
   }
   std::uintptr_t const end = a.address + a.bytes;
   for (std::uintptr_t word = a.address / 8; a.bytes != 0 && word * 8 < end; ++word) {
     auto const from = a.address > word * 8 ? static_cast<unsigned>(a.address - word * 8) : 0U;
     auto const to = end < word * 8 + 8 ? static_cast<unsigned>(end - word * 8) : 8U;
-    check_word(a, word, static_cast<std::uint8_t>((1U << to) - (1U << from)), found);
+    check_word(a, word, static_cast<std::uint8_t>((1U << to) - (1U << from)));
   }
-  return found;
 }
 
-inline void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
-                                      std::optional<race>& found) {
+inline void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask) {
   std::uint32_t& first = find(number / line_words).first[number % line_words];
-  if (first != none && continues(marks_[first], a, mask)) {
+  if (first == none)
+    return add_mark(first, a, mask);
+  if (!a.order && follow_own(first, a, mask))
+    return;
+  if (continues(marks_[first], a, mask)) {
     mark& m = marks_[first];
     m.at = now_;
     m.address = a.address;
@@ -82,7 +91,7 @@ inline void race_detector::check_word(access const& a, std::uintptr_t number, st
   for (std::uint32_t* link = &first; *link != none;) {
     mark& m = marks_[*link];
     if ((m.mask & mask) != 0)
-      is_marked = compare(m, a, mask, found) || is_marked;
+      is_marked = compare(m, a, mask) || is_marked;
     if (m.mask != 0) {
       link = &m.next;
     } else {
@@ -102,14 +111,44 @@ inline bool race_detector::continues(mark const& m, access const& a,
          m.how == pack(a) && (m.lane == a.at.lane || m.at < actors_[a.actor].instruction);
 }
 
+/// Plain accesses of one actor to the same bytes: a store's mark, a load's, or both, the load's
+/// first. True if these are the word's only marks, and stand for this access, too.
+inline bool race_detector::follow_own(std::uint32_t& first, access const& a, std::uint8_t mask) {
+  auto const is_own = [&](mark const& m) {
+    return m.actor == a.actor && m.mask == mask && m.bytes == a.bytes && !m.how.is_atomic() &&
+           (m.lane == a.at.lane || m.at < actors_[a.actor].instruction);
+  };
+  mark& head = marks_[first];
+  if (!is_own(head))
+    return false;
+  if (head.next != none) {
+    mark const& second = marks_[head.next];
+    if (second.next != none || head.how.writes() || !second.how.writes() || !is_own(second))
+      return false;
+  }
+  if (head.how.writes() && !writes(a.what)) {
+    add_mark(first, a, mask);
+    return true;
+  }
+  if (writes(a.what) && head.next != none) {
+    marks_[head.next].next = std::exchange(free_mark_, head.next);
+    head.next = none;
+  }
+  head.at = now_;
+  head.address = a.address;
+  head.where = a.at.where;
+  head.lane = a.at.lane;
+  head.how = pack(a);
+  return true;
+}
+
 /// With one earlier access. True if its mark is this one's, too.
-inline bool race_detector::compare(mark& m, access const& a, std::uint8_t mask,
-                                   std::optional<race>& found) const {
+inline bool race_detector::compare(mark& m, access const& a, std::uint8_t mask) {
   switch (relation const r = relate(m, a)) {
   case relation::racing:
   case relation::indirect:
-    if (!found)
-      found = explain(m, a, r == relation::indirect);
+    if (!found_)
+      found_ = explain(m, a, r == relation::indirect);
     return false;
   case relation::same_instruction:
     // A broadcast has one mark.
@@ -252,7 +291,7 @@ void race_detector::forget(line& l, std::uintptr_t begin, std::uintptr_t end) {
     return;
   for (std::size_t i = 0; i < line_words; ++i) {
     std::uintptr_t const at = (l.number * line_words + i) * 8;
-    if (at + 8 <= begin || at >= end)
+    if (l.first[i] == none || at + 8 <= begin || at >= end)
       continue;
     unsigned const from = begin > at ? static_cast<unsigned>(begin - at) : 0U;
     unsigned const to = end < at + 8 ? static_cast<unsigned>(end - at) : 8U;

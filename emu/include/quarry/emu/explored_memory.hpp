@@ -194,7 +194,10 @@ private:
   /// Whether the bytes lie in one allocation; otherwise that is found.
   [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
                                   std::source_location where) {
-    return known_.front().holds(at, bytes) || find_allocation(who, at, bytes, where);
+    for (extent const& e : known_)
+      if (e.holds(at, bytes))
+        return true;
+    return find_allocation(who, at, bytes, where);
   }
   bool find_allocation(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
 
@@ -244,7 +247,8 @@ private:
   options options_;
   allocations const* shared_ = nullptr;
   std::vector<allocations const*> sources_; ///< of everything that there is
-  std::array<extent, 4> known_{};           ///< the allocations that were accessed last
+  std::array<extent, 4> known_{};           ///< allocations that have been accessed
+  std::size_t next_known_ = 0;              ///< which of those makes room for another one
   chooser* choices_ = nullptr;
   bool tells_effects_ = false;
   std::vector<std::uintptr_t> published_; ///< since effects were told

@@ -290,13 +290,13 @@ private:
   void acquire_fence(actor_id a, emu::scope s);
   void release_fence(actor_id a, emu::scope s);
 
-  std::optional<race> check(access const& a);
-  inline void check_word(access const& a, std::uintptr_t number, std::uint8_t mask,
-                         std::optional<race>& found);
+  inline std::optional<race> check(access const& a);
+  void check_words(access const& a);
+  inline void check_word(access const& a, std::uintptr_t number, std::uint8_t mask);
+  inline bool follow_own(std::uint32_t& first, access const& a, std::uint8_t mask);
   [[nodiscard]] inline bool continues(mark const& m, access const& a,
                                       std::uint8_t mask) const noexcept;
-  inline bool compare(mark& m, access const& a, std::uint8_t mask,
-                      std::optional<race>& found) const;
+  inline bool compare(mark& m, access const& a, std::uint8_t mask);
   inline void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
   [[nodiscard]] inline relation relate(mark const& m, access const& a) const noexcept;
   [[nodiscard]] inline bool conflicts(mark const& m, access const& a) const noexcept;
@@ -330,6 +330,7 @@ private:
   line* last_line_ = nullptr; ///< the one that was found last
   std::vector<mark> marks_;
   std::uint32_t free_mark_ = none;
+  std::optional<race> found_; ///< of the access that is checked
   // The last few of each, for reports
   static constexpr std::size_t kept = 4096;
   std::vector<weak_read> weak_reads_;
