@@ -14,10 +14,7 @@ choice_tree::choice_tree(chooser& by, options const& o) : by_(by), options_(o) {
 }
 
 void choice_tree::forget() {
-  nodes_.clear();
-  numbers_.clear();
-  ends_.clear();
-  links_.assign(1, nowhere);
+  words_.assign(1, nowhere);
   known_ = runs_ = known_at_review_ = runs_at_review_ = 0;
   is_given_up_ = is_kept_ = false;
   divergence_.clear();
@@ -54,16 +51,16 @@ std::optional<std::uint64_t> choice_tree::foresee() {
   is_kept_ = !is_given_up_;
   if (is_given_up_)
     return std::nullopt;
-  while (is_node(links_[at_])) {
-    node const& next = nodes_[links_[at_] - 1];
-    for (std::uint32_t const actor : yields_of(next))
+  while (is_question(words_[at_])) {
+    question const next = question_at(words_[at_]);
+    for (std::uint32_t const actor : next.yields)
       by_.on_yield(actor);
-    foreseen_.push_back(ask(next.n, next.kind, ready_of(next)));
+    foreseen_.push_back(ask(next.what.n, next.kind(), next.ready));
     at_ = next.first_link + foreseen_.back();
   }
-  if (links_[at_] != nowhere && ++known_ % options_.known_per_check != 0 &&
+  if (words_[at_] != nowhere && ++known_ % options_.known_per_check != 0 &&
       !std::has_single_bit(known_))
-    return ends_[links_[at_] & ~is_end];
+    return hash_at(words_[at_]);
   ++runs_;
   return std::nullopt;
 }
@@ -74,9 +71,9 @@ unsigned choice_tree::answer(unsigned n, choice_kind kind, std::span<std::uint32
   unsigned const chosen = ask(n, kind, ready);
   if (!is_kept_)
     return chosen;
-  if (links_[at_] != nowhere) {
+  if (words_[at_] != nowhere) {
     diverge("it has gone on, where it had ended");
-  } else if (depth_ == options_.most_choices || nodes_.size() == options_.most_nodes) {
+  } else if (depth_ == options_.most_choices || !has_room(n)) {
     is_kept_ = false;
   } else {
     at_ = add(n, kind, ready) + chosen;
@@ -89,12 +86,12 @@ unsigned choice_tree::answer(unsigned n, choice_kind kind, std::span<std::uint32
 /// As foreseen, if it asks for that.
 unsigned choice_tree::answer_again(unsigned n, choice_kind kind,
                                    std::span<std::uint32_t const> ready) {
-  node const& known = nodes_[links_[again_] - 1];
-  auto const same = ready_of(known);
-  if (known.n != n || known.kind != kind ||
-      !std::equal(ready.begin(), ready.end(), same.begin(), same.end())) {
+  question const known = question_at(words_[again_]);
+  unsigned const known_n = known.what.n;
+  if (known_n != n || known.kind() != kind ||
+      !std::equal(ready.begin(), ready.end(), known.ready.begin(), known.ready.end())) {
     diverge(fmt::format("it has asked for {} of {}, not {} of {} as before", to_string(kind), n,
-                        to_string(known.kind), known.n));
+                        to_string(known.kind()), known_n));
     return ask(n, kind, ready);
   }
   unsigned const chosen = foreseen_[given_++];
@@ -111,18 +108,38 @@ void choice_tree::on_yield(std::uint32_t actor) {
     yields_.push_back(actor);
 }
 
+choice_tree::question choice_tree::question_at(link l) const noexcept {
+  question q{};
+  q.what = std::bit_cast<header>(words_[l]);
+  q.first_link = l + 1;
+  std::span const numbers = std::span(words_).subspan(q.first_link + q.what.n);
+  q.yields = numbers.first(q.what.yields);
+  if (q.kind() == choice_kind::actor)
+    q.ready = numbers.subspan(q.what.yields, q.what.n);
+  return q;
+}
+
+std::uint64_t choice_tree::hash_at(link end) const noexcept {
+  std::size_t const first = end & ~is_end;
+  return std::uint64_t{words_[first + 1]} << 32 | words_[first];
+}
+
+bool choice_tree::has_room(unsigned n) const noexcept {
+  return n <= most_answers && yields_.size() <= most_yields &&
+         words_.size() * sizeof(words_[0]) < options_.most_bytes;
+}
+
 /// Gives the first of its links.
 std::uint32_t choice_tree::add(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready) {
-  auto const first = static_cast<std::uint32_t>(links_.size());
-  nodes_.push_back({.first_link = first,
-                    .first_number = static_cast<std::uint32_t>(numbers_.size()),
-                    .n = n,
-                    .yields = static_cast<std::uint32_t>(yields_.size()),
-                    .kind = kind});
-  numbers_.insert(numbers_.end(), yields_.begin(), yields_.end());
-  numbers_.insert(numbers_.end(), ready.begin(), ready.end());
-  links_[at_] = static_cast<link>(nodes_.size());
-  links_.resize(links_.size() + n, nowhere);
+  words_[at_] = static_cast<link>(words_.size());
+  words_.push_back(std::bit_cast<std::uint32_t>(
+      header{.n = n & most_answers,
+             .yields = static_cast<std::uint32_t>(yields_.size()) & most_yields,
+             .kind = static_cast<std::uint32_t>(kind) & 3U}));
+  auto const first = static_cast<std::uint32_t>(words_.size());
+  words_.resize(words_.size() + n, nowhere);
+  words_.insert(words_.end(), yields_.begin(), yields_.end());
+  words_.insert(words_.end(), ready.begin(), ready.end());
   return first;
 }
 
@@ -131,10 +148,11 @@ void choice_tree::keep(std::uint64_t trace_hash) {
     return;
   if (given_ != foreseen_.size())
     return diverge("it has ended, where it had gone on");
-  if (links_[at_] == nowhere) {
-    links_[at_] = static_cast<link>(ends_.size()) | is_end;
-    ends_.push_back(trace_hash);
-  } else if (ends_[links_[at_] & ~is_end] != trace_hash) {
+  if (words_[at_] == nowhere) {
+    words_[at_] = static_cast<link>(words_.size()) | is_end;
+    words_.push_back(static_cast<std::uint32_t>(trace_hash));
+    words_.push_back(static_cast<std::uint32_t>(trace_hash >> 32));
+  } else if (hash_at(words_[at_]) != trace_hash) {
     diverge("it has come to another end");
   }
 }

@@ -125,7 +125,7 @@ TEST_SUITE("lib.choice_tree") {
   }
 
   TEST_CASE("so they are where the tree is full, executions are too long for it, or it gives up") {
-    check_same_executions<swarm>({.most_nodes = 40});
+    check_same_executions<swarm>({.most_bytes = 1000});
     check_same_executions<swarm>({.most_choices = 2});
     check_same_executions<swarm>({.runs_per_review = 64});
     check_same_executions<swarm>({.known_per_check = 3});

@@ -19,13 +19,13 @@ namespace quarry {
 /// as if every execution were run: what it has learnt afterwards, and which executions come next,
 /// is the same.
 ///
-/// Shape    remembers executions of up to `most_choices` choices, up to `most_nodes` different
-///          ones all together; gives itself up where hardly any execution comes twice
+/// Shape    remembers executions of up to `most_choices` choices, while they fit into
+///          `most_bytes`; gives itself up where hardly any execution comes twice
 class choice_tree final : public chooser {
 public:
   struct options {
     std::size_t most_choices = 64;
-    std::size_t most_nodes = std::size_t{1} << 18;
+    std::size_t most_bytes = std::size_t{1} << 25; // some 30 a choice
     /// Of so many executions that are known one is run nonetheless, and more of the first ones: was
     /// it the same again?
     std::uint64_t known_per_check = 1'000;
@@ -57,32 +57,42 @@ public:
   void on_yield(std::uint32_t actor) override;
 
 private:
-  using link = std::uint32_t; ///< where an answer leads: nowhere yet, to a node, or to an end
+  /// Index of a question or, with the highest bit, of an end; 0: nobody has been there.
+  using link = std::uint32_t;
   static constexpr link nowhere = 0;
-  static constexpr link is_end = 1U << 31; ///< of ends_; otherwise of nodes_, from 1 on
+  static constexpr link is_end = 1U << 31;
 
-  /// A question, and who had yielded since the one before.
-  struct node {
-    std::uint32_t first_link;   ///< of n, in links_
-    std::uint32_t first_number; ///< in numbers_: of those who yielded, then of those ready
-    std::uint32_t n;
-    std::uint32_t yields;
-    choice_kind kind;
+  /// A question's first word. Then come a link for each of n answers, those who yielded since the
+  /// question before and, if it is for an actor, those ready. An end is the two words of its hash.
+  struct header {
+    std::uint32_t n : 16;
+    std::uint32_t yields : 14;
+    std::uint32_t kind : 2;
   };
+  static_assert(sizeof(header) == sizeof(std::uint32_t) && choice_kind_count <= 4);
+  static constexpr std::uint32_t most_answers = 0xffff;
+  static constexpr std::uint32_t most_yields = 0x3fff;
 
-  [[nodiscard]] std::span<std::uint32_t const> yields_of(node const& at) const {
-    return std::span(numbers_).subspan(at.first_number, at.yields);
-  }
-  [[nodiscard]] std::span<std::uint32_t const> ready_of(node const& at) const {
-    return std::span(numbers_).subspan(at.first_number + at.yields,
-                                       at.kind == choice_kind::actor ? at.n : 0);
-  }
+  /// Until the next one is added.
+  struct question {
+    header what;
+    std::uint32_t first_link;
+    std::span<std::uint32_t const> yields;
+    std::span<std::uint32_t const> ready;
+    [[nodiscard]] choice_kind kind() const noexcept { return static_cast<choice_kind>(what.kind); }
+  };
+  [[nodiscard]] question question_at(link l) const noexcept;
+  [[nodiscard]] std::uint64_t hash_at(link end) const noexcept;
+
   unsigned answer(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready);
   unsigned answer_again(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready);
   unsigned ask(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready) {
     return kind == choice_kind::actor ? by_.pick_actor(ready) : by_.pick(n, kind);
   }
-  [[nodiscard]] bool is_node(link l) const noexcept { return l != nowhere && (l & is_end) == 0; }
+  [[nodiscard]] static bool is_question(link l) noexcept {
+    return l != nowhere && (l & is_end) == 0;
+  }
+  [[nodiscard]] bool has_room(unsigned n) const noexcept;
   std::uint32_t add(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready);
   void review();
   void give_up();
@@ -90,11 +100,9 @@ private:
 
   chooser& by_;
   options options_;
-  std::vector<node> nodes_;
-  std::vector<link> links_; ///< the first one leads to the first question
-  std::vector<std::uint32_t> numbers_;
-  std::vector<std::uint64_t> ends_; ///< trace hashes
-  std::uint64_t known_ = 0;         ///< executions
+  /// The first word is the link to the first question. What an execution has added lies together.
+  std::vector<std::uint32_t> words_;
+  std::uint64_t known_ = 0; ///< executions
   std::uint64_t runs_ = 0;
   std::uint64_t known_at_review_ = 0;
   std::uint64_t runs_at_review_ = 0;
