@@ -27,7 +27,7 @@ struct how {
 
 /// An item is an execution.
 void explore_executions(benchmark::State& state, std::function<void(world&)> const& f, how h = {}) {
-  constexpr std::uint64_t batch = 20'000;
+  auto const batch = static_cast<std::uint64_t>(state.range(0)); // executions of an exploration
   std::uint64_t seed = 1;
   std::uint64_t run = 0;
   bool is_right = true;
@@ -41,7 +41,8 @@ void explore_executions(benchmark::State& state, std::function<void(world&)> con
   check(state, is_right, "a correct world has failed");
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch));
   state.counters["run"] = // of a hundred executions
-      100.0 * static_cast<double>(run) / (static_cast<double>(state.iterations()) * batch);
+      100.0 * static_cast<double>(run) /
+      (static_cast<double>(state.iterations()) * static_cast<double>(batch));
 }
 
 /// Two host threads, a word and a flag.
@@ -222,13 +223,14 @@ void treiber_aba(benchmark::State& state) {
 int main(int argc, char** argv) {
   using namespace quarry::bench;
   auto const add = [](char const* name, void (*f)(benchmark::State&)) {
-    benchmark::RegisterBenchmark(name, f)->UseRealTime()->Unit(benchmark::kMillisecond);
+    return benchmark::RegisterBenchmark(name, f)->UseRealTime()->Unit(benchmark::kMillisecond);
   };
-  add("explore/message_passing", message_passing);
-  add("explore/message_passing_all_run", message_passing_all_run);
-  add("explore/message_passing_all_run_jobs/2", message_passing_jobs);
-  add("explore/spsc_ring", spsc_ring);
-  add("explore/spsc_ring_all_run", spsc_ring_all_run);
+  constexpr std::int64_t few = 20'000, many = 1'000'000;
+  add("explore/message_passing", message_passing)->Arg(few);
+  add("explore/message_passing_all_run", message_passing_all_run)->Arg(few);
+  add("explore/message_passing_all_run_jobs_2", message_passing_jobs)->Arg(few);
+  add("explore/spsc_ring", spsc_ring)->Arg(few)->Arg(many);
+  add("explore/spsc_ring_all_run", spsc_ring_all_run)->Arg(few);
   add("explore/scalar_operation", scalar_operation);
   add("explore/lane_operation", lane_operation);
   add("explore/treiber_aba", treiber_aba);
