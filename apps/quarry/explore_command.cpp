@@ -68,6 +68,7 @@ int list_targets() {
 ordered_json to_json(verdict const& v) {
   ordered_json row{{"name", v.name},
                    {"executions", v.executions},
+                   {"repeated", v.repeated},
                    {"inconclusive", v.inconclusive},
                    {"complete", v.is_complete},
                    {"cut_short", v.is_cut_short},
@@ -75,6 +76,8 @@ ordered_json to_json(verdict const& v) {
                    {"seconds", v.seconds},
                    {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
                    {"failed", v.failure.has_value()}};
+  if (!v.divergence.empty())
+    row["divergence"] = v.divergence;
   if (v.failure) {
     row["kind"] = v.failure->kind;
     row["where"] = v.failure->where;
@@ -114,6 +117,8 @@ noticed look_for(target const& t, weakening const& w, request const& r) {
     options.failures.clear();
     options.seed += run * 1'000'000'007;
     verdict const v = explore(t, &w, options, r);
+    if (!v.divergence.empty()) // Quarry's own worlds keep nothing
+      throw std::logic_error(v.name + ": " + v.divergence);
     if (!v.failure)
       continue;
     found.needed.push_back(v.failure->execution);

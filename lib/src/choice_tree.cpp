@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/assert.hpp>
 #include <quarry/choice_tree.hpp>
 
 #include <fmt/core.h>
@@ -10,11 +11,15 @@
 namespace quarry {
 
 choice_tree::choice_tree(chooser& by, options const& o) : by_(by), options_(o) {
+  QUARRY_ASSERT(o.known_per_check != 0 && o.runs_per_review != 0);
+  QUARRY_ASSERT(o.most_bytes < std::size_t{is_end} * sizeof(words_[0]) && !by.wants_effects());
   forget();
 }
 
 void choice_tree::forget() {
-  words_.assign(1, nowhere);
+  words_ = std::vector<std::uint32_t>(1, nowhere); // and the memory goes
+  foreseen_.clear();
+  given_ = 0;
   known_ = runs_ = known_at_review_ = runs_at_review_ = 0;
   is_given_up_ = is_kept_ = false;
   divergence_.clear();
@@ -55,8 +60,10 @@ std::optional<std::uint64_t> choice_tree::foresee() {
     question const next = question_at(words_[at_]);
     for (std::uint32_t const actor : next.yields)
       by_.on_yield(actor);
-    foreseen_.push_back(ask(next.what.n, next.kind(), next.ready));
-    at_ = next.first_link + foreseen_.back();
+    unsigned const chosen = ask(next.what.n, next.kind(), next.ready);
+    QUARRY_ASSERT(chosen < next.what.n);
+    foreseen_.push_back(chosen);
+    at_ = next.first_link + chosen;
   }
   if (words_[at_] != nowhere && ++known_ % options_.known_per_check != 0 &&
       !std::has_single_bit(known_))
@@ -88,8 +95,16 @@ unsigned choice_tree::answer_again(unsigned n, choice_kind kind,
                                    std::span<std::uint32_t const> ready) {
   question const known = question_at(words_[again_]);
   unsigned const known_n = known.what.n;
-  if (known_n != n || known.kind() != kind ||
-      !std::equal(ready.begin(), ready.end(), known.ready.begin(), known.ready.end())) {
+  auto const are_same = [](std::span<std::uint32_t const> a, std::span<std::uint32_t const> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  };
+  if (known_n == n && known.kind() == kind && are_same(ready, known.ready) &&
+      !are_same(yields_, known.yields)) {
+    diverge("others had yielded than before");
+    return ask(n, kind, ready);
+  }
+  yields_.clear();
+  if (known_n != n || known.kind() != kind || !are_same(ready, known.ready)) {
     diverge(fmt::format("it has asked for {} of {}, not {} of {} as before", to_string(kind), n,
                         to_string(known.kind()), known_n));
     return ask(n, kind, ready);
@@ -101,11 +116,10 @@ unsigned choice_tree::answer_again(unsigned n, choice_kind kind,
 }
 
 void choice_tree::on_yield(std::uint32_t actor) {
-  if (given_ != foreseen_.size() && !is_given_up_)
-    return; // it has been told so, ahead of the answer that comes next
-  by_.on_yield(actor);
   if (is_kept_)
     yields_.push_back(actor);
+  if (given_ == foreseen_.size() || is_given_up_) // otherwise foresee() has told it so
+    by_.on_yield(actor);
 }
 
 choice_tree::question choice_tree::question_at(link l) const noexcept {
@@ -114,7 +128,7 @@ choice_tree::question choice_tree::question_at(link l) const noexcept {
   q.first_link = l + 1;
   std::span const numbers = std::span(words_).subspan(q.first_link + q.what.n);
   q.yields = numbers.first(q.what.yields);
-  if (q.kind() == choice_kind::actor)
+  if (q.what.has_numbers != 0)
     q.ready = numbers.subspan(q.what.yields, q.what.n);
   return q;
 }
@@ -131,29 +145,33 @@ bool choice_tree::has_room(unsigned n) const noexcept {
 
 /// Gives the first of its links.
 std::uint32_t choice_tree::add(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready) {
-  words_[at_] = static_cast<link>(words_.size());
+  auto const added = static_cast<link>(words_.size());
   words_.push_back(std::bit_cast<std::uint32_t>(
       header{.n = n & most_answers,
              .yields = static_cast<std::uint32_t>(yields_.size()) & most_yields,
-             .kind = static_cast<std::uint32_t>(kind) & 3U}));
+             .kind = static_cast<std::uint32_t>(kind) & 3U,
+             .has_numbers = ready.empty() ? 0U : 1U}));
   auto const first = static_cast<std::uint32_t>(words_.size());
   words_.resize(words_.size() + n, nowhere);
   words_.insert(words_.end(), yields_.begin(), yields_.end());
   words_.insert(words_.end(), ready.begin(), ready.end());
+  words_[at_] = added; // last: there was memory for all of it
   return first;
 }
 
-void choice_tree::keep(std::uint64_t trace_hash) {
-  if (is_given_up_ || !is_kept_)
+void choice_tree::end(std::optional<std::uint64_t> trace_hash) {
+  if (!is_kept_)
     return;
   if (given_ != foreseen_.size())
     return diverge("it has ended, where it had gone on");
-  if (words_[at_] == nowhere) {
-    words_[at_] = static_cast<link>(words_.size()) | is_end;
-    words_.push_back(static_cast<std::uint32_t>(trace_hash));
-    words_.push_back(static_cast<std::uint32_t>(trace_hash >> 32));
-  } else if (hash_at(words_[at_]) != trace_hash) {
-    diverge("it has come to another end");
+  if (words_[at_] != nowhere) {
+    if (!trace_hash || hash_at(words_[at_]) != *trace_hash)
+      diverge("it has come to another end");
+  } else if (trace_hash) {
+    auto const added = static_cast<link>(words_.size());
+    words_.push_back(static_cast<std::uint32_t>(*trace_hash));
+    words_.push_back(static_cast<std::uint32_t>(*trace_hash >> 32));
+    words_[at_] = added | is_end;
   }
 }
 

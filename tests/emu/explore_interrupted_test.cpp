@@ -123,8 +123,9 @@ TEST_SUITE("emu.explore_interrupted") {
   TEST_CASE("one that comes after the last execution changes nothing") {
     std::atomic<bool> is_over{false};
     std::uint64_t executions = 0;
-    verdict const v = explore({.executions = 20, .interrupted = &is_over},
+    verdict const v = explore({.executions = 20, .runs_repeated = true, .interrupted = &is_over},
                               [&](world&) { is_over = ++executions == 20; });
+    CHECK(is_over);
     CHECK(v.executions == 20);
     CHECK(!v.is_interrupted);
   }

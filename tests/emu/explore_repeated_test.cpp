@@ -68,6 +68,21 @@ void pass_two(world& w) {
   w.join();
 }
 
+/// Two that take turns, and end only if the one that began has been first: others are cut.
+void take_turns(world& w) {
+  auto turn = w.allocate<std::uint32_t>(1, "turn");
+  bool has_begun = false, is_short = false;
+  for (std::uint32_t me = 0; me < 2; ++me)
+    w.start("player", [&, at = turn.global(), me](world_core& self) {
+      if (!std::exchange(has_begun, true))
+        is_short = me == 0;
+      while (!is_short)
+        if (self.load(at, order::acquire, scope::system) % 2 == me)
+          self.fetch_add(at, 1, order::acq_rel, scope::system);
+    });
+  w.join();
+}
+
 struct add_one {
   template<any_wavefront W>
   task<> operator()(W& wf, global<std::uint32_t> count) const {
@@ -113,7 +128,9 @@ TEST_SUITE("emu.explore_repeated") {
         {"crosswise", lock_crosswise},
         {"two", pass_two},
         {"kernel", count_to_two},
+        {"turns", take_turns},
     };
+    std::uint64_t cut = 0;
     for (auto const& [name, f] : worlds)
       for (char const* const strategy : {"swarm", "pct", "random_walk", "boring"})
         for (unsigned const jobs : {1U, 2U})
@@ -124,6 +141,10 @@ TEST_SUITE("emu.explore_repeated") {
             CAPTURE(seed);
             explore_options o{.executions = 3'000, .jobs = jobs, .seed = seed};
             o.strategy = strategy;
+            if (name == std::string("turns")) {
+              o.executions = 100;
+              o.most_decisions = 50;
+            }
             o.detects_races = name != std::string("lucky");
             o.most_shrinking = 100;
             o.diagnoses = false;
@@ -132,7 +153,10 @@ TEST_SUITE("emu.explore_repeated") {
             verdict const all = explore(o, f);
             CHECK(told(known) == told(all));
             CHECK(all.repeated == 0);
+            cut += all.inconclusive;
           }
+    CHECK(cut != 0);
+    CHECK(cut < 100 * 16);
   }
 
   TEST_CASE("the world function is called for executions that are new, and a few others") {

@@ -71,7 +71,7 @@ std::vector<std::uint64_t> foreseen(std::uint64_t world, unsigned most_questions
       ++runs;
       seen.begin();
       execute(world, most_questions, seen);
-      tree.keep(seen.trace_hash());
+      tree.end(seen.trace_hash());
     }
     by.end();
     hashes.push_back(known.value_or(seen.trace_hash()));
@@ -99,13 +99,13 @@ public:
   explicit asked(choice_tree::options const& o = {}) : tree_(walk_, o) {}
 
   /// True if it was run. Each number is how many there are to choose from.
-  bool execute(std::vector<unsigned> const& questions, std::uint64_t end = 7) {
+  bool execute(std::vector<unsigned> const& questions, std::optional<std::uint64_t> end = 7) {
     walk_.begin(0);
     if (tree_.foresee())
       return false;
     for (unsigned const n : questions)
       static_cast<void>(tree_.pick(n, choice_kind::value));
-    tree_.keep(end);
+    tree_.end(end);
     return true;
   }
   choice_tree& tree() { return tree_; }
@@ -154,14 +154,51 @@ TEST_SUITE("lib.choice_tree") {
     CHECK(one.tree().divergence().empty());
   }
 
-  TEST_CASE("one that is not kept is run again") {
+  TEST_CASE("one that has failed, or was cut off, is run again") {
+    for (bool const is_told : {false, true}) {
+      random_walk walk;
+      choice_tree tree(walk);
+      for (int i = 0; i < 3; ++i) {
+        walk.begin(0);
+        CHECK_FALSE(tree.foresee());
+        CHECK(tree.pick(2, choice_kind::value) < 2);
+        if (is_told)
+          tree.end(std::nullopt);
+      }
+      CHECK(tree.divergence().empty());
+    }
+  }
+
+  TEST_CASE("an actor may be asked for without numbers") {
     random_walk walk;
     choice_tree tree(walk);
-    for (int i = 0; i < 3; ++i) {
+    bool was_known = false;
+    for (int i = 0; i < 4; ++i) {
+      walk.begin(0);
+      if ((was_known = tree.foresee().has_value()))
+        break;
+      CHECK(tree.pick(3, choice_kind::actor) < 3);
+      tree.on_yield(7);
+      CHECK(tree.pick_actor(std::vector<std::uint32_t>{4, 7}) < 2);
+      tree.end(1);
+    }
+    CHECK(was_known);
+    CHECK(tree.divergence().empty());
+  }
+
+  TEST_CASE("who yields belongs to what is the same") {
+    random_walk walk;
+    choice_tree tree(walk, {.known_per_check = 1});
+    for (std::uint32_t who : {1U, 1U, 2U}) {
+      CHECK(tree.divergence().empty());
       walk.begin(0);
       CHECK_FALSE(tree.foresee());
-      CHECK(tree.pick(2, choice_kind::value) < 2); // its end is not told: it has failed, say
+      tree.on_yield(who);
+      CHECK(tree.pick_actor(std::vector<std::uint32_t>{1, 2}) < 2);
+      tree.end(1);
     }
+    CHECK(tree.divergence() ==
+          "after 0 choices that had been made before others had yielded than before");
   }
 
   TEST_CASE("where executions never come twice, all are run, and nothing is kept") {
@@ -172,18 +209,19 @@ TEST_SUITE("lib.choice_tree") {
       REQUIRE_FALSE(tree.foresee());
       for (int i = 0; i < 60; ++i)
         CHECK(tree.pick(2, choice_kind::value) < 2);
-      tree.keep(seed);
+      tree.end(seed);
     }
     // Given up: what the tree would know for sure is run, too.
     for (int i = 0; i < 3; ++i) {
       walk.begin(1);
       CHECK_FALSE(tree.foresee());
-      tree.keep(1);
+      tree.end(1);
     }
   }
 
   TEST_CASE("the same choices that lead elsewhere are named, and all is run from then on") {
-    auto const divergence = [](std::vector<unsigned> const& second, std::uint64_t end) {
+    auto const divergence = [](std::vector<unsigned> const& second,
+                               std::optional<std::uint64_t> end) {
       asked one({.known_per_check = 1});
       CHECK(one.execute({2, 3}, 7));
       CHECK(one.execute(second, end));
@@ -198,6 +236,8 @@ TEST_SUITE("lib.choice_tree") {
     CHECK(divergence({2, 3, 2}, 7) ==
           "after 2 choices that had been made before it has gone on, where it had ended");
     CHECK(divergence({2, 3}, 8) ==
+          "after 2 choices that had been made before it has come to another end");
+    CHECK(divergence({2, 3}, std::nullopt) == // it was cut off
           "after 2 choices that had been made before it has come to another end");
   }
 }

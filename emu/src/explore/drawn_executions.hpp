@@ -30,14 +30,15 @@ public:
       if (auto const known = tree_.foresee()) {
         strategy_.end();
         trace_hash_ = *known;
+        worlds_.pass_over();
         return std::nullopt;
       }
     before_run();
     auto r = runs_repeated_ ? worlds_.run(strategy_.choices()) : worlds_.run(tree_);
     strategy_.end();
     trace_hash_ = worlds_.chosen().trace_hash();
-    if (!runs_repeated_ && !r.finding && !r.is_cut && !r.is_beyond)
-      tree_.keep(trace_hash_);
+    if (!runs_repeated_ && !r.finding)
+      tree_.end(r.is_cut || r.is_beyond ? std::nullopt : std::optional(trace_hash_));
     return r;
   }
   /// Of the last execution.

@@ -80,7 +80,9 @@ public:
   explorer(explore_options const& o, std::function<void(world&)> const& f);
 
   result run(chooser& choices, bool keeps_history = false);
-  /// What was chosen in the last execution.
+  /// An execution counts that is not run.
+  void pass_over() noexcept { scheduler_.pass_over(); }
+  /// What was chosen in the last execution that was run.
   [[nodiscard]] recorder const& chosen() const noexcept { return recorder_; }
 
   /// Executions from now on perform operations as these say.

@@ -60,6 +60,7 @@ void race_detector::reset() {
     std::fill(lines_.begin(), lines_.end(), line{});
     generation_ = 1;
   }
+  found_.reset();
   weak_reads_.clear();
   fences_.clear();
   weak_read_count_ = fence_count_ = 0;

@@ -15,9 +15,9 @@ namespace quarry {
 /// What executions that have been run asked for, after which answers, and how they ended: one whose
 /// answers have all been given before, one after the other, need not be run again.
 ///
-/// Stands between a strategy and the executions. The strategy is asked the same, in the same order,
-/// as if every execution were run: what it has learnt afterwards, and which executions come next,
-/// is the same.
+/// Stands between a strategy and the executions. Up to an execution's last choice the strategy is
+/// asked the same, in the same order, as if it were run: what it has learnt afterwards, and which
+/// executions come next, is the same.
 ///
 /// Shape    remembers executions of up to `most_choices` choices, while they fit into
 ///          `most_bytes`; gives itself up where hardly any execution comes twice
@@ -34,15 +34,17 @@ public:
   };
 
   /// `by` answers, and does not want effects. Borrowed.
+  ///
+  /// Shape    known_per_check and runs_per_review at least 1; most_bytes less than 2^33
   explicit choice_tree(chooser& by) : choice_tree(by, options{}) {}
   choice_tree(chooser& by, options const& o);
 
   /// After the strategy has begun an execution: asks it what the execution would. The trace hash
   /// that the execution ends with, if that is known; otherwise it is to be run, with this chooser.
   [[nodiscard]] std::optional<std::uint64_t> foresee();
-  /// The execution that was run has come to its end. To be called for one that would come to the
-  /// same end again, whatever was not chosen.
-  void keep(std::uint64_t trace_hash);
+  /// The execution that was run has come to its end, which is the same whenever its choices are; or
+  /// (no hash) to none that could be known: it was cut off.
+  void end(std::optional<std::uint64_t> trace_hash);
   /// Other worlds from now on.
   void forget();
 
@@ -63,15 +65,17 @@ private:
   static constexpr link is_end = 1U << 31;
 
   /// A question's first word. Then come a link for each of n answers, those who yielded since the
-  /// question before and, if it is for an actor, those ready. An end is the two words of its hash.
+  /// question before and, if it was asked by their numbers, those ready. An end is the two words of
+  /// its hash.
   struct header {
     std::uint32_t n : 16;
-    std::uint32_t yields : 14;
+    std::uint32_t yields : 13;
     std::uint32_t kind : 2;
+    std::uint32_t has_numbers : 1;
   };
   static_assert(sizeof(header) == sizeof(std::uint32_t) && choice_kind_count <= 4);
   static constexpr std::uint32_t most_answers = 0xffff;
-  static constexpr std::uint32_t most_yields = 0x3fff;
+  static constexpr std::uint32_t most_yields = 0x1fff;
 
   /// Until the next one is added.
   struct question {
@@ -87,7 +91,7 @@ private:
   unsigned answer(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready);
   unsigned answer_again(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready);
   unsigned ask(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready) {
-    return kind == choice_kind::actor ? by_.pick_actor(ready) : by_.pick(n, kind);
+    return ready.empty() ? by_.pick(n, kind) : by_.pick_actor(ready);
   }
   [[nodiscard]] static bool is_question(link l) noexcept {
     return l != nowhere && (l & is_end) == 0;

@@ -75,6 +75,8 @@ public:
 
   /// A new execution, of other choices, after the last one's actors have all gone. Its fibers stay.
   void begin(chooser& choices);
+  /// An execution that need not be run: debuggers count it.
+  void pass_over() noexcept { ++debug_entry().executions; }
 
   /// Whose slice runs; null outside.
   [[nodiscard]] actor* current() const noexcept { return current_; }

@@ -94,7 +94,8 @@ struct explore_options {
   /// Folder for failures, a replay file each, and a mark of how far a process came that died.
   /// Empty: QUARRY_FAILURES of the environment; without that, nowhere.
   std::string failures{};
-  /// Counts the executions that have begun, for who looks on. Null: nobody does. Borrowed.
+  /// Counts the executions, as they begin or are known, for who looks on. Null: nobody does.
+  /// Borrowed.
   std::atomic<std::uint64_t>* begun = nullptr;
   /// Once it is true, no other execution begins, but for two that repeat a failure: the verdict is
   /// of those that there were. Null: it never is. Borrowed.
@@ -174,11 +175,11 @@ struct exploration_failure {
 struct verdict {
   std::optional<exploration_failure> failure;
   std::uint64_t executions = 0;
-  std::uint64_t inconclusive = 0; ///< cut off by most_decisions
-  std::uint64_t redundant = 0;    ///< given up, as they came to nothing new
   std::uint64_t repeated = 0; ///< not run, since their choices had all been made in earlier ones
-  std::string busiest;        ///< in the last one of those: who, where
-  bool is_complete = false;   ///< there are no others, or none that differ
+  std::uint64_t inconclusive = 0;                   ///< cut off by most_decisions
+  std::uint64_t redundant = 0;                      ///< given up, as they came to nothing new
+  std::string busiest;                              ///< in the last one of those: who, where
+  bool is_complete = false;                         ///< there are no others, or none that differ
   std::optional<search_bounds> is_complete_up_to{}; ///< there are no others within them
   bool is_cut_short = false;    ///< exhaustive: the limit of executions has left some out
   bool is_interrupted = false;  ///< explore_options::interrupted has left something out
