@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -88,6 +89,26 @@ inline job_outcome run_native(std::uint32_t nodes, std::size_t threads, gravel_n
   return out;
 }
 
+/// The same over loopback TCP.
+inline job_outcome run_loopback(std::uint32_t nodes, gravel_node::options o, node_body const& body,
+                                std::uint32_t wave_size) {
+  job_outcome out = make_outcome(nodes);
+  std::vector<job> const jobs = make_local_jobs(nodes, std::chrono::seconds{10}).value();
+  std::vector<std::thread> hosts;
+  for (std::uint32_t id = 0; id < nodes; ++id)
+    hosts.emplace_back([&, id] {
+      native_scheduler scheduler({.threads = 1});
+      auto end = loopback::open(jobs[id]);
+      if (!end)
+        out.errors[id] = end.error();
+      else
+        run_one(scheduler, std::move(*end), o, body, out, id, wave_size);
+    });
+  for (std::thread& h : hosts)
+    h.join();
+  return out;
+}
+
 inline job_outcome run_sequential(std::uint32_t nodes, std::optional<std::uint64_t> seed,
                                   gravel_node::options o, node_body const& body,
                                   std::uint32_t wave_size = 64) {
@@ -103,7 +124,7 @@ inline job_outcome run_sequential(std::uint32_t nodes, std::optional<std::uint64
 }
 
 /// Calls `test(run)`, where run(nodes, options, body) gives a job's outcome: natively with 1 and 2
-/// threads a node, and by round robin and a few seeds; with wavefronts of 32 and 64.
+/// threads a node, over loopback, and by round robin and a few seeds; with wavefronts of 32 and 64.
 template<class F>
 void with_every_job(F const& test, std::uint64_t seeds = 2) {
   for (std::uint32_t const size : {32U, 64U}) {
@@ -112,6 +133,13 @@ void with_every_job(F const& test, std::uint64_t seeds = 2) {
       CAPTURE(threads);
       test([&](std::uint32_t nodes, gravel_node::options const& o, node_body const& body) {
         return run_native(nodes, threads, o, body, size);
+      });
+    }
+    {
+      bool const is_loopback = true;
+      CAPTURE(is_loopback);
+      test([&](std::uint32_t nodes, gravel_node::options const& o, node_body const& body) {
+        return run_loopback(nodes, o, body, size);
       });
     }
     for (std::uint64_t seed = 0; seed <= seeds; ++seed) {

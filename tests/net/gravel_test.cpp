@@ -54,6 +54,55 @@ struct divergent_wave {
   }
 };
 
+/// Every third work-item puts, the others send active messages: divergent code.
+struct divergent_kinds_item {
+  task<> operator()(any_work_item auto& wi, global<std::uint64_t> words, std::uint32_t nodes,
+                    gravel::endpoint& net) const {
+    std::uint64_t const i = wi.global_id();
+    auto const node = static_cast<std::uint32_t>(i % nodes);
+    if (i % 3 == 0)
+      co_await net.put(wi, words + i % 100, i % 100 + 1, node);
+    else
+      co_await net.active_message(wi, 1, words + (100 + i % 100), i, node);
+  }
+};
+struct divergent_kinds_wave {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, std::uint32_t nodes,
+                    gravel::endpoint& net) const {
+    using w = std::remove_reference_t<decltype(wf)>;
+    auto const i = gravel::as_words<w>(wf.global_id());
+    auto const third = i % 3 == 0;
+    if (auto const active = wf.where(third)) {
+      task<> sent = net.put(wf, words + i % 100, i % 100 + 1, i % nodes, reconverging);
+      co_await std::move(sent);
+    }
+    if (auto const active = wf.where(!third)) {
+      task<> sent = net.active_message(wf, 1, words + (i % 100 + 100), i, i % nodes, reconverging);
+      co_await std::move(sent);
+    }
+  }
+};
+
+/// Another handler for every second work-item, or wavefront, at one line.
+struct two_handlers_item {
+  task<> operator()(any_work_item auto& wi, global<std::uint64_t> words, std::uint32_t,
+                    gravel::endpoint& net) const {
+    co_await net.active_message(wi, wi.global_id() % 2, words, 1, 0);
+  }
+};
+struct two_handlers_wave {
+  bool diverges;
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, std::uint32_t,
+                    gravel::endpoint& net) const {
+    using w = std::remove_reference_t<decltype(wf)>;
+    gravel::lanes64<w> const zero(0), one(1);
+    auto const handler = static_cast<std::uint32_t>(wf.index_in_group() % 2);
+    task<> sent = diverges ? net.active_message(wf, handler, words + zero, one, 0, reconverging)
+                           : net.active_message(wf, handler, words + zero, one, 0);
+    co_await std::move(sent);
+  }
+};
+
 struct send_active {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, std::uint32_t handler,
                     gravel::endpoint& net) const {
@@ -147,6 +196,49 @@ TEST_SUITE("net.gravel") {
           check_heaps(run(nodes, o, launching(divergent_item{}, items)), diverged(nodes));
         });
       }
+  }
+
+  TEST_CASE("puts and active messages of divergent code arrive, from wave and item kernels alike") {
+    for (std::uint32_t const nodes : {1U, 3U})
+      with_every_job([&](auto const& run) {
+        heaps expected = empty_heaps(nodes);
+        for (std::uint64_t i = 0; i < items; ++i)
+          if (i % 3 == 0)
+            expected[i % nodes][i % 100] = i % 100 + 1;
+          else
+            expected[i % nodes][100 + i % 100] += nodes * i;
+        auto const with_handlers = [](auto kernel) {
+          return [kernel](test_node& n) {
+            n.net.add_handler([](std::uint64_t&, std::uint64_t) { FAIL_CHECK("not this one"); });
+            n.net.add_handler([](std::uint64_t& word, std::uint64_t v) { word += v; });
+            CHECK(n.net.barrier().has_value());
+            launching(kernel, items)(n);
+          };
+        };
+        check_heaps(run(nodes, {}, with_handlers(divergent_kinds_wave{})), expected);
+        check_heaps(run(nodes, {}, with_handlers(divergent_kinds_item{})), expected);
+      });
+  }
+
+  TEST_CASE("different handlers in one package are a fault, and none runs for another's message") {
+    auto const fault_of = [](auto kernel) {
+      std::string report;
+      static_cast<void>(run_sequential(1, std::nullopt, {}, [&](test_node& n) {
+        n.net.add_handler([](std::uint64_t&, std::uint64_t) {});
+        n.net.add_handler([](std::uint64_t&, std::uint64_t) {});
+        launch_config const config{.work_items = 128, .work_items_per_group = 128};
+        auto const o = n.gpu.run(config, kernel, n.at(0), n.count, std::ref(n.net.device()));
+        if (!o)
+          report = o.get_fault()->report;
+      }));
+      return report;
+    };
+    CHECK(fault_of(two_handlers_item{}).find("active messages of different handlers at one line") !=
+          std::string::npos);
+    for (bool const diverges : {false, true})
+      CHECK(fault_of(two_handlers_wave{diverges})
+                .find("push() of messages with different tags into one package") !=
+            std::string::npos);
   }
 
   TEST_CASE("active messages run their handler serially on the target") {

@@ -70,7 +70,8 @@ public:
   /// same active work-items as here.
   ///
   /// Suspends until all have come, and while the group's slot is not free yet
-  /// Errors   fault wrong_shape – more active work-items than columns
+  /// Errors   fault wrong_shape – more active work-items than columns; wavefronts with messages of
+  ///          different tags
   /// Source   differs from Figure 5-2b: the wavefront that comes last leads; it reserves before it
   ///          arrives, so that prefix sum and broadcast are one meeting
   template<any_wavefront W>
@@ -90,16 +91,19 @@ public:
     if (place.total == 0)
       co_return package_place{};
     check(wf, place.total, where);
-    slot_claim claim{};
+    slot_and_tag opened{0, tag};
     bool const leads = place.is_last && mine != 0;
     if (leads) {
-      claim = turns_.claim_write(wf);
+      slot_claim const claim = turns_.claim_write(wf);
       co_await turns_.write_turn(wf, claim);
       co_await turns_.empty(wf, claim);
       open(wf, claim, {tag, place.total}, place.parts);
+      opened.slot = claim.slot;
     }
-    claim.slot = co_await wf.group_broadcast(claim.slot, leads, how, where);
-    co_return package_place{claim.slot, place.before, mine};
+    opened = co_await wf.group_broadcast(opened, leads, how, where);
+    if (mine != 0 && opened.tag != tag) [[unlikely]]
+      refuse_tags(wf, where);
+    co_return package_place{opened.slot, place.before, mine};
   }
 
   /// Writes word `row` of each active work-item's message.
@@ -168,6 +172,10 @@ private:
   template<class Queue, any_wavefront W>
   friend class package_reservation;
 
+  struct slot_and_tag {
+    std::uint32_t slot;
+    std::uint32_t tag;
+  };
   /// A line of its own: a consumer reads one while a work-group counts in the next.
   struct alignas(64) header_line {
     package_header header;
@@ -189,6 +197,10 @@ private:
     if (messages > columns_) [[unlikely]]
       wrong_shape(wf.slot(), "push() of more messages than a package has columns", where);
   }
+  template<class W>
+  [[noreturn]] void refuse_tags(W& wf, std::source_location where) const {
+    wrong_shape(wf.slot(), "push() of messages with different tags into one package", where);
+  }
 
   global<package_header> header(std::uint32_t slot) {
     return global<package_header>(&headers_.global().get()[slot].header);
@@ -208,14 +220,15 @@ private:
 
 // Implementation
 
-/// Made by work_group_queue::reserve() in converged control flow: one meeting, no coroutine.
+/// Made by work_group_queue::reserve() in converged control flow: one meeting, no coroutine. Each
+/// wavefront offers its tag and the number of its messages.
 template<class Queue, any_wavefront W>
 class [[nodiscard]] package_reservation : group_meeting<converged> {
 public:
   package_reservation(Queue& queue, W& wf, std::uint32_t tag, std::source_location where)
       : group_meeting(wf.slot(), meeting::prefix_sum, {}, where), queue_(queue), wf_(wf),
         tag_(tag) {
-    put(package_place{0, 0, static_cast<std::uint32_t>(wf.active().count())});
+    put(offer{tag, static_cast<std::uint32_t>(wf.active().count())});
   }
   package_reservation(package_reservation const&) = delete;
 
@@ -248,11 +261,23 @@ public:
   }
 
 private:
-  /// The messages of all wavefronts.
-  std::uint32_t count() const {
+  struct offer {
+    std::uint32_t tag;
+    std::uint32_t count;
+  };
+
+  /// The messages of all wavefronts, which have one tag.
+  std::uint32_t count() {
     std::uint32_t messages = 0;
-    for (std::uint32_t i = 0; i < group().wave_count; ++i)
-      messages += offered<package_place>(i).count;
+    for (std::uint32_t i = 0; i < group().wave_count; ++i) {
+      offer const o = offered<offer>(i);
+      if (o.count == 0)
+        continue;
+      if (messages != 0 && o.tag != tag_) [[unlikely]]
+        queue_.refuse_tags(wf_, where_);
+      tag_ = o.tag;
+      messages += o.count;
+    }
     return messages;
   }
   bool has_room() {
@@ -270,7 +295,7 @@ private:
     std::uint32_t column = 0;
     std::uint32_t writers = 0;
     for (std::uint32_t i = 0; i < group().wave_count; ++i) {
-      std::uint32_t const messages = offered<package_place>(i).count;
+      std::uint32_t const messages = offered<offer>(i).count;
       group().put(i, package_place{claim_.slot, column, messages});
       column += messages;
       writers += messages != 0 ? 1 : 0;

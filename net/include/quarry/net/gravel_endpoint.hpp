@@ -93,6 +93,9 @@ public:
     return send<W>(wf, package_tag::encode(command::put), at, value, nodes, how, where);
   }
   /// Runs a handler (gravel_node::add_handler) with each lane's word and value on its node.
+  ///
+  /// Shape    all that go together have the same handler
+  /// Errors   fault wrong_shape if not
   template<emu::any_wavefront W, class Index, class Nodes,
            emu::divergence_mechanism D = emu::converged>
   task<> active_message(W& wf, std::uint32_t handler, emu::lane_address<std::uint64_t, Index> at,
@@ -121,6 +124,12 @@ public:
                          std::source_location where = std::source_location::current()) {
     return message_await<I>(wi, command::put, at, value, node, where);
   }
+  template<emu::any_work_item I>
+  [[nodiscard]] auto active_message(I& wi, std::uint32_t handler, emu::global<std::uint64_t> at,
+                                    std::uint64_t value, std::uint32_t node,
+                                    std::source_location where = std::source_location::current()) {
+    return message_await<I>(wi, command::active_message, at, value, node, where, handler);
+  }
 
 private:
   struct item_message {
@@ -147,6 +156,8 @@ private:
       who.for_each([&](int i) {
         message[0].set(i, request::of(l, i).value.row);
         message[1].set(i, request::of(l, i).value.value);
+        if (request::of(l, i).value.tag != first.tag) [[unlikely]]
+          emu::wrong_shape(wf.slot(), "active messages of different handlers at one line", where);
       });
       task<> sent = first.net->send_items(wf, first.tag, message, where);
       co_await std::move(sent);
@@ -155,10 +166,10 @@ private:
 
   template<class I>
   auto message_await(I& wi, command c, emu::global<std::uint64_t> at, std::uint64_t value,
-                     std::uint32_t node, std::source_location where) {
+                     std::uint32_t node, std::source_location where, std::uint32_t handler = 0) {
     using call = message_call<typename I::memory_type>;
     item_message const m{this, remote_word::encode(pe{node}, word_of(at)), value,
-                         package_tag::encode(c)};
+                         package_tag::encode(c, handler)};
     return emu::lane_await<call>(wi.slot(), m, where);
   }
 
