@@ -92,6 +92,14 @@ void tbb_atomics(benchmark::State& state) {
   state.SetItemsProcessed(static_cast<std::int64_t>(runs * updates_per_job));
 }
 
+/// The whole command: its start, a short job, its answer, its end.
+void start(benchmark::State& state) {
+  gups_program const program = quarry_gups("gravel", {1, log2_entries_per_node, 1'000, seed});
+  for (auto _ : state)
+    if (auto const job = run_gups(program); !job.failure.empty())
+      return state.SkipWithError(job.failure.c_str());
+}
+
 } // namespace
 } // namespace quarry::bench
 
@@ -100,7 +108,11 @@ int main(int argc, char** argv) {
   benchmark::RegisterBenchmark("gups/tbb_atomics", tbb_atomics)
       ->UseRealTime()
       ->Unit(benchmark::kMillisecond);
-  if (!quarry_is_built())
+  if (quarry_is_built())
+    benchmark::RegisterBenchmark("start/quarry_run_gups/1000", start)
+        ->UseRealTime()
+        ->Unit(benchmark::kMillisecond);
+  else
     report_absent("quarry", "its command is not built (ninja bench_gups_jobs)");
 #if !QUARRY_BENCH_MPI
   report_absent("mpi", "built without MPI (apt install libopenmpi-dev openmpi-bin, meson -Dmpi)");

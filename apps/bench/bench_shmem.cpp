@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpenSHMEM between threads of one process, each a pe, straight into the heap or over 127.0.0.1:
-//   shmem_put_flag/who/how    8 bytes put until who waits for them goes on, half a round trip
+//   shmem_put_flag/who/how    8 bytes and their flag put until who waits for it goes on, half a
+//                             round trip; of a peer, a message of 8 bytes
 //   shmem_bandwidth/who/how/<bytes>   one after the other, the last one waited for
 //   allreduce/who/<ranks>/<bytes>     floats, in place
 //   shmem_idle/who/<pes>              nodes to which nothing happens: `cores` kept busy
@@ -73,30 +74,49 @@ void run_pes(maker make, std::uint32_t pe_count, std::size_t heap_bytes,
   run(0, mine);
 }
 
+/// A word and its flag: who has seen the flag finds the word.
+struct flagged_word {
+  explicit flagged_word(node& n)
+      : word(n.malloc<std::uint64_t>(2).value().data()), flag(word + 1), n_(n) {}
+  void put(std::uint64_t round, pe target) {
+    std::uint64_t const payload = ~round;
+    n_.default_context()
+        .put_signal(word, {&payload, 1}, flag, round, signal_op::set, target)
+        .value();
+  }
+
+  std::uint64_t* word;
+  std::uint64_t* flag;
+
+private:
+  node& n_;
+};
+
 void put_flag(benchmark::State& state, maker make) {
   constexpr std::uint64_t no_more = ~std::uint64_t{0};
   run_pes(
       make, 2, 4096,
       [&](node& n) {
-        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
-        auto& c = n.default_context();
+        flagged_word mine(n);
         std::uint64_t round = 0;
+        bool is_right = true;
         // Two iterations each: the time of one is half a round trip.
         while (state.KeepRunningBatch(2)) {
-          c.p(flag, ++round, second).value();
-          n.wait_until(flag, comparison::equal, round).value();
+          mine.put(++round, second);
+          n.wait_until(mine.flag, comparison::equal, round).value();
+          is_right = is_right && *mine.word == ~round;
         }
-        c.p(flag, no_more, second).value();
-        check(state, *flag == round, "a put was lost");
+        mine.put(no_more, second);
+        check(state, is_right, "a put was lost");
         state.SetItemsProcessed(static_cast<std::int64_t>(2 * round));
       },
       [](node& n) {
-        std::uint64_t* const flag = n.malloc<std::uint64_t>(1).value().data();
+        flagged_word mine(n);
         for (std::uint64_t round = 1;; ++round) {
-          n.wait_until(flag, comparison::greater_equal, round).value();
-          if (*flag == no_more)
+          n.wait_until(mine.flag, comparison::greater_equal, round).value();
+          if (*mine.flag == no_more)
             return;
-          n.default_context().p(flag, round, first).value();
+          mine.put(round, first);
         }
       });
 }

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <memory>
 #include <memory_need.hpp>
+#include <progress_watch.hpp>
 #include <vector>
 
 namespace quarry::gups {
@@ -68,6 +69,11 @@ result<node_outcome> run_one(cluster_node& node, settings const& s, std::uint64_
   if (auto const all_here = node.net.barrier(); !all_here)
     return all_here.error();
   auto const before = node.net.counts();
+  command::progress_watch const watch(
+      node.id == 0 ? command::progress_line::place::terminal
+                   : command::progress_line::place::nowhere,
+      "gups, node 0", mine.updates, "updates",
+      [&node, done = before.operations] { return node.net.operations() - done; });
   auto const start = clock::now();
   launch(node, s, stream, mine, table->data()).or_throw();
   if (auto const applied = node.net.barrier(); !applied)

@@ -77,6 +77,7 @@ public:
   pipeline& operator=(pipeline const&) = delete;
 
   [[nodiscard]] virtual statistics counts() const = 0;
+  [[nodiscard]] virtual std::uint64_t operations() const noexcept = 0;
 
   /// Lets the actors end, and waits until they have.
   void stop() {
@@ -153,6 +154,7 @@ public:
     aggregators_.spawn(aggregator_.run(), "aggregator");
   }
 
+  std::uint64_t operations() const noexcept override { return network_.counts().operations; }
   statistics counts() const override {
     statistics s = network_.counts();
     s.wire_bytes = transport_->wire_bytes();
@@ -255,6 +257,10 @@ result<void> gravel_node::finish() {
 
 statistics gravel_node::counts() const {
   return pipeline_->counts();
+}
+
+std::uint64_t gravel_node::operations() const noexcept {
+  return pipeline_->operations();
 }
 
 std::size_t gravel_node::memory_bytes() const noexcept {

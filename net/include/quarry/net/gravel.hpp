@@ -132,6 +132,8 @@ public:
 
   /// Since the start. Exact after quiet().
   [[nodiscard]] statistics counts() const;
+  /// How many operations have left so far; from any thread.
+  [[nodiscard]] std::uint64_t operations() const noexcept;
   /// Bytes of queues and buffers, without the heap.
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
