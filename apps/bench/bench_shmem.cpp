@@ -36,6 +36,7 @@ using net::pe;
 using net::shmem::comparison;
 using net::shmem::node;
 using net::shmem::reduction;
+using net::shmem::signal_op;
 using ends = std::vector<std::unique_ptr<net::transport_port>>;
 using maker = ends (*)(std::uint32_t pe_count);
 
