@@ -76,6 +76,7 @@
 #include <quarry/emu/work_group_queue.hpp>
 
 // Explored executions
+#include <quarry/emu/cache_line.hpp>
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_port.hpp>
