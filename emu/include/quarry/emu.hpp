@@ -11,6 +11,7 @@
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lane_memory.hpp>
 #include <quarry/emu/lane_predicate.hpp>
+#include <quarry/emu/lane_rows.hpp>
 #include <quarry/emu/lane_select.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/reductions.hpp>
