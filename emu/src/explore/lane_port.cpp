@@ -52,9 +52,11 @@ bool cache_port::takes_lines(operation_kind what, lane_row const& r) const {
 void cache_port::load_row(lane_row const& r, void* into) const {
   bool const by_line = takes_lines(operation_kind::load, r);
   auto* to = static_cast<std::byte*>(into);
+  unsigned by_lines = 0;
   for (unsigned lane = 0; lane != r.count;) {
     unsigned const lanes = by_line ? lanes_of_line(r, lane) : 0;
     if (lanes != 0 && load_line(r, lane, to)) {
+      by_lines += lanes;
       lane += lanes;
       to += line_bytes;
       continue;
@@ -68,14 +70,17 @@ void cache_port::load_row(lane_row const& r, void* into) const {
       ++lane;
     }
   }
+  count_lanes(r, by_lines);
 }
 
 void cache_port::store_row(lane_row const& r, void const* from) const {
   bool const by_line = takes_lines(operation_kind::store, r);
   auto const* values = static_cast<std::byte const*>(from);
+  unsigned by_lines = 0;
   for (unsigned lane = 0; lane != r.count;) {
     unsigned const lanes = by_line ? lanes_of_line(r, lane) : 0;
     if (lanes != 0 && store_line(r, lane, values)) {
+      by_lines += lanes;
       lane += lanes;
       values += line_bytes;
       continue;
@@ -86,6 +91,16 @@ void cache_port::store_row(lane_row const& r, void const* from) const {
       ++lane;
     }
   }
+  count_lanes(r, by_lines);
+  memory_->activity_ += by_lines;
+}
+
+/// Operations of those that were not counted one by one.
+void cache_port::count_lanes(lane_row const& r, unsigned lanes) const {
+  if (lanes == 0)
+    return;
+  memory_->count(id_, r.where);
+  memory_->actors_[id_].operations += lanes - 1;
 }
 
 bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) const {
@@ -103,7 +118,6 @@ bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) co
 bool cache_port::store_line(lane_row const& r, unsigned lane, std::byte const* from) const {
   if (!memory_->machine_.store_line(id_, address(r, lane), r.element, from))
     return false;
-  memory_->activity_ += line_bytes / r.element;
   note_line(r, lane, true, from);
   return true;
 }
@@ -114,8 +128,6 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
   using access = race_detector::access;
   std::uintptr_t const at = address(r, lane);
   unsigned const lanes = line_bytes / r.element;
-  memory_->count(id_, r.where);
-  memory_->actors_[id_].operations += lanes - 1;
   race_detector::site site{r.where,
                            static_cast<std::int16_t>(r.first_lane + static_cast<int>(lane))};
   bool const detects = memory_->options_.detects_races;

@@ -24,11 +24,52 @@ inline bool race_detector::follows(std::uint32_t& first, access const& a) noexce
   return true;
 }
 
+/// Who goes on alone with a line: the access stands for what it did there, but a load for no
+/// stores. False if it is not alone, or has been there in this instruction.
+inline bool race_detector::goes_on(line& l, access const& a) {
+  for (std::uint32_t i = l.whole; i != none; i = marks_[i].next)
+    if (marks_[i].actor != a.actor || marks_[i].at >= actors_[a.actor].instruction)
+      return false;
+  std::uint32_t kept = none; // becomes this one's
+  for (std::uint32_t* link = &l.whole; *link != none;) {
+    mark& m = marks_[*link];
+    if (m.how.writes() && a.what == access::kind::load) {
+      link = &m.next;
+    } else if (kept == none) {
+      kept = *link;
+      link = &m.next;
+    } else {
+      std::uint32_t const freed = std::exchange(*link, m.next);
+      m.next = std::exchange(free_mark_, freed);
+    }
+  }
+  if (kept == none) {
+    add_mark(l.whole, a, 0xff);
+    return true;
+  }
+  mark& m = marks_[kept];
+  m.at = a.step;
+  m.where = a.at.where;
+  m.lane = a.at.lane;
+  m.bytes = static_cast<std::uint16_t>(a.bytes);
+  m.how = pack(a);
+  return true;
+}
+
 bool race_detector::access_line(actor_id a, access::kind kind, std::uintptr_t at, unsigned element,
                                 site first_lane) {
   activate(a, first_lane.lane);
   line& l = find(at / line_bytes);
   access const what{a, kind, {}, scope::work_item, at, element, first_lane, now_ + 1};
+  time const after = now_ + static_cast<time>(line_bytes) / element; // a step for each lane
+  std::uint32_t words = 0;                                           // of those that have marks
+  for (std::uint32_t const first : l.first)
+    words += first != none ? 1 : 0;
+  bool const is_simple = words == 0 && coarse_.is_empty();
+  if (is_simple && goes_on(l, what)) {
+    now_ = after;
+    return true;
+  }
   bool is_free = !is_coarse(at) && follows(l.whole, what);
   for (std::uint32_t& first : l.first)
     is_free = is_free && (first == none || follows(first, what));
@@ -37,7 +78,7 @@ bool race_detector::access_line(actor_id a, access::kind kind, std::uintptr_t at
     return false;
   }
   add_mark(l.whole, what, 0xff);
-  now_ += static_cast<time>(line_bytes) / element; // a step for each lane
+  now_ = after;
   return true;
 }
 

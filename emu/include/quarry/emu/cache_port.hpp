@@ -161,6 +161,7 @@ private:
   [[nodiscard]] bool takes_lines(operation_kind what, lane_row const& r) const;
   bool load_line(lane_row const& r, unsigned lane, std::byte* into) const;
   bool store_line(lane_row const& r, unsigned lane, std::byte const* from) const;
+  void count_lanes(lane_row const& r, unsigned lanes) const;
   void note_line(lane_row const& r, unsigned lane, bool is_store, std::byte const* values) const;
 
   explored_memory* memory_;

@@ -307,6 +307,7 @@ private:
   inline std::uint32_t take_mark();
   inline void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
   [[nodiscard]] bool is_coarse(std::uintptr_t line) const noexcept;
+  inline bool goes_on(line& l, access const& a);
   [[nodiscard]] inline bool follows(std::uint32_t& first, access const& a) noexcept;
   void split(line& l);
   void split(line& l, mark const& whole);
