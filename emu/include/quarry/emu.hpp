@@ -11,6 +11,7 @@
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lane_memory.hpp>
 #include <quarry/emu/lane_predicate.hpp>
+#include <quarry/emu/lane_rows.hpp>
 #include <quarry/emu/lane_select.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/reductions.hpp>
@@ -76,6 +77,7 @@
 #include <quarry/emu/work_group_queue.hpp>
 
 // Explored executions
+#include <quarry/emu/cache_line.hpp>
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_port.hpp>

@@ -31,16 +31,16 @@ inline cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned by
                                                   unsigned& step) {
   line& l = line_of(at / line_bytes);
   std::size_t const word = at / 8 % line_words;
-  if (l.bytes[word] == 0 || bytes < l.bytes[word]) [[unlikely]]
+  if (l.word_bytes[word] == 0 || bytes < l.word_bytes[word]) [[unlikely]]
     return find_first(l, at, bytes, step);
-  step = l.bytes[word];
+  step = l.word_bytes[word];
   return l.first[word] + static_cast<cell_id>(at % 8 >> std::countr_zero(step));
 }
 
 inline void cache_machine::append(node_id n, cell_id c, version v) {
   place& p = touch(n, c);
   if (published_ != nullptr && !nodes_[n].is_leaf) [[unlikely]]
-    published_->push_back(cells_[c].at);
+    publish(cells_[c]);
   if (p.count != 0) {
     version& last = p.newest();
     last.until = std::min(last.until, now_);

@@ -246,6 +246,21 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   return r;
 }
 
+/// A load in the actor's own cache, unless there is a choice.
+std::optional<cache_machine::reading> cache_machine::see_only_one(actor_id a, cell_id c) {
+  actor const& self = actors_[a];
+  if (cells_[c].first_holder == nobody && delayed_count_ == 0 && sees_only_newest(self, c, 0)) {
+    auto const level = static_cast<std::uint8_t>(self.levels - 1);
+    index const which = touch(memory, c).count - 1;
+    return take(a, c, 0, {candidate::kind::version, level, false, false, which, 0});
+  }
+  collect(a, c, 0, false);
+  if (candidates_.size() != 1)
+    return std::nullopt;
+  candidate const only = candidates_.front();
+  return take(a, c, 0, only);
+}
+
 /// The actor has seen the version at the path's `level`, and with it what that one comes after.
 void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) {
   place& leaf = touch(a.path[0], c);

@@ -18,8 +18,13 @@ std::uint64_t cache_machine::hash() const {
   std::uint64_t h = 0; // whatever the order in which the cells were first reached
   std::vector<index> oldest(node_count_);
   for (cell const& c : cells_)
-    if (c.bytes != 0)
-      h += hash_of(c, oldest);
+    if (c.bytes != 0) {
+      unsigned const size = is_wide(c.id) ? wide_[c.outside].element : c.bytes;
+      for (unsigned offset = 0; offset < c.bytes; offset += size)
+        h += hash_of({c.id, offset, size}, oldest);
+    }
+  for (std::uint32_t const w : open_)
+    mix_undecided(h, wide_[w]);
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
     for (delayed_store const& d : a.delayed) {
@@ -34,9 +39,10 @@ std::uint64_t cache_machine::hash() const {
 }
 
 /// `oldest`: room for an index for each node.
-std::uint64_t cache_machine::hash_of(cell const& c, std::vector<index>& oldest) const {
+std::uint64_t cache_machine::hash_of(part of, std::vector<index>& oldest) const {
   std::uint64_t h = 0;
-  mix(h, c.at);
+  cell const& c = cells_[of.of];
+  mix(h, c.at + of.offset);
   for (node_id n = 0; n < node_count_; ++n)
     oldest[n] = has(n, c.id) ? nodes_[n].places[c.id].count : 0;
   for (node_id n = 1; n < node_count_; ++n)
@@ -47,8 +53,27 @@ std::uint64_t cache_machine::hash_of(cell const& c, std::vector<index>& oldest) 
     }
   for (node_id n = 0; n < node_count_; ++n)
     if (has(n, c.id))
-      mix_place(h, n, c.id, oldest[n]);
+      mix_place(h, n, of, oldest[n]);
   return h;
+}
+
+/// Which of the values have been written back is not decided: nobody has looked at the line since.
+void cache_machine::mix_undecided(std::uint64_t& h, wide_line const& w) const {
+  mix(h, cells_[w.cell].at);
+  mix(h, w.writer);
+  auto const mix_value = [&](std::uint64_t value) {
+    for (unsigned i = 0; i < line_bytes; i += 8)
+      mix(h, values_.word(static_cast<line_values::id>(value), i, 8));
+  };
+  mix_value(w.before.newest().value);
+  for (wide_line::overwriting const& o : w.undecided)
+    mix_value(o.value);
+  for (wide_line::emptying const& e : w.meanwhile) {
+    mix(h, 2U * e.node + (e.is_flush ? 1U : 0U));
+    mix(h, static_cast<std::uint64_t>(
+               std::count_if(w.undecided.begin(), w.undecided.end(),
+                             [&](wide_line::overwriting const& o) { return o.at < e.at; })));
+  }
 }
 
 /// What the node may still fetch of the versions at an ancestor. Gives the first of them.
@@ -75,7 +100,8 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
 }
 
 /// The versions of a word at a node from `oldest` on, which somebody may still fetch.
-void cache_machine::mix_place(std::uint64_t& h, node_id n, cell_id c, index oldest) const {
+void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest) const {
+  cell_id const c = of.of;
   place const& p = nodes_[n].places[c];
   bool const is_leaf = nodes_[n].is_leaf;
   mix(h, (std::uint64_t{n} << 8) | (p.is_dirty ? 2U * p.due + 1U : 0U));
@@ -91,7 +117,8 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, cell_id c, index olde
   index const last = p.count == 0 ? 0 : p.count - 1;
   for (index i = std::max(is_leaf ? last : std::min(oldest, last), p.oldest()); i < p.count; ++i) {
     version const& v = p[i];
-    mix(h, v.value);
+    mix(h, is_wide(c) ? values_.word(static_cast<line_values::id>(v.value), of.offset, of.bytes)
+                      : v.value);
     mix(h, v.by);
     mix(h, 4U * v.update + 2U * v.came_through + (v.until == always ? 1U : 0U));
     if (has_copies)

@@ -261,12 +261,16 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 // Release and acquire
 
 inline void cache_machine::flush(actor const& a, unsigned level) {
+  if (!open_.empty()) [[unlikely]]
+    empty_open(a, level, true);
   for (unsigned l = 0; l < level; ++l)
     while (!nodes_[a.path[l]].dirty.empty())
       write_back(a.path[l], nodes_[a.path[l]].dirty.back(), true);
 }
 
 void cache_machine::invalidate(actor const& a, unsigned level, words which) {
+  if (!open_.empty()) [[unlikely]]
+    empty_open(a, level, false);
   for (unsigned l = level; l-- != 0;) {
     node& n = nodes_[a.path[l]];
     node const& parent = nodes_[n.parent];

@@ -80,6 +80,9 @@ void cache_machine::reset() {
     actors_[i].asked.is_met = nullptr;
   }
   cells_.clear();
+  wide_count_ = 0;
+  open_.clear();
+  values_.clear();
   if (++execution_ == 0) {
     for (node& n : nodes_) {
       n.places.clear();

@@ -19,7 +19,11 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   p.is_dirty = p.is_live = false;
   p.due = p.has_seen = 0;
   p.seen = {};
-  if (n == memory) {
+  if (n == memory && is_wide(c)) {
+    p[0] = {0, 0, 0, 0, always, 0, 0, false, 0};
+    p.count = 1;
+    first_values(cells_[c], p);
+  } else if (n == memory) {
     std::uint64_t const value =
         first_value_ == nullptr
             ? 0
@@ -49,7 +53,8 @@ cache_machine::line& cache_machine::reach(std::uintptr_t number) {
   if (l.execution != execution_) {
     l.number = number;
     l.execution = execution_;
-    l.bytes = {};
+    l.wide = line::not_wide;
+    l.word_bytes = {};
     ++lines_in_use_;
   }
   last_line_ = &l;
@@ -76,9 +81,11 @@ cache_machine::cell_id cache_machine::new_cell(std::uintptr_t at, unsigned bytes
 cache_machine::cell_id cache_machine::find_first(line& l, std::uintptr_t at, unsigned bytes,
                                                  unsigned& step) {
   std::size_t const word = at / 8 % line_words;
-  if (l.bytes[word] == 0) {
+  if (l.wide != line::not_wide) {
+    narrow(wide_[l.wide].cell);
+  } else if (l.word_bytes[word] == 0) {
     l.first[word] = static_cast<cell_id>(cells_.size());
-    l.bytes[word] = static_cast<std::uint8_t>(bytes);
+    l.word_bytes[word] = static_cast<std::uint8_t>(bytes);
     std::uintptr_t const begin = at / 8 * 8;
     for (unsigned offset = 0; offset < 8; offset += bytes)
       new_cell(begin + offset, bytes);
@@ -91,7 +98,7 @@ cache_machine::cell_id cache_machine::find_first(line& l, std::uintptr_t at, uns
 /// Cells of a word become smaller, with what is known of the larger ones.
 void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
   cell_id const old_first = l.first[word % line_words];
-  unsigned const old_bytes = l.bytes[word % line_words];
+  unsigned const old_bytes = l.word_bytes[word % line_words];
   auto const first = static_cast<cell_id>(cells_.size());
   for (unsigned offset = 0; offset < 8; offset += bytes)
     copy_part(old_first + offset / old_bytes, new_cell(word * 8 + offset, bytes),
@@ -106,7 +113,7 @@ void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
     gone.first_holder = nobody;
   }
   l.first[word % line_words] = first;
-  l.bytes[word % line_words] = static_cast<std::uint8_t>(bytes);
+  l.word_bytes[word % line_words] = static_cast<std::uint8_t>(bytes);
 }
 
 /// The part of the old cell that begins at that bit is the new one.
@@ -147,6 +154,10 @@ void cache_machine::split_delayed(actor& a, cell const& gone, cell_id first, uns
 }
 
 void cache_machine::coarsen(std::uintptr_t begin, std::size_t bytes) {
+  for (std::size_t i = 0; i < wide_count_; ++i) // a neighbour's, too
+    if (cell const& c = cells_[wide_[i].cell];
+        c.bytes != 0 && c.at < begin + bytes && begin < c.at + line_bytes)
+      narrow(c.id);
   coarse_.add(begin, bytes);
   for (cell& c : cells_) // one that a neighbour's access has made
     if (c.bytes != 0 && c.at - begin < bytes)
@@ -166,13 +177,13 @@ bool cache_machine::is_in_use(cell_id c) const {
 unsigned cache_machine::width(std::uintptr_t at) const noexcept {
   for (cell const& c : cells_)
     if (c.bytes != 0 && at - c.at < c.bytes)
-      return c.bytes;
+      return is_wide(c.id) ? wide_[c.outside].element : c.bytes;
   return 0;
 }
 
 /// With its word, of which nothing else is left.
 void cache_machine::drop(cell_id c) {
-  reach(cells_[c].at / line_bytes).bytes[cells_[c].at / 8 % line_words] = 0;
+  reach(cells_[c].at / line_bytes).word_bytes[cells_[c].at / 8 % line_words] = 0;
   cells_[c].bytes = 0;
 }
 
@@ -186,12 +197,47 @@ void cache_machine::drop_beside(cell_id c) {
   ++cells_[c].changes;
   line const& l = reach(cells_[c].at / line_bytes);
   std::size_t const word = cells_[c].at / 8 % line_words;
-  cell_id const first = l.first[word], end = first + 8U / l.bytes[word];
+  cell_id const first = l.first[word], end = first + 8U / l.word_bytes[word];
   for (cell_id other = first; other != end; ++other)
     if (is_in_use(other))
       return;
   for (cell_id other = first; other != end; ++other)
     drop(other);
+}
+
+void cache_machine::forget(std::uintptr_t begin, std::size_t bytes, gone_word const& f) {
+  decide_all();
+  for (cell_id c = 0; c < cells_.size(); ++c) {
+    cell const& gone = cells_[c];
+    if (gone.bytes == 0 || gone.at >= begin + bytes || gone.at + gone.bytes <= begin)
+      continue;
+    if (is_wide(c)) {
+      forget_line(c, begin, bytes, f);
+      continue;
+    }
+    if (gone.at < begin)
+      continue;
+    finish_cell(c);
+    if (has(memory, c) && nodes_[memory].places[c].count > 1)
+      f(gone.at, gone.bytes, newest(memory, c).value);
+    std::uintptr_t const word = gone.at / 8 * 8;
+    if (word >= begin && word + 8 - begin <= bytes)
+      drop(c);
+    else
+      drop_beside(c);
+  }
+  coarse_.remove(begin);
+}
+
+void cache_machine::for_each_word(known_word const& f) {
+  decide_all();
+  for (cell& c : cells_)
+    if (c.bytes != 0 && has(memory, c.id)) {
+      if (is_wide(c.id))
+        for_each_word_of(c.id, f);
+      else
+        f(c.at, c.bytes, newest(memory, c.id).value, c.outside);
+    }
 }
 
 // The end
@@ -215,6 +261,7 @@ bool cache_machine::settle() {
 }
 
 void cache_machine::finish() {
+  decide_all();
   while (delayed_count_ != 0) {
     std::vector<actor*> those;
     for (actor& a : actors_)

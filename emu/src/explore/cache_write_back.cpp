@@ -125,13 +125,15 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
   place& from = nodes_[n].places[c];
   std::uint8_t const due = from.due;
   version const v = newest(n, c);
-  bool const is_behind =
-      may_be_late && may_be_behind(n, c) && choices_->pick(2, choice_kind::write_back) == 1;
+  bool const may_be = may_be_late && may_be_behind(n, c);
+  if (may_be && is_wide(c)) [[unlikely]]
+    return write_back_words(n, c);
+  bool const is_behind = may_be && choices_->pick(2, choice_kind::write_back) == 1;
   if (is_behind)
     keep_together(parent, c, to.count - 1, due, from.dirty_since);
   clear_dirty(n, c);
   if (published_ != nullptr) [[unlikely]]
-    published_->push_back(cells_[c].at);
+    publish(cells_[c]);
   if (!is_behind) {
     come_to(parent, c, v, due, from.dirty_since);
     from.given = v.id;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Clocks: what happens before what. Which accesses conflict is in race_shadow.cpp.
+#include "race_marks.hpp"
+
 #include <quarry/assert.hpp>
-#include <quarry/emu/race_detector.hpp>
 
 #include <algorithm>
 #include <cstring>

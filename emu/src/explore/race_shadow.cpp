@@ -1,18 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The race detector's memory of accesses: which of them conflict, and which still have to be kept.
-#include <quarry/assert.hpp>
-#include <quarry/emu/race_detector.hpp>
+#include "race_marks.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace quarry::emu {
-
-race_detector::manner race_detector::pack(access const& a) noexcept {
-  return {.kind = static_cast<std::uint8_t>(static_cast<unsigned>(a.what) & 3U),
-          .order = static_cast<std::uint8_t>(a.order ? static_cast<unsigned>(*a.order) & 7U : 7U),
-          .scope = static_cast<std::uint8_t>(static_cast<unsigned>(a.scope) & 7U)};
-}
 
 // Accesses
 
@@ -74,7 +67,10 @@ void race_detector::check_words(access const& a) {
 }
 
 inline void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask) {
-  std::uint32_t& first = find(number / line_words).first[number % line_words];
+  line& l = find(number / line_words);
+  if (l.whole != none) [[unlikely]]
+    split(l);
+  std::uint32_t& first = l.first[number % line_words];
   if (first == none)
     return add_mark(first, a, mask);
   if (!a.order && follow_own(first, a, mask))
@@ -167,43 +163,6 @@ inline bool race_detector::compare(mark& m, access const& a, std::uint8_t mask) 
   return false;
 }
 
-inline void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t mask) {
-  std::uint32_t const number =
-      free_mark_ != none ? free_mark_ : static_cast<std::uint32_t>(marks_.size());
-  if (free_mark_ != none)
-    free_mark_ = marks_[number].next;
-  else
-    marks_.emplace_back();
-  marks_[number] = {.at = now_,
-                    .next = std::exchange(first, number),
-                    .address = a.address,
-                    .where = a.at.where,
-                    .actor = static_cast<std::uint16_t>(a.actor),
-                    .lane = a.at.lane,
-                    .bytes = static_cast<std::uint16_t>(std::min(a.bytes, 0xffffU)),
-                    .mask = mask,
-                    .how = pack(a)};
-}
-
-/// How the two stand to each other, their bytes aside.
-inline race_detector::relation race_detector::relate(mark const& m,
-                                                     access const& a) const noexcept {
-  bool const is_same = m.actor == a.actor;
-  if (is_same && a.at.lane != -1 && m.lane != -1 && m.lane != a.at.lane &&
-      m.at >= actors_[a.actor].instruction)
-    return conflicts(m, a) ? relation::racing : relation::same_instruction;
-  if (!knows(a.actor, m.actor, m.at))
-    return conflicts(m, a) ? relation::racing : relation::harmless;
-  if (!coarse_.is_empty() && is_mid_kernel(m, a))
-    return conflicts(m, a) ? relation::racing : relation::harmless;
-  if (is_same || !is_direct_ || !conflicts(m, a))
-    return relation::ordered;
-  for (std::size_t s = 0; s < scope_count; ++s)
-    if (clock(a.actor, row::direct + s)[m.actor] >= m.at)
-      return relation::ordered;
-  return relation::indirect;
-}
-
 /// Have the two agents not met at a kernel's begin or end since the marked access, though the word
 /// passes between them nowhere else?
 bool race_detector::is_mid_kernel(mark const& m, access const& a) const noexcept {
@@ -219,31 +178,7 @@ bool race_detector::is_mid_kernel(mark const& m, access const& a) const noexcept
   return second.begun == none || !knew(second.begun, m.actor, arrived);
 }
 
-/// Must the two be ordered?
-inline bool race_detector::conflicts(mark const& m, access const& a) const noexcept {
-  if (!m.how.writes() && !writes(a.what))
-    return false;
-  return !m.how.is_atomic() || !a.order ||
-         std::min(static_cast<scope>(m.how.scope), a.scope) < level(m.actor, a.actor);
-}
-
-/// Whoever races with the marked access, which is ordered before this one, also races with this.
-inline bool race_detector::stands_for(access const& a, mark const& m) const noexcept {
-  bool const is_same = m.actor == a.actor;
-  if ((m.how.writes() && !writes(a.what)) || (is_direct_ && !is_same))
-    return false;
-  // The scopes of two in one work-group include the same others.
-  return !a.order || (m.how.is_atomic() && a.scope <= static_cast<scope>(m.how.scope) &&
-                      (is_same || level(m.actor, a.actor) == scope::work_group));
-}
-
 // Lines: open addressing; those of former executions are free
-
-inline race_detector::line& race_detector::find(std::uintptr_t number) {
-  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
-    return *last_line_;
-  return reach(number);
-}
 
 race_detector::line& race_detector::reach(std::uintptr_t number) {
   if (2 * lines_in_use_ >= lines_.size())
@@ -252,6 +187,7 @@ race_detector::line& race_detector::reach(std::uintptr_t number) {
   if (l.generation != generation_) {
     l.number = number;
     l.generation = generation_;
+    l.whole = none;
     l.first.fill(none);
     ++lines_in_use_;
   }
@@ -272,7 +208,6 @@ void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
   coarse_.remove(begin);
   if (lines_in_use_ == 0)
     return;
-  constexpr std::uintptr_t line_bytes = 8 * line_words;
   std::uintptr_t const end = begin + bytes;
   std::uintptr_t const first_line = begin / line_bytes;
   std::uintptr_t const end_line = (end + line_bytes - 1) / line_bytes;
@@ -289,6 +224,10 @@ void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
 void race_detector::forget(line& l, std::uintptr_t begin, std::uintptr_t end) {
   if (l.generation != generation_)
     return;
+  if (l.number * line_bytes >= begin && (l.number + 1) * line_bytes <= end)
+    forget_bytes(l.whole, 0xff);
+  else
+    split(l);
   for (std::size_t i = 0; i < line_words; ++i) {
     std::uintptr_t const at = (l.number * line_words + i) * 8;
     if (l.first[i] == none || at + 8 <= begin || at >= end)

@@ -3,12 +3,14 @@
 
 #include <quarry/choices.hpp>
 #include <quarry/emu/address_ranges.hpp>
+#include <quarry/emu/cache_line.hpp>
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <tuple>
@@ -35,7 +37,8 @@ namespace quarry::emu {
 /// up to the actor's last seq_cst one.
 ///
 /// Words are naturally aligned, 1 to 8 bytes, as small as anybody accesses them: a plain access of
-/// more is one of several words.
+/// more is one of several words. A line of 64 bytes that everybody accesses as a whole is kept as
+/// one, which changes nothing: it comes apart before its words can differ.
 ///
 /// Shape    reset() costs what the last execution touched; memory is outside, see initialise()
 /// Source   Hower et al., HRF, ASPLOS'14; ComP-Net §2, §4.2; design §4; differs: no capacity
@@ -108,6 +111,10 @@ public:
     end_update(a, o, s);
     return old;
   }
+  /// Plain accesses to a whole line, by words of `element` bytes. False: nothing was done, since
+  /// its words have different pasts, or will have; they are to be accessed one by one.
+  bool load_line(actor_id a, std::uintptr_t at, unsigned element, std::byte* into, bool& is_first);
+  bool store_line(actor_id a, std::uintptr_t at, unsigned element, std::byte const* from);
   void fence(actor_id a, order o, scope s);
   /// A kernel begins (acquire) or ends (release): a fence of system scope, for coarse-grained words
   /// as well.
@@ -130,32 +137,14 @@ public:
   [[nodiscard]] reading final_value(std::uintptr_t at, unsigned bytes);
   /// Calls f(at, bytes, value, outside) for every word that was reached, with memory's newest value
   /// and what the caller left in `outside`, first memory's first value.
-  template<class F>
-  void for_each_word(F&& f) {
-    for (cell& c : cells_)
-      if (c.bytes != 0 && has(memory, c.id))
-        f(c.at, c.bytes, newest(memory, c.id).value, c.outside);
-  }
+  using known_word = std::function<void(std::uintptr_t at, unsigned bytes, std::uint64_t value,
+                                        std::uint64_t& outside)>;
+  void for_each_word(known_word const& f);
 
   /// The words of a range are no longer there, and may come back as others: what was on its way
-  /// arrives, and f(at, bytes, value) is called for those that were written.
-  template<class F>
-  void forget(std::uintptr_t begin, std::size_t bytes, F&& f) {
-    for (cell_id c = 0; c < cells_.size(); ++c) {
-      cell const& gone = cells_[c];
-      if (gone.bytes == 0 || gone.at < begin || gone.at - begin >= bytes)
-        continue;
-      finish_cell(c);
-      if (has(memory, c) && nodes_[memory].places[c].count > 1)
-        f(gone.at, gone.bytes, newest(memory, c).value);
-      std::uintptr_t const word = gone.at / 8 * 8;
-      if (word >= begin && word + 8 - begin <= bytes)
-        drop(c);
-      else
-        drop_beside(c);
-    }
-    coarse_.remove(begin);
-  }
+  /// arrives, then f(at, bytes, value) is called for those that were written.
+  using gone_word = std::function<void(std::uintptr_t at, unsigned bytes, std::uint64_t value)>;
+  void forget(std::uintptr_t begin, std::size_t bytes, gone_word const& f);
 
   /// How large the word at the address is to those who have accessed it; 0: nobody has.
   [[nodiscard]] unsigned width(std::uintptr_t at) const noexcept;
@@ -169,6 +158,8 @@ public:
 private:
   using cell_id = std::uint32_t;
   using place = cache_place;
+  using candidate = cache_candidate;
+  using window = cache_window;
   using version = cache_place::version;
   using index = cache_place::index;
   using time = cache_place::time;
@@ -226,34 +217,17 @@ private:
     bool is_coarse = false;
     std::uint32_t changes = 0; ///< whenever there is a version, or one on its way, more to be seen
     node_id first_holder = nobody;
-    std::uint64_t outside = 0; ///< the caller's, for for_each_word()
+    std::uint64_t outside = 0; ///< the caller's, for for_each_word(); of a whole line its number
   };
-  /// What a load may see.
-  struct candidate {
-    enum class kind : std::uint8_t { version, write_back, delayed } how;
-    std::uint8_t level; ///< of the path, where it is found
-    bool is_private;    ///< only this leaf may have fetched it: the caches between know nothing
-    bool is_late;       ///< newer than a word on the way that must have been overwritten then
-    index which;        ///< the version, the holder or the actor
-    std::uint64_t value;
-  };
-  static constexpr std::uintptr_t line_bytes = 64;
-  static constexpr std::size_t line_words = 8;
-  /// Versions from `first` on that were there after `since`, and before `before`; if there is a
-  /// word that was overwritten, those that it may have come before.
-  struct window {
-    index first;
-    time since;
-    time before;
-    std::optional<late_word> overwritten;
-  };
-  /// A place in the hash table of lines: of each word the first of its cells, which follow each
-  /// other, and their size; 0 while nobody has reached it.
-  struct line {
-    std::uintptr_t number; ///< address / 64
-    std::uint32_t execution = 0;
-    std::array<std::uint8_t, line_words> bytes;
-    std::array<cell_id, line_words> first;
+  static constexpr std::uintptr_t line_bytes = cache_line::bytes;
+  static constexpr std::size_t line_words = cache_line::words;
+  using line = cache_line;
+  using wide_line = wide_cache_line;
+  /// A word, or one of a whole line.
+  struct part {
+    cell_id of;
+    unsigned offset;
+    unsigned bytes;
   };
 
   [[nodiscard]] bool has(node_id n, cell_id c) const {
@@ -290,14 +264,39 @@ private:
   void split(line& l, std::uintptr_t word, unsigned bytes);
   void copy_part(cell_id from, cell_id to, unsigned bit);
   void split_delayed(actor& a, cell const& gone, cell_id first, unsigned bytes);
+  [[nodiscard]] bool is_wide(cell_id c) const noexcept { return cells_[c].bytes == line_bytes; }
+  wide_line* find_wide(std::uintptr_t at, unsigned element);
+  wide_line& add_wide(line& l);
+  void first_values(cell& c, place& p);
+  bool decide(wide_line& w);
+  void empty_open(actor const& a, unsigned level, bool is_flush);
+  bool remember_emptying(wide_line& w, node_id n, bool is_flush);
+  void empty(part of, wide_line::emptying const& e);
+  void decide_all();
+  void close(wide_line const& w);
+  void drop_undecided(wide_line& w);
+  cell_id come_apart(wide_line& w);
+  void narrow(cell_id c);
+  void copy_word(wide_line const& w, part to);
+  [[nodiscard]] place word_of(place const& p, part of) const;
+  void leak(wide_line const& w, part of, unsigned chosen);
+  [[nodiscard]] unsigned choose_leak(wide_line const& w, std::size_t from);
+  void redo(wide_line const& w, part of, std::size_t& emptied, time before);
+  void overwrite(wide_line const& w, part of, wide_line::overwriting const& o);
+  void write_back_words(node_id n, cell_id c);
+  void for_each_word_of(cell_id c, known_word const& f);
+  void forget_line(cell_id c, std::uintptr_t begin, std::size_t bytes, gone_word const& f);
+  std::optional<reading> see_only_one(actor_id a, cell_id c);
+  void publish(cell const& c);
   [[nodiscard]] bool is_under(node_id n, node_id ancestor) const noexcept;
   [[nodiscard]] unsigned level_in(actor const& a, scope s) const noexcept {
     return a.level_of[static_cast<std::size_t>(s)];
   }
 
-  [[nodiscard]] std::uint64_t hash_of(cell const& c, std::vector<index>& oldest) const;
+  [[nodiscard]] std::uint64_t hash_of(part c, std::vector<index>& oldest) const;
+  void mix_undecided(std::uint64_t& h, wide_line const& w) const;
   index mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c) const;
-  void mix_place(std::uint64_t& h, node_id n, cell_id c, index oldest) const;
+  void mix_place(std::uint64_t& h, node_id n, part c, index oldest) const;
   void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
   void finish_cell(cell_id c);
@@ -378,6 +377,10 @@ private:
   std::size_t lines_in_use_ = 0;
   line* last_line_ = nullptr;   ///< the one that was found last
   std::uint32_t execution_ = 1; ///< its number: what has another one is of no account
+  std::vector<wide_line> wide_;
+  std::size_t wide_count_ = 0;      ///< in use: they keep their memory
+  std::vector<std::uint32_t> open_; ///< lines of which something is undecided
+  line_values values_;
   address_ranges coarse_;
   std::array<place const*, most_levels> way_{}; ///< a cell's places on an actor's path
   std::vector<candidate> candidates_;

@@ -62,6 +62,16 @@ struct cache_place {
   std::uint32_t next_holder = ~0U;       ///< the next node in the list of those where it is dirty
 };
 
+/// What a load may see.
+struct cache_candidate {
+  enum class kind : std::uint8_t { version, write_back, delayed } how;
+  std::uint8_t level; ///< of the actor's path, where it is found
+  bool is_private;    ///< only the actor's own cache may have fetched it: no other knows of it
+  bool is_late;       ///< newer than a word on the way that must have been overwritten then
+  cache_place::index which; ///< the version, the holder or the actor
+  std::uint64_t value;
+};
+
 /// The word's places in the caches that it comes through on its way to memory, node level by node
 /// level.
 struct cache_way {
@@ -90,6 +100,15 @@ private:
   [[nodiscard]] std::optional<bool> may_be_right_before(cache_way way, std::size_t at,
                                                         cache_place::version const& v) const;
   [[nodiscard]] cache_place::index first_above(cache_place const& below) const;
+};
+
+/// Versions from `first` on that were there after `since`, and before `before`; if there is a word
+/// that was overwritten, those that it may have come before.
+struct cache_window {
+  cache_place::index first;
+  cache_place::time since;
+  cache_place::time before;
+  std::optional<late_word> overwritten;
 };
 
 } // namespace quarry::emu

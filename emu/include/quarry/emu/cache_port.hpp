@@ -61,6 +61,18 @@ public:
     }
   }
 
+  /// Plain accesses of consecutive lanes to consecutive elements: what load() and store() of each
+  /// in turn would do, a line at a time where it can.
+  struct lane_row {
+    void const* at;
+    unsigned element; ///< bytes: 1, 2, 4 or 8, naturally aligned
+    unsigned count;
+    int first_lane;
+    std::source_location where;
+  };
+  void load_row(lane_row const& r, void* into) const;
+  void store_row(lane_row const& r, void const* from) const;
+
   /// f(old) gives the new value, or none. Gives the old one.
   template<class T, class F>
   T update(T* at, order o, scope s, std::source_location where, F f) const {
@@ -145,6 +157,12 @@ private:
   void watched(operation_kind what, order& o, scope& s, std::source_location where) const;
   std::uint64_t load_word_if(void const* at, std::size_t bytes, order o, scope s, predicate is_met,
                              void* argument, std::source_location where) const;
+
+  [[nodiscard]] bool takes_lines(operation_kind what, lane_row const& r) const;
+  bool load_line(lane_row const& r, unsigned lane, std::byte* into) const;
+  bool store_line(lane_row const& r, unsigned lane, std::byte const* from) const;
+  void count_lanes(lane_row const& r, unsigned lanes) const;
+  void note_line(lane_row const& r, unsigned lane, bool is_store, std::byte const* values) const;
 
   explored_memory* memory_;
   actor_id id_;

@@ -194,10 +194,13 @@ private:
   /// Whether the bytes lie in one allocation; otherwise that is found.
   [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
                                   std::source_location where) {
+    return is_known(at, bytes) || find_allocation(who, at, bytes, where);
+  }
+  [[nodiscard]] bool is_known(std::uintptr_t at, unsigned bytes) const noexcept {
     for (extent const& e : known_)
       if (e.holds(at, bytes))
         return true;
-    return find_allocation(who, at, bytes, where);
+    return false;
   }
   bool find_allocation(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
 

@@ -112,6 +112,11 @@ public:
                             scope s, write_id& id_out, site where);
   std::optional<race> update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                              write_id read_from, bool wrote, write_id& id_out, site where);
+  /// Plain accesses by lanes of one instruction that follow each other, of `element` bytes each, to
+  /// a whole line of 64. False: nothing was done, they may race; the lanes are to be told of one by
+  /// one.
+  bool access_line(actor_id a, access::kind kind, std::uintptr_t at, unsigned element,
+                   site first_lane);
   /// What the next atomic store, or update that writes, will be called.
   [[nodiscard]] write_id next_write() const noexcept {
     return static_cast<write_id>(writes_.size());
@@ -174,10 +179,12 @@ private:
     manner how;
   };
   static constexpr std::size_t line_words = 8;
+  static constexpr std::uintptr_t line_bytes = 8 * line_words;
   /// A place in the hash table; in use if its generation is the execution's.
   struct line {
     std::uintptr_t number; ///< address / 64
     std::uint32_t generation;
+    std::uint32_t whole; ///< mark of all of it: of its first lane, at the first one's step
     std::array<std::uint32_t, line_words> first; ///< mark of each word
   };
   /// A release that can be acquired from a write.
@@ -256,7 +263,7 @@ private:
   static constexpr std::size_t index(emu::scope s) noexcept {
     return static_cast<std::size_t>(s) - static_cast<std::size_t>(emu::scope::work_group);
   }
-  static manner pack(access const& a) noexcept;
+  static inline manner pack(access const& a) noexcept;
   [[nodiscard]] emu::scope level(actor_id a, actor_id b) const noexcept;
   [[nodiscard]] time* clock(actor_id a, std::size_t which) noexcept {
     return rows_.data() + a * actor_stride_ + which * stride_;
@@ -297,7 +304,13 @@ private:
   [[nodiscard]] inline bool continues(mark const& m, access const& a,
                                       std::uint8_t mask) const noexcept;
   inline bool compare(mark& m, access const& a, std::uint8_t mask);
+  inline std::uint32_t take_mark();
   inline void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
+  [[nodiscard]] bool is_coarse(std::uintptr_t line) const noexcept;
+  inline bool goes_on(line& l, access const& a);
+  [[nodiscard]] inline bool follows(std::uint32_t& first, access const& a) noexcept;
+  void split(line& l);
+  void split(line& l, mark const& whole);
   [[nodiscard]] inline relation relate(mark const& m, access const& a) const noexcept;
   [[nodiscard]] inline bool conflicts(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool is_mid_kernel(mark const& m, access const& a) const noexcept;

@@ -6,6 +6,7 @@
 #include <quarry/emu/fine_grain_barrier.hpp>
 #include <quarry/emu/lane_algorithms.hpp>
 #include <quarry/emu/lane_memory.hpp>
+#include <quarry/emu/lane_rows.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/operations.hpp>
@@ -128,9 +129,13 @@ public:
       if (auto const* const port = port_.port()) {
         lanes<std::remove_const_t<T>> values{};
         port->begin_instruction();
-        for_each_address(at, [&](int lane, global<T> one) {
-          values.set(lane, port->load(one.get(), std::nullopt, scope::work_item, where, lane));
+        bool const is_done = for_each_row(at, active_, where, [&](cache_port::lane_row const& r) {
+          port->load_row(r, reinterpret_cast<std::byte*>(&values) + r.first_lane * sizeof(T));
         });
+        if (!is_done)
+          for_each_address(at, [&](int lane, global<T> one) {
+            values.set(lane, port->load(one.get(), std::nullopt, scope::work_item, where, lane));
+          });
         return values;
       }
     return load_lanes<std::remove_const_t<T>, Size>(at.base, at.index, active_);
@@ -143,6 +148,11 @@ public:
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
         port->begin_instruction();
+        bool const is_done = for_each_row(at, active_, where, [&](cache_port::lane_row const& r) {
+          port->store_row(r, reinterpret_cast<std::byte const*>(&value) + r.first_lane * sizeof(T));
+        });
+        if (is_done)
+          return;
         return for_each_address(at, [&](int lane, global<T> one) {
           port->store(one.get(), value[lane], std::nullopt, scope::work_item, where, lane);
         });
@@ -332,22 +342,14 @@ private:
   template<class T, class Index>
   void before_lanes(lane_address<T, Index> at, std::source_location where) const {
     if constexpr (M::checks) {
-      T const* lowest = nullptr;
-      T const* highest = nullptr;
-      auto const index = as_lanes(at.index);
+      if (!active_.any())
+        return;
       // One decision point for the whole access; every lane's element is checked, at once where
       // all are in one allocation.
-      active_.for_each([&](int lane) {
-        T const* const one = at.base + index[lane];
-        if (lowest == nullptr) {
-          port_.before(one, sizeof(T), 0, where);
-          lowest = highest = one;
-        }
-        lowest = std::min(lowest, one);
-        highest = std::max(highest, one);
-      });
-      if (lowest != nullptr &&
-          !port_.covers(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T)))
+      auto const& index = at.index;
+      port_.before(at.base + index[active_.first()], sizeof(T), 0, where);
+      auto const [lowest, highest] = ends_of(at, active_);
+      if (!port_.covers(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T)))
         active_.for_each([&](int lane) { port_.check(at.base + index[lane], sizeof(T), where); });
     }
   }

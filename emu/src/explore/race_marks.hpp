@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every access goes through: from an address to its marks, and how they stand to it.
+#pragma once
+
+#include <quarry/emu/race_detector.hpp>
+
+#include <algorithm>
+#include <utility>
+
+namespace quarry::emu {
+
+inline race_detector::manner race_detector::pack(access const& a) noexcept {
+  return {.kind = static_cast<std::uint8_t>(static_cast<unsigned>(a.what) & 3U),
+          .order = static_cast<std::uint8_t>(a.order ? static_cast<unsigned>(*a.order) & 7U : 7U),
+          .scope = static_cast<std::uint8_t>(static_cast<unsigned>(a.scope) & 7U)};
+}
+
+inline race_detector::line& race_detector::find(std::uintptr_t number) {
+  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
+    return *last_line_;
+  return reach(number);
+}
+
+/// One that is free.
+inline std::uint32_t race_detector::take_mark() {
+  if (free_mark_ != none)
+    return std::exchange(free_mark_, marks_[free_mark_].next);
+  marks_.emplace_back();
+  return static_cast<std::uint32_t>(marks_.size() - 1);
+}
+
+inline void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t mask) {
+  std::uint32_t const number = take_mark();
+  marks_[number] = {.at = a.step,
+                    .next = std::exchange(first, number),
+                    .address = a.address,
+                    .where = a.at.where,
+                    .actor = static_cast<std::uint16_t>(a.actor),
+                    .lane = a.at.lane,
+                    .bytes = static_cast<std::uint16_t>(std::min(a.bytes, 0xffffU)),
+                    .mask = mask,
+                    .how = pack(a)};
+}
+
+/// How the two stand to each other, their bytes aside.
+inline race_detector::relation race_detector::relate(mark const& m,
+                                                     access const& a) const noexcept {
+  bool const is_same = m.actor == a.actor;
+  if (is_same && a.at.lane != -1 && m.lane != -1 && m.lane != a.at.lane &&
+      m.at >= actors_[a.actor].instruction)
+    return conflicts(m, a) ? relation::racing : relation::same_instruction;
+  if (!knows(a.actor, m.actor, m.at))
+    return conflicts(m, a) ? relation::racing : relation::harmless;
+  if (!coarse_.is_empty() && is_mid_kernel(m, a))
+    return conflicts(m, a) ? relation::racing : relation::harmless;
+  if (is_same || !is_direct_ || !conflicts(m, a))
+    return relation::ordered;
+  for (std::size_t s = 0; s < scope_count; ++s)
+    if (clock(a.actor, row::direct + s)[m.actor] >= m.at)
+      return relation::ordered;
+  return relation::indirect;
+}
+
+/// Must the two be ordered?
+inline bool race_detector::conflicts(mark const& m, access const& a) const noexcept {
+  if (!m.how.writes() && !writes(a.what))
+    return false;
+  return !m.how.is_atomic() || !a.order ||
+         std::min(static_cast<scope>(m.how.scope), a.scope) < level(m.actor, a.actor);
+}
+
+/// Whoever races with the marked access, which is ordered before this one, also races with this.
+inline bool race_detector::stands_for(access const& a, mark const& m) const noexcept {
+  bool const is_same = m.actor == a.actor;
+  if ((m.how.writes() && !writes(a.what)) || (is_direct_ && !is_same))
+    return false;
+  // The scopes of two in one work-group include the same others.
+  return !a.order || (m.how.is_atomic() && a.scope <= static_cast<scope>(m.how.scope) &&
+                      (is_same || level(m.actor, a.actor) == scope::work_group));
+}
+
+} // namespace quarry::emu
