@@ -67,12 +67,11 @@ class probe {
 public:
   probe(explorer& worlds, explore_options const& options, std::uint64_t executions)
       : worlds_(worlds), options_(options), executions_(executions),
-        drawn_(
-            worlds,
-            std::move(*make_strategy(options.strategy == "exhaustive" || options.strategy == "bytes"
-                                         ? "swarm"
-                                         : options.strategy)),
-            options) {}
+        drawn_(worlds,
+               *make_strategy(options.strategy == "exhaustive" || options.strategy == "bytes"
+                                  ? "swarm"
+                                  : options.strategy),
+               options) {}
   probe(probe const&) = delete;
   ~probe() { worlds_.adjust({}); }
 
