@@ -179,6 +179,8 @@ void cache_machine::empty_open(actor const& a, unsigned level, bool is_flush) {
   for (std::size_t i = open_.size(); i-- != 0;) {
     wide_line& w = wide_[open_[i]];
     bool is_far = &a != &actors_[w.writer] || level == 0;
+    for (unsigned l = 0; is_flush && is_far && l < level; ++l) // has he some of the line himself?
+      is_far = !has(a.path[l], w.cell) || !nodes_[a.path[l]].places[w.cell].is_dirty;
     for (unsigned l = 0; is_far && l < level; ++l)
       is_far = remember_emptying(w, a.path[l], is_flush);
     if (!is_far)
@@ -186,14 +188,13 @@ void cache_machine::empty_open(actor const& a, unsigned level, bool is_flush) {
   }
 }
 
-/// False if it has to be decided at once.
+/// False if it has come to too much.
 bool cache_machine::remember_emptying(wide_line& w, node_id n, bool is_flush) {
-  auto const& way = actors_[w.writer].path;
-  if (std::find(way.begin(), way.begin() + actors_[w.writer].levels, n) ==
-      way.begin() + actors_[w.writer].levels)
+  auto const& path = actors_[w.writer].path;
+  auto const end = path.begin() + actors_[w.writer].levels;
+  if (std::find(path.begin(), end, n) == end)
     return true;
-  if (w.meanwhile.size() == most_emptied ||
-      (is_flush && has(n, w.cell) && nodes_[n].places[w.cell].is_dirty))
+  if (w.meanwhile.size() == most_emptied)
     return false;
   w.meanwhile.push_back({is_flush ? now_++ : now_, n, is_flush});
   return true;
