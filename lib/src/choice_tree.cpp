@@ -98,17 +98,16 @@ unsigned choice_tree::answer_again(unsigned n, choice_kind kind,
   auto const are_same = [](std::span<std::uint32_t const> a, std::span<std::uint32_t const> b) {
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   };
-  if (known_n == n && known.kind() == kind && are_same(ready, known.ready) &&
-      !are_same(yields_, known.yields)) {
-    diverge("others had yielded than before");
-    return ask(n, kind, ready);
-  }
-  yields_.clear();
   if (known_n != n || known.kind() != kind || !are_same(ready, known.ready)) {
     diverge(fmt::format("it has asked for {} of {}, not {} of {} as before", to_string(kind), n,
                         to_string(known.kind()), known_n));
     return ask(n, kind, ready);
   }
+  if (!are_same(yields_, known.yields)) {
+    diverge("others had yielded than before");
+    return ask(n, kind, ready);
+  }
+  yields_.clear();
   unsigned const chosen = foreseen_[given_++];
   again_ = known.first_link + chosen;
   ++depth_;
