@@ -138,7 +138,7 @@ bool narrow(std::string const& pid, std::vector<std::string> const& peers) {
     return false;
   for (auto& [one, before] : others)
     before = one.has_waited();
-  return comes(pid, milliseconds(10'000), [&] {
+  return comes(pid, milliseconds(30'000), [&] {
     return std::ranges::any_of(
         others, [](auto const& other) { return other.first.has_waited() > other.second; });
   });
@@ -207,7 +207,9 @@ bool is_so(std::string_view what, std::string const& pid, std::vector<std::strin
     return narrow(pid, peers);
   if (what == "connected")
     return comes(pid, milliseconds(30'000), [&] { return is_connected(pid, peers.size()); });
-  return comes(pid, milliseconds(200), [&] { return lies_unread(pid, what == "full"); });
+  // Whoever has more to send goes on until there is no room; what lies there already lies there.
+  milliseconds const at_most(what == "full" ? 2000 : 200);
+  return comes(pid, at_most, [&] { return lies_unread(pid, what == "full"); });
 }
 
 } // namespace
