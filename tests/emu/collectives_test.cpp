@@ -147,7 +147,11 @@ struct masked_collectives {
       smallest = co_await wf.group_reduce(id, minimum{});
       total = co_await wf.group_prefix_sum(id * 0 + 1, before);
       wf.store(out + wf.global_id(), before);
+      total += co_await wf.group_all(id >= 70) ? 1000 : 0; // whose lanes are inactive has no say
+      total += co_await wf.group_any(id < 70) ? 2000 : 0;
     }
+    total += co_await wf.group_all(id >= 70) ? 4000 : 0;
+    total += co_await wf.group_any(id < 70) ? 8000 : 0;
     if (auto first = wf.where(id == 0)) {
       wf.store(out + wf.global_id(), sum);
       wf.store(out + 2, smallest);
@@ -241,7 +245,7 @@ TEST_SUITE("emu.collectives") {
       }
       CHECK(out.host()[0] == sum);
       CHECK(out.host()[2] == 71);
-      CHECK(out.host()[4] == count);
+      CHECK(out.host()[4] == 1000 + 8000 + count);
     });
   }
 

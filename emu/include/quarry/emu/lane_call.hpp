@@ -23,6 +23,9 @@ concept lane_call = requires {
   { C::needs_all } -> std::convertible_to<bool>;
 };
 
+/// Of a call that takes or gives none.
+struct no_value {};
+
 /// One lane's request for the call C: its value, and then its result.
 template<lane_call C>
 struct lane_request_of : lane_request {
@@ -90,90 +93,26 @@ template<class C, class T, class W>
   return values;
 }
 
-// The collectives of item kernels.
+/// Which of them say yes: of a call whose values are bool.
+template<class C>
+[[nodiscard]] lane_mask those_that_say(item_lanes& l, lane_mask who) {
+  lane_mask yes;
+  who.for_each([&](int i) {
+    if (lane_request_of<C>::of(l, i).value)
+      yes.set(i);
+  });
+  return yes;
+}
 
-struct no_value {};
-
-template<memory_model M>
-struct barrier_call {
-  using memory_type = M;
-  using value_type = no_value;
-  using result_type = no_value;
-  static constexpr char const* what = "barrier";
-  static constexpr bool needs_all = true;
-  template<class W>
-  static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
-    co_await wf.barrier(where);
-  }
-};
-
-template<memory_model M, class T, class Op>
-struct group_reduce_call {
-  using memory_type = M;
-  using value_type = T;
-  using result_type = T;
-  static constexpr char const* what = "work-group reduce";
-  static constexpr bool needs_all = false;
-  template<class W>
-  static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
-    auto const values = gather_values<group_reduce_call, T, W>(l, who);
-    T const total = co_await wf.group_reduce(values, Op{}, reconverging, where);
-    who.for_each([&](int i) { lane_request_of<group_reduce_call>::of(l, i).result = total; });
-  }
-};
-
-template<memory_model M, class T>
-struct group_prefix_sum_call {
-  using memory_type = M;
-  using value_type = T;
-  using result_type = T;
-  static constexpr char const* what = "work-group prefix sum";
-  static constexpr bool needs_all = false;
-  template<class W>
-  static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
-    auto const values = gather_values<group_prefix_sum_call, T, W>(l, who);
-    lanes<T, W::size> before{};
-    static_cast<void>(co_await wf.group_prefix_sum(values, before, reconverging, where));
-    who.for_each(
-        [&](int i) { lane_request_of<group_prefix_sum_call>::of(l, i).result = before[i]; });
-  }
-};
-
-template<memory_model M, class T, class Op>
-struct wavefront_reduce_call {
-  using memory_type = M;
-  using value_type = T;
-  using result_type = T;
-  static constexpr char const* what = "wavefront reduce";
-  static constexpr bool needs_all = false;
-  template<class W>
-  static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    T const total = wf.reduce(gather_values<wavefront_reduce_call, T, W>(l, who), Op{});
-    who.for_each([&](int i) { lane_request_of<wavefront_reduce_call>::of(l, i).result = total; });
-    co_return;
-  }
-};
-
-template<memory_model M>
-struct ballot_call {
-  using memory_type = M;
-  using value_type = bool;
-  using result_type = lane_mask;
-  static constexpr char const* what = "ballot";
-  static constexpr bool needs_all = false;
-  template<class W>
-  static task<> run(W&, item_lanes& l, lane_mask who) {
-    lane_mask yes;
-    who.for_each([&](int i) {
-      if (lane_request_of<ballot_call>::of(l, i).value)
-        yes.set(i);
-    });
-    who.for_each([&](int i) { lane_request_of<ballot_call>::of(l, i).result = yes; });
-    co_return;
-  }
-};
+/// Each lane's result is of(lane).
+template<class C, class F>
+void give_each(item_lanes& l, lane_mask who, F const& of) {
+  who.for_each([&](int i) { lane_request_of<C>::of(l, i).result = of(i); });
+}
+/// All have the same one.
+template<class C>
+void give_all(item_lanes& l, lane_mask who, typename C::result_type const& result) {
+  give_each<C>(l, who, [&](int) { return result; });
+}
 
 } // namespace quarry::emu

@@ -65,7 +65,7 @@ struct maximum {
 struct bit_and {
   template<std::integral T>
   [[nodiscard]] static constexpr T identity() noexcept {
-    return static_cast<T>(~T{0});
+    return static_cast<T>(-1);
   }
   template<class T>
   [[nodiscard, gnu::always_inline]] constexpr T operator()(T const& a, T const& b) const noexcept {

@@ -288,11 +288,17 @@ public:
                                   std::source_location where = std::source_location::current()) {
     return group_offsets<D>(slot_, count, how, where);
   }
-  template<class Condition>
-  [[nodiscard]] auto group_any(Condition const& cond,
+  /// Is it so for an active work-item of the group?
+  template<class Condition, divergence_mechanism D = converged>
+  [[nodiscard]] auto group_any(Condition const& cond, D how = {},
                                std::source_location where = std::source_location::current()) {
-    return group_reduction<std::uint32_t, bit_or, converged>(slot_, any(cond) ? 1U : 0U, {}, {},
-                                                             where);
+    return group_reduction<bool, bit_or, D>(slot_, any(cond), {}, how, where);
+  }
+  /// Is it so for all of them?
+  template<class Condition, divergence_mechanism D = converged>
+  [[nodiscard]] auto group_all(Condition const& cond, D how = {},
+                               std::source_location where = std::source_location::current()) {
+    return group_reduction<bool, bit_and, D>(slot_, all(cond), {}, how, where);
   }
 
   /// A fine-grain barrier that all work-items of the group have joined.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/item_collectives.hpp>
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/emu/lane_slot.hpp>
 #include <quarry/emu/launch_state.hpp>
@@ -71,46 +72,28 @@ private:
 };
 
 /// What an item kernel sees: one work-item, a coroutine. It co_awaits where lanes meet or wait;
-/// what cannot wait is a plain call. Collectives act over the work-items that are at the same line.
+/// what cannot wait is a plain call.
 ///
-/// Source   thesis §2.1; §5.3.2 for collectives in diverged control flow
+/// Source   thesis §2.1
 template<memory_model M>
-class basic_work_item : public work_item_identity<basic_work_item<M>, M> {
+class basic_work_item : public work_item_identity<basic_work_item<M>, M>,
+                        public item_collectives<basic_work_item<M>, M> {
 public:
   using work_item_identity<basic_work_item, M>::work_item_identity;
 
-  /// Every work-item of the group arrives before any goes on; one that has ended is a fault.
-  [[nodiscard]] auto barrier(std::source_location where = std::source_location::current()) {
-    return lane_await<barrier_call<M>>(this->slot_, {}, where);
-  }
-  /// The reduction over the group's work-items that are at this line (reconverging, thesis §5.3.3).
-  template<class T, class Op>
-  [[nodiscard]] auto group_reduce(T value, Op,
-                                  std::source_location where = std::source_location::current()) {
-    return lane_await<group_reduce_call<M, T, Op>>(this->slot_, value, where);
-  }
-  /// The sum of the values of the group's lower work-items that are at this line.
-  template<class T>
-  [[nodiscard]] auto
-  group_prefix_sum(T value, std::source_location where = std::source_location::current()) {
-    return lane_await<group_prefix_sum_call<M, T>>(this->slot_, value, where);
-  }
-  /// The same over the wavefront's work-items that are at this line.
-  template<class T, class Op>
-  [[nodiscard]] auto
-  wavefront_reduce(T value, Op, std::source_location where = std::source_location::current()) {
-    return lane_await<wavefront_reduce_call<M, T, Op>>(this->slot_, value, where);
-  }
-  [[nodiscard]] auto ballot(bool condition,
-                            std::source_location where = std::source_location::current()) {
-    return lane_await<ballot_call<M>>(this->slot_, condition, where);
+private:
+  friend class item_collectives<basic_work_item, M>;
+  template<lane_call C>
+  [[nodiscard]] auto meet(typename C::value_type value, std::source_location where) {
+    return lane_await<C>(this->slot_, value, where);
   }
 };
 
 /// What a plain item function sees: one work-item that may block anywhere. Its fiber costs
 /// something only when it does.
 template<memory_model M>
-class basic_plain_work_item : public work_item_identity<basic_plain_work_item<M>, M> {
+class basic_plain_work_item : public work_item_identity<basic_plain_work_item<M>, M>,
+                              public item_collectives<basic_plain_work_item<M>, M> {
   using identity = work_item_identity<basic_plain_work_item, M>;
 
 public:
@@ -129,18 +112,6 @@ public:
     return value;
   }
 
-  void barrier(std::source_location where = std::source_location::current()) {
-    lane_block<barrier_call<M>>(this->slot_, {}, where);
-  }
-  template<class T, class Op>
-  T group_reduce(T value, Op, std::source_location where = std::source_location::current()) {
-    return lane_block<group_reduce_call<M, T, Op>>(this->slot_, value, where);
-  }
-  template<class T>
-  T group_prefix_sum(T value, std::source_location where = std::source_location::current()) {
-    return lane_block<group_prefix_sum_call<M, T>>(this->slot_, value, where);
-  }
-
   /// Blocks until `is_met(value)`; gives the value.
   template<storable T, class Predicate>
   auto wait_until(global<T> at, Predicate is_met, order o, scope s,
@@ -154,6 +125,11 @@ public:
   }
 
 private:
+  friend class item_collectives<basic_plain_work_item, M>;
+  template<lane_call C>
+  auto meet(typename C::value_type value, std::source_location where) {
+    return lane_block<C>(this->slot_, value, where);
+  }
   template<class T>
   static std::uint64_t bits_of(T value) noexcept {
     std::uint64_t bits = 0;

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/lane_call.hpp>
+#include <quarry/emu/reductions.hpp>
+#include <quarry/emu/wavefront.hpp>
+#include <quarry/task.hpp>
+
+#include <cstdint>
+#include <source_location>
+
+namespace quarry::emu {
+
+// What each collective is for the wavefront of the work-items that come.
+
+template<memory_model M>
+struct barrier_call {
+  using memory_type = M;
+  using value_type = no_value;
+  using result_type = no_value;
+  static constexpr char const* what = "barrier";
+  static constexpr bool needs_all = true;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    std::source_location const where = l.request(who.first()).where;
+    co_await wf.barrier(where);
+  }
+};
+
+template<memory_model M, class T, class Op>
+struct group_reduce_call {
+  using memory_type = M;
+  using value_type = T;
+  using result_type = T;
+  static constexpr char const* what = "work-group reduce";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    std::source_location const where = l.request(who.first()).where;
+    auto const values = gather_values<group_reduce_call, T, W>(l, who);
+    T const total = co_await wf.group_reduce(values, Op{}, reconverging, where);
+    give_all<group_reduce_call>(l, who, total);
+  }
+};
+
+template<memory_model M, class T>
+struct group_prefix_sum_call {
+  using memory_type = M;
+  using value_type = T;
+  using result_type = T;
+  static constexpr char const* what = "work-group prefix sum";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    std::source_location const where = l.request(who.first()).where;
+    auto const values = gather_values<group_prefix_sum_call, T, W>(l, who);
+    lanes<T, W::size> before{};
+    static_cast<void>(co_await wf.group_prefix_sum(values, before, reconverging, where));
+    give_each<group_prefix_sum_call>(l, who, [&](int i) { return before[i]; });
+  }
+};
+
+template<memory_model M>
+struct group_any_call {
+  using memory_type = M;
+  using value_type = bool;
+  using result_type = bool;
+  static constexpr char const* what = "work-group any";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    std::source_location const where = l.request(who.first()).where;
+    lane_mask const yes = those_that_say<group_any_call>(l, who);
+    bool const any = co_await wf.group_any(yes, reconverging, where);
+    give_all<group_any_call>(l, who, any);
+  }
+};
+
+template<memory_model M>
+struct group_all_call {
+  using memory_type = M;
+  using value_type = bool;
+  using result_type = bool;
+  static constexpr char const* what = "work-group all";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    std::source_location const where = l.request(who.first()).where;
+    lane_mask const yes = those_that_say<group_all_call>(l, who);
+    bool const all = co_await wf.group_all(yes, reconverging, where);
+    give_all<group_all_call>(l, who, all);
+  }
+};
+
+template<class T>
+struct offered_value {
+  T value;
+  bool is_source;
+};
+
+template<memory_model M, class T>
+struct group_broadcast_call {
+  using memory_type = M;
+  using value_type = offered_value<T>;
+  using result_type = T;
+  static constexpr char const* what = "work-group broadcast";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    std::source_location const where = l.request(who.first()).where;
+    offered_value<T> mine{};
+    who.for_each([&](int i) {
+      auto const& offer = lane_request_of<group_broadcast_call>::of(l, i).value;
+      if (offer.is_source)
+        mine = offer;
+    });
+    T const chosen = co_await wf.group_broadcast(mine.value, mine.is_source, reconverging, where);
+    give_all<group_broadcast_call>(l, who, chosen);
+  }
+};
+
+template<memory_model M, class T, class Op>
+struct wavefront_reduce_call {
+  using memory_type = M;
+  using value_type = T;
+  using result_type = T;
+  static constexpr char const* what = "wavefront reduce";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    T const total = wf.reduce(gather_values<wavefront_reduce_call, T, W>(l, who), Op{});
+    give_all<wavefront_reduce_call>(l, who, total);
+    co_return;
+  }
+};
+
+template<memory_model M, class T>
+struct wavefront_prefix_sum_call {
+  using memory_type = M;
+  using value_type = T;
+  using result_type = T;
+  static constexpr char const* what = "wavefront prefix sum";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    auto const before = wf.prefix_sum(gather_values<wavefront_prefix_sum_call, T, W>(l, who));
+    give_each<wavefront_prefix_sum_call>(l, who, [&](int i) { return before[i]; });
+    co_return;
+  }
+};
+
+template<memory_model M>
+struct ballot_call {
+  using memory_type = M;
+  using value_type = bool;
+  using result_type = lane_mask;
+  static constexpr char const* what = "ballot";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W&, item_lanes& l, lane_mask who) {
+    give_all<ballot_call>(l, who, those_that_say<ballot_call>(l, who));
+    co_return;
+  }
+};
+
+template<memory_model M>
+struct elect_leader_call {
+  using memory_type = M;
+  using value_type = no_value;
+  using result_type = bool;
+  static constexpr char const* what = "leader election";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    int const leader = wf.elect_leader();
+    give_each<elect_leader_call>(l, who, [&](int i) { return i == leader; });
+    co_return;
+  }
+};
+
+template<class T>
+struct value_and_source {
+  T value;
+  int from; ///< a lane
+};
+
+template<memory_model M, class T>
+struct wavefront_shuffle_call {
+  using memory_type = M;
+  using value_type = value_and_source<T>;
+  using result_type = T;
+  static constexpr char const* what = "wavefront shuffle";
+  static constexpr bool needs_all = false;
+  template<class W>
+  static task<> run(W& wf, item_lanes& l, lane_mask who) {
+    using request = lane_request_of<wavefront_shuffle_call>;
+    give_each<wavefront_shuffle_call>(l, who, [&](int i) {
+      request const& mine = request::of(l, i);
+      if (mine.value.from < 0 || mine.value.from >= W::size || !who.test(mine.value.from))
+        wrong_shape(wf.slot(), "a shuffle from a work-item that has not come to it", mine.where);
+      return request::of(l, mine.value.from).value.value;
+    });
+    co_return;
+  }
+};
+
+/// The collectives of an item kernel's work-item: `Item` awaits them, or blocks in them, by its
+/// meet<Call>(value, where). Each is over the work-items of the group, or of the wavefront, that
+/// are at the same line (reconverging, thesis §5.3.3); only a barrier is for all.
+///
+/// Source   thesis §5.3.2
+template<class Item, memory_model M>
+class item_collectives {
+  using source = std::source_location;
+
+public:
+  /// Every work-item of the group arrives before any goes on; one that has ended is a fault.
+  auto barrier(source where = source::current()) { return meet<barrier_call<M>>({}, where); }
+
+  // Of the work-group
+
+  template<class T, class Op>
+  auto group_reduce(T value, Op, source where = source::current()) {
+    return meet<group_reduce_call<M, T, Op>>(value, where);
+  }
+  /// The sum of the values of the lower work-items.
+  template<class T>
+  auto group_prefix_sum(T value, source where = source::current()) {
+    return meet<group_prefix_sum_call<M, T>>(value, where);
+  }
+  auto group_any(bool condition, source where = source::current()) {
+    return meet<group_any_call<M>>(condition, where);
+  }
+  auto group_all(bool condition, source where = source::current()) {
+    return meet<group_all_call<M>>(condition, where);
+  }
+  /// The value of the work-item that submits one (`is_source`): of several the highest; of none
+  /// T{}.
+  template<class T>
+  auto group_broadcast(T value, bool is_source, source where = source::current()) {
+    return meet<group_broadcast_call<M, T>>({value, is_source}, where);
+  }
+
+  // Of the wavefront
+
+  template<class T, class Op>
+  auto wavefront_reduce(T value, Op, source where = source::current()) {
+    return meet<wavefront_reduce_call<M, T, Op>>(value, where);
+  }
+  template<class T>
+  auto wavefront_prefix_sum(T value, source where = source::current()) {
+    return meet<wavefront_prefix_sum_call<M, T>>(value, where);
+  }
+  auto ballot(bool condition, source where = source::current()) {
+    return meet<ballot_call<M>>(condition, where);
+  }
+  /// True for one of them, the highest (thesis Figure 5-2b).
+  auto elect_leader(source where = source::current()) {
+    return meet<elect_leader_call<M>>({}, where);
+  }
+  /// The value of lane `from`; a broadcast if all name the same one.
+  ///
+  /// Errors   fault wrong_shape – that work-item has not come
+  template<class T>
+  auto wavefront_shuffle(T value, int from, source where = source::current()) {
+    return meet<wavefront_shuffle_call<M, T>>({value, from}, where);
+  }
+
+private:
+  template<lane_call C>
+  auto meet(typename C::value_type value, source where) {
+    return static_cast<Item&>(*this).template meet<C>(value, where);
+  }
+};
+
+} // namespace quarry::emu
