@@ -135,21 +135,22 @@ void scalar_operation(benchmark::State& state) {
 
 struct lane_worker {
   template<any_wavefront W>
-  task<> operator()(W& wf, global<std::uint32_t> words) const {
+  task<> operator()(W& wf, global<std::uint32_t> words, std::uint64_t rounds) const {
     auto const i = wf.global_id();
-    for (std::size_t n = 0; n < 50; ++n)
+    for (std::uint64_t n = 0; n < rounds; ++n)
       wf.store(words + i, wf.load(words + i) + 1U);
     co_return;
   }
 };
 
-/// Plain loads and stores of whole wavefronts of 64 lanes.
+/// Plain loads and stores of whole wavefronts of 64 lanes, so many in an execution.
 void lane_operation(benchmark::State& state) {
-  explore_operations(state, 2 * 50 * 2, [](world& w) {
+  auto const operations = static_cast<std::uint64_t>(state.range(0));
+  explore_operations(state, operations, [operations](world& w) {
     agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 64});
     auto words = gpu.allocate<std::uint32_t>(128, "words");
-    auto const result =
-        gpu.run({.work_groups = 2, .work_items_per_group = 64}, lane_worker{}, words.global());
+    auto const result = gpu.run({.work_groups = 2, .work_items_per_group = 64}, lane_worker{},
+                                words.global(), operations / 4);
     w.check(static_cast<bool>(result), "the kernel has failed");
   });
 }
@@ -232,7 +233,7 @@ int main(int argc, char** argv) {
   add("explore/spsc_ring", spsc_ring)->Arg(few)->Arg(many);
   add("explore/spsc_ring_all_run", spsc_ring_all_run)->Arg(few);
   add("explore/scalar_operation", scalar_operation);
-  add("explore/lane_operation", lane_operation);
+  add("explore/lane_operation", lane_operation)->Arg(200)->Arg(operation_count);
   add("explore/treiber_aba", treiber_aba);
   return run(argc, argv);
 }

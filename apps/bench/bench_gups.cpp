@@ -4,6 +4,7 @@
 #include "bench.hpp"
 #include "gups_programs.hpp"
 #include "huge_array.hpp"
+#include "quarry_job.hpp"
 
 #include <benchmark/benchmark.h>
 #include <tbb/blocked_range.h>
@@ -32,7 +33,7 @@ void measure_job(benchmark::State& state, gups_program const& program) {
   for (auto _ : state) {
     gups_answer job;
     try {
-      job = run_gups(program);
+      job = program();
     } catch (std::exception const& problem) {
       job.failure = problem.what();
     }
@@ -96,7 +97,7 @@ void tbb_atomics(benchmark::State& state) {
 void start(benchmark::State& state) {
   gups_program const program = quarry_gups("gravel", {1, log2_entries_per_node, 1'000, seed});
   for (auto _ : state)
-    if (auto const job = run_gups(program); !job.failure.empty())
+    if (auto const job = program(); !job.failure.empty())
       return state.SkipWithError(job.failure.c_str());
 }
 

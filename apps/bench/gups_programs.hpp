@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 namespace quarry::bench {
 
@@ -27,24 +26,15 @@ struct gups_answer {
   double node_bytes = 0; ///< of memory: table, queues and buffers of a node; 0 if it does not say
 };
 
-/// A command that starts all processes of a job and ends with them.
-struct gups_program {
-  std::vector<std::string> command;
-  std::string json_file; ///< where it writes its answer; empty: to standard output
-  std::function<gups_answer(std::string const& json)> read;
-};
+/// Runs all processes of a job, to their ends. Their standard error passes through.
+///
+/// Errors throws std::system_error if the command cannot be started
+using gups_program = std::function<gups_answer()>;
 
 /// Open MPI over TCP on the loopback interface; `who` is mpi_aggregator or mpi_alltoallv.
 [[nodiscard]] gups_program mpi_gups(std::string const& who, gups_size const& size);
 
 /// `quarry run gups` in a style of Gravel: a process a node over loopback, one node in process.
 [[nodiscard]] gups_program quarry_gups(std::string const& style, gups_size const& size);
-/// Is there a `quarry` beside the benchmarks?
-[[nodiscard]] bool quarry_is_built();
-
-/// Runs one job. Its standard error passes through.
-///
-/// Errors throws std::system_error if the command cannot be started
-[[nodiscard]] gups_answer run_gups(gups_program const& program);
 
 } // namespace quarry::bench
