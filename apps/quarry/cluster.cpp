@@ -36,9 +36,10 @@ result<void> run_node(run_options const& o, native_scheduler& scheduler,
   net::symmetric_heap heap(heap_bytes);
   std::uint32_t const id = transport->self().id;
   std::uint32_t const count = transport->pe_count();
-  net::gravel::gravel_node net(
-      gpu.core(), std::move(transport), heap.words(),
-      {.style = name_of(style_choices, o.style.value()), .timeout = o.timeout});
+  net::gravel::gravel_node net(gpu.core(), std::move(transport), heap.words(),
+                               {.style = name_of(style_choices, o.style.value()),
+                                .aggregators = o.aggregator_count,
+                                .timeout = o.timeout});
   cluster_node node{id, count, scheduler, gpu, heap, net};
   if (auto const done = body(node); !done)
     return done;
@@ -125,7 +126,8 @@ result<void> run_nodes(run_options const& options, std::size_t heap_bytes, node_
 
 std::uint64_t gravel_bytes(run_options const& options) {
   net::gravel::gravel_node::options const buffers;
-  return std::uint64_t{buffers.buffer_bytes} * buffers.buffers_per_node * options.node_count;
+  return std::uint64_t{buffers.buffer_bytes} * buffers.buffers_per_node * options.node_count *
+         options.aggregator_count;
 }
 
 void add_traffic(program_result& result, net::gravel::statistics const& counts) {

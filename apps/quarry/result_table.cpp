@@ -40,8 +40,10 @@ std::vector<setting> common_settings(run_options const& options) {
       {"transport", name_of(transport_choices, options.transport)},
       {"scheduler", name_of(scheduler_choices, options.scheduler)},
   };
-  if (options.style)
+  if (options.style) {
     all.push_back({"style", name_of(style_choices, *options.style)});
+    all.push_back({"aggregators", fmt::format("{}", options.aggregator_count)});
+  }
   all.push_back({"wavefront size", fmt::format("{}", options.wavefront_size)});
   all.push_back({"threads per node", fmt::format("{}", threads_per_node(options))});
   all.push_back({"seed", fmt::format("{}", options.seed)});

@@ -83,6 +83,7 @@ int run_here(request const& asked) {
 }
 
 int run(CLI::App const& command, request& asked, std::vector<std::string> const& arguments) {
+  check_run_options(asked.options);
   if (auto const found = find_job(command, asked.options); !found)
     return say_fault(asked, found.error().what);
   asked.call.check(asked.options);

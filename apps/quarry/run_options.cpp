@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_options.hpp"
 
+#include <quarry/net/gravel.hpp>
 #include <quarry/net/mpi.hpp>
 
 #include <CLI/CLI.hpp>
@@ -73,9 +74,12 @@ void add_run_options(CLI::App& command, run_options& options) {
              "what connects them; loopback starts a process for each, mpirun does for mpi");
   add_choice(command, "--scheduler", options.scheduler, scheduler_choices,
              "what decides who runs next");
-  if (options.style)
+  if (options.style) {
     add_choice(command, "--style", *options.style, style_choices,
                "how messages of lanes become messages of nodes");
+    add_number(command, "--aggregators", options.aggregator_count, 1, net::gravel::most_aggregators,
+               "aggregators of each node, each with per-node buffers of its own");
+  }
   add_number(command, "--compute-units", options.compute_unit_count, 0, most_compute_units,
              "compute units of each node; 0: one for each of its threads");
   add_choice(command, "--wavefront-size", options.wavefront_size, wavefront_size_choices,
@@ -87,6 +91,13 @@ void add_run_options(CLI::App& command, run_options& options) {
   add_seconds(command, "--timeout", options.timeout,
               "how long a node waits for another before it counts as lost");
   add_output_file(command, "--json", options.json_file, "write the result to this file as well");
+}
+
+void check_run_options(run_options const& options) {
+  if (options.style == style_kind::simt_direct && options.aggregator_count != 1)
+    refuse("--aggregators", fmt::format("read {}, but with --style simt_direct wavefronts fill the "
+                                        "buffers themselves: allowed is 1",
+                                        options.aggregator_count));
 }
 
 result<void> find_job(CLI::App const& command, run_options& options) {

@@ -34,6 +34,7 @@ struct run_options {
   transport_kind transport = transport_kind::in_process;
   scheduler_kind scheduler = scheduler_kind::native;
   std::optional<style_kind> style;      ///< of programs whose messages go through Gravel
+  std::uint32_t aggregator_count = 1;   ///< of each node's Gravel
   std::uint32_t compute_unit_count = 0; ///< of each node; 0: one for each of its threads
   std::uint32_t wavefront_size = 64;    ///< 32 or 64
   std::uint32_t thread_count = 0;       ///< of each node; 0: see threads_per_node()
@@ -61,6 +62,9 @@ struct run_options {
 /// Adds the common options to the subcommand of a program. `options` outlives the parse; it has a
 /// style if there is to be an option for that.
 void add_run_options(CLI::App& command, run_options& options);
+
+/// Ends with bad usage where options do not go together.
+void check_run_options(run_options const& options);
 
 /// Finds out which node this process is, once the options are read.
 ///

@@ -141,6 +141,36 @@ TEST_SUITE("emu.slot_turns") {
     }
   }
 
+  TEST_CASE("the first n claims have been served when each of them has been, in whatever order") {
+    for (std::uint32_t const slots : {1U, 2U, 4U}) {
+      CAPTURE(slots);
+      allocations known;
+      core self({});
+      slot_turns<2> turns(known, slots, {});
+      CHECK(turns.have_been_served(self, 0));
+      for (std::uint32_t round = 0; round < 9; ++round) { // tickets of two bits wrap
+        std::uint32_t const before = turns.claimed_writes(self);
+        std::vector<slot_claim> readers;
+        for (std::uint32_t i = 0; i < slots; ++i) {
+          CHECK_FALSE(turns.have_been_served(self, before + i + 1)); // nobody has begun it
+          turns.set_full(self, turns.claim_write(self));
+          readers.push_back(turns.claim_read(self));
+        }
+        if (round % 2 != 0)
+          std::ranges::reverse(readers);
+        std::vector<bool> is_served(slots);
+        for (slot_claim const reader : readers) {
+          auto const first_unserved = std::ranges::find(is_served, false) - is_served.begin();
+          for (std::uint32_t n = 0; n <= slots; ++n)
+            CHECK(turns.have_been_served(self, before + n) == (n <= first_unserved));
+          turns.set_empty(self, reader);
+          is_served[reader.slot] = true;
+        }
+        CHECK(turns.have_been_served(self, before + slots));
+      }
+    }
+  }
+
   TEST_CASE("slot counts that the indices cannot go round in are refused") {
     allocations known;
     for (std::uint32_t const n : {0U, 3U, 6U, 16U, ~0U})

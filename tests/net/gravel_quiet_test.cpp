@@ -32,7 +32,7 @@ struct add_one {
 };
 
 /// One kernel sends and ends while another one is about to.
-void finish_one_of_two(world& w, std::string_view style) {
+void finish_one_of_two(world& w, std::string_view style, std::uint32_t aggregators) {
   std::vector<std::uint64_t> heap(2);
   auto ends = make_in_process(1);
   explored_agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
@@ -40,6 +40,7 @@ void finish_one_of_two(world& w, std::string_view style) {
                           {.style = style,
                            .buffer_bytes = 64,
                            .buffers_per_node = 2,
+                           .aggregators = aggregators,
                            .queue_slots = 2,
                            .package_columns = 32});
   launch_config const one_wavefront{.work_items = 32, .work_items_per_group = 32};
@@ -62,9 +63,17 @@ void finish_one_of_two(world& w, std::string_view style) {
 
 TEST_SUITE("net.gravel_quiet") {
   TEST_CASE("quiet() waits for all that finished kernels have sent, whoever is still sending") {
-    for (char const* const style : {"gravel", "no_aggregation", "simt_direct"}) {
-      verdict const v = explore({.executions = 1000, .most_decisions = 50'000, .name = style},
-                                [style](world& w) { finish_one_of_two(w, style); });
+    struct pipeline {
+      char const* style;
+      std::uint32_t aggregators;
+    };
+    for (pipeline const p :
+         {pipeline{"gravel", 1}, pipeline{"gravel", 2}, pipeline{"no_aggregation", 1},
+          pipeline{"no_aggregation", 2}, pipeline{"simt_direct", 1}}) {
+      CAPTURE(p.style);
+      CAPTURE(p.aggregators);
+      verdict const v = explore({.executions = 1000, .most_decisions = 50'000, .name = p.style},
+                                [p](world& w) { finish_one_of_two(w, p.style, p.aggregators); });
       CHECK_MESSAGE(v, v.to_string());
       CHECK(v.inconclusive == 0);
     }

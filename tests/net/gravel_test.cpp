@@ -189,7 +189,8 @@ TEST_SUITE("net.gravel") {
   TEST_CASE("divergent loops reach the network by reconvergence, wave and item kernels alike") {
     gravel_node::options const tight{.buffer_bytes = 64, .buffers_per_node = 2, .queue_slots = 2};
     for (std::uint32_t const nodes : {1U, 3U})
-      for (gravel_node::options const& o : {gravel_node::options{}, tight}) {
+      for (gravel_node::options const& o :
+           {gravel_node::options{}, tight, gravel_node::options{.aggregators = 2}}) {
         CAPTURE(nodes);
         with_every_job([&](auto const& run) {
           check_heaps(run(nodes, o, launching(divergent_wave{}, items)), diverged(nodes));
@@ -381,6 +382,10 @@ TEST_SUITE("net.gravel") {
                       doctest::Contains("allowed are gravel, no_aggregation and simt_direct"));
     CHECK_THROWS_WITH(make({.buffer_bytes = 6}), doctest::Contains("6 bytes"));
     CHECK_THROWS_WITH(make({.buffers_per_node = 1}), doctest::Contains("2 to 1024"));
+    CHECK_THROWS_WITH(make({.aggregators = 0}), doctest::Contains("allowed are 1 to 16"));
+    CHECK_THROWS_WITH(make({.aggregators = 17}), doctest::Contains("allowed are 1 to 16"));
+    CHECK_THROWS_WITH(make({.style = "simt_direct", .aggregators = 2}),
+                      doctest::Contains("allowed is 1 with the style simt_direct"));
     CHECK_THROWS_WITH(make({.queue_slots = 3}), doctest::Contains("powers of two"));
     CHECK_THROWS_WITH(make({.package_columns = 0}), doctest::Contains("1 to 1024"));
     auto const exposed = gpu.expose(heap.data() + 3, 2, "two words");

@@ -129,6 +129,14 @@ void applies_each_once() {
       check_heaps(run(3, tight<S>, launching(scatter_wave{}, items)), scattered(3));
     });
   }
+  SUBCASE("and with several aggregators, where a style has them") {
+    gravel_node::options several = tight<S>;
+    several.aggregators = S::writes_directly ? 1 : 3;
+    with_every_job([&](auto const& run) {
+      check_heaps(run(3, several, launching(scatter_wave{}, items)), scattered(3));
+      check_heaps(run(3, several, launching(scatter_item{}, items)), scattered(3));
+    });
+  }
   SUBCASE("updates of one word by everybody, active messages too, are serial: none is lost") {
     with_every_job([](auto const& run) {
       auto const out = run(3, {.style = S::name}, [](test_node& n) {

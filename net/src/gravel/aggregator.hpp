@@ -21,7 +21,8 @@
 namespace quarry::net::gravel {
 
 /// Stage 2 of thesis A.1: takes packages and repacks their messages into per-node buffers of its
-/// own, which leave when they are full, when they are old, or when the host wants quiet.
+/// own, which leave when they are full, when they are old, or when the host wants quiet. Several
+/// take different packages at the same time.
 template<emu::memory_model M, style S>
 class aggregator {
   using core = emu::basic_core<M>;
@@ -76,7 +77,6 @@ private:
         co_await std::move(replaced);
       }
       packages_.release(self, mine);
-      ++taken_;
       has_messages_ = true;
       if (has_other_work(self, false)) {
         task<> other = do_other_work(self);
@@ -161,7 +161,8 @@ private:
   }
 
   /// Whoever asks for quiet waits for what was claimed until then: the package of a kernel that has
-  /// finished may stand behind that of one which has not.
+  /// finished may stand behind that of one which has not. Which of them came to this aggregator is
+  /// known when all have been released, by whomever.
   void notice_quiet(core& self) {
     std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
     if (wanted == quiet_wanted_)
@@ -170,16 +171,15 @@ private:
     quiet_wanted_ = wanted;
     quiet_after_ = packages_.claimed_writes(self);
   }
-  [[nodiscard]] bool is_quiet_due() const {
-    return quiet_wanted_ != quiet_answered_ &&
-           static_cast<std::int32_t>(taken_ - quiet_after_) >= 0;
+  [[nodiscard]] bool is_quiet_due(core& self) {
+    return quiet_wanted_ != quiet_answered_ && packages_.have_been_released(self, quiet_after_);
   }
 
   /// Is it time to send buffers that are not full? Without a clock, in a deterministic scheduler,
   /// as soon as there is nothing else to do.
   bool has_other_work(core& self, bool is_idle) {
     notice_quiet(self);
-    if (is_quiet_due())
+    if (is_quiet_due(self))
       return true;
     if (!has_messages_)
       return false;
@@ -189,7 +189,7 @@ private:
   }
 
   task<> do_other_work(core& self) {
-    bool const is_quiet = is_quiet_due();
+    bool const is_quiet = is_quiet_due(self);
     bool const all = is_quiet || S::sends_each || shared_.scheduler.decides();
     has_messages_ = false;
     for (node& n : nodes_) {
@@ -248,9 +248,8 @@ private:
   std::vector<node> nodes_;
   std::uint32_t full_ = 0;
   bool has_messages_ = false;
-  std::uint32_t taken_ = 0;        ///< packages, modulo 2^32
   std::uint64_t quiet_wanted_ = 0; ///< the last quiet() that was noticed
-  std::uint32_t quiet_after_ = 0;  ///< packages that it waits for
+  std::uint32_t quiet_after_ = 0;  ///< packages that it waits for, as claimed_writes() counts
   std::uint64_t quiet_answered_ = 0;
   clock::time_point next_look_{};
 };

@@ -15,8 +15,11 @@
 #include <algorithm>
 #include <bit>
 #include <chrono>
+#include <cstdint>
+#include <deque>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -37,6 +40,10 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap) {
                        o.buffer_bytes, least_buffer_bytes));
   if (o.buffers_per_node < 2 || o.buffers_per_node > 1024)
     refuse(fmt::format("{} buffers a node; allowed are 2 to 1024", o.buffers_per_node));
+  std::uint32_t const most = o.style == simt_direct::name ? 1 : most_aggregators;
+  if (o.aggregators == 0 || o.aggregators > most)
+    refuse(fmt::format("{} aggregators; allowed {} with the style {}", o.aggregators,
+                       most == 1 ? "is 1" : fmt::format("are 1 to {}", most), o.style));
   if (!std::has_single_bit(o.queue_slots))
     refuse(fmt::format("{} queue slots; allowed are powers of two", o.queue_slots));
   if (o.package_columns == 0 || o.package_columns > emu::most_work_items_per_group)
@@ -57,13 +64,15 @@ public:
       : transport_(std::move(transport)), heap_(heap),
         known_heap_(agent.known(), heap.data(), heap.size_bytes(), "symmetric heap"),
         packages_(agent.known(), writes == direct::yes ? 1 : o.queue_slots, o.package_columns),
-        shared_(agent, o, queue_slots(o)), aggregators_(agent.scheduler(), "aggregator"),
+        shared_(agent, o, queue_slots(o)),
         interface_(agent.scheduler(),
                    fmt::format("network interface of {}", to_string(transport_->self()))) {
     std::size_t const words = o.buffer_bytes / sizeof(std::uint32_t);
-    auto& set = *shared_.buffers.emplace_back(
-        std::make_unique<buffer_set>(agent.known(), buffer_count(o), words));
+    for (std::uint32_t i = 0; i < o.aggregators; ++i)
+      shared_.buffers.push_back(
+          std::make_unique<buffer_set>(agent.known(), buffer_count(o), words));
     if (writes == direct::yes) {
+      buffer_set& set = *shared_.buffers.front();
       // What the network takes is the host's: of explored memory it is a copy (copy_out()).
       if (agent.scheduler().decides())
         direct_storage_.emplace(agent.known(), set.storage.size(), "per-node direct buffers");
@@ -114,7 +123,6 @@ public:
   std::optional<emu::buffer<std::uint32_t>> direct_storage_;
   std::optional<direct_buffers> direct_; ///< SIMT-direct's
   std::optional<endpoint> device_;
-  strand aggregators_;
   strand interface_;
 
 protected:
@@ -122,7 +130,8 @@ protected:
     return static_cast<std::uint32_t>(o.buffers_per_node) * transport_->pe_count();
   }
   std::uint32_t queue_slots(options const& o) const {
-    return std::bit_ceil(buffer_count(o) + 8); // every buffer may be in it, and the quiet markers
+    // Every buffer may be in it, and the quiet markers.
+    return std::bit_ceil(o.aggregators * buffer_count(o) + 8);
   }
   void use_idle_wait() {
     auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler);
@@ -146,12 +155,14 @@ public:
               std::span<std::uint64_t> heap, options const& o)
       : pipeline(agent, std::move(transport), heap, o,
                  S::writes_directly ? direct::yes : direct::no),
-        aggregator_(make_aggregator()), network_(shared_, *transport_, heap_, handlers_) {
-    shared_.running.store(2, std::memory_order_relaxed);
+        network_(shared_, *transport_, heap_, handlers_) {
+    shared_.running.store(o.aggregators + 1, std::memory_order_relaxed);
     use_idle_wait();
     interface_.spawn(network_.run(),
                      fmt::format("network interface of {}", to_string(transport_->self())));
-    aggregators_.spawn(aggregator_.run(), "aggregator");
+    for (std::uint32_t i = 0; i < o.aggregators; ++i)
+      aggregations_.emplace_back(
+          *this, i, o.aggregators == 1 ? "aggregator" : fmt::format("aggregator {}", i));
   }
 
   std::uint64_t operations() const noexcept override { return network_.counts().operations; }
@@ -164,15 +175,28 @@ public:
   }
 
 private:
-  auto make_aggregator() {
+  using aggregator_type =
+      std::conditional_t<S::writes_directly, direct_aggregator<M>, aggregator<M, S>>;
+
+  aggregator_type make_aggregator(std::uint32_t number) {
     if constexpr (S::writes_directly)
-      return direct_aggregator<M>(shared_, *direct_, 0);
+      return aggregator_type(shared_, *direct_, number);
     else
-      return aggregator<M, S>(shared_, packages_, 0, transport_->pe_count());
+      return aggregator_type(shared_, packages_, number, transport_->pe_count());
   }
 
-  std::conditional_t<S::writes_directly, direct_aggregator<M>, aggregator<M, S>> aggregator_;
+  /// An aggregator and where it runs.
+  struct aggregation {
+    aggregation(pipeline_of& all, std::uint32_t number, std::string const& name)
+        : runs(all.make_aggregator(number)), place(all.shared_.scheduler, name) {
+      place.spawn(runs.run(), name);
+    }
+    aggregator_type runs;
+    strand place;
+  };
+
   network_interface<M> network_;
+  std::deque<aggregation> aggregations_; ///< where they stay
 };
 
 gravel_node::gravel_node(emu::agent_core& agent, std::unique_ptr<transport_port> transport,

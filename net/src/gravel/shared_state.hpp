@@ -71,7 +71,7 @@ struct shared_state final : job_state {
   emu::handover quiet_begins, quiet_ends, gather_begins, gather_ends;
   std::atomic<bool> stops{false};
   std::atomic<std::uint32_t> running{0};  ///< actors that have not ended
-  std::atomic<std::uint64_t> packages{0}; ///< that the aggregator has taken
+  std::atomic<std::uint64_t> packages{0}; ///< that aggregators have taken
 
   std::vector<std::byte> gather_mine;             ///< the host's, until gather_requested
   std::vector<std::vector<std::byte>> gather_all; ///< the interface's, until gather_done

@@ -108,6 +108,20 @@ public:
     return self.load(indices_[0], orders_.write_index);
   }
 
+  /// Have the turns of the first `n` claims that claimed_writes() counts been served? Acquire:
+  /// pairs with count_served.
+  template<class A>
+  [[nodiscard]] bool have_been_served(A& self, std::uint32_t n) {
+    int const index_bits = std::countr_zero(slot_count_);
+    for (std::uint32_t i = 0; i < slot_count_; ++i) {
+      std::uint32_t const turns = ((n - i - 1) >> index_bits) + 1; // modulo 2^(32 - index_bits)
+      std::uint32_t const served = self.load(at(i, &slot::served), orders_.consumer_awaits_turn);
+      if (static_cast<std::int32_t>((served - turns) << index_bits) < 0)
+        return false;
+    }
+    return true;
+  }
+
   template<class A>
   slot_claim claim_read(A& self) { // 9–12
     std::uint32_t const i = self.fetch_add(indices_[1], 1, orders_.read_index) & (slot_count_ - 1);

@@ -140,6 +140,11 @@ public:
   [[nodiscard]] std::uint32_t claimed_writes(A& self) {
     return turns_.claimed_writes(self);
   }
+  /// Have the first `n` of them, as claimed_writes() counts, been released?
+  template<class A>
+  [[nodiscard]] bool have_been_released(A& self, std::uint32_t n) {
+    return turns_.have_been_served(self, n);
+  }
 
   /// Consumers: as in mpmc_queue.
   template<class A>

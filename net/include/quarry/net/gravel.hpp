@@ -24,7 +24,7 @@ namespace quarry::net::gravel {
 
 /// What went over the network from one node, and what it applied.
 struct statistics {
-  std::uint64_t operations = 0;    ///< of lanes, that left through the aggregator
+  std::uint64_t operations = 0;    ///< of lanes, that left through an aggregator
   std::uint64_t applied = 0;       ///< operations of any node, done on this one
   std::uint64_t frames = 0;        ///< network messages with operations, those to itself included
   std::uint64_t frame_bytes = 0;   ///< their size
@@ -55,11 +55,14 @@ struct statistics {
   }
 };
 
+/// Of one node.
+inline constexpr std::uint32_t most_aggregators = 16;
+
 /// One node's part in Gravel: the three-stage pipeline of thesis A.1. Work-groups put packages into
-/// a queue; an aggregator repacks them into per-node buffers; a network interface sends those,
+/// a queue; aggregators repack them into per-node buffers; a network interface sends those,
 /// receives others' and applies them, serially, so that operations are atomic.
 ///
-/// Aggregator and network interface are actors on strands of their own; under `native` they run on
+/// Aggregators and network interface are actors on strands of their own; under `native` they run on
 /// the pool and in every waiting thread, under a deterministic scheduler they take their turns. The
 /// thread that calls quiet(), barrier() and the like runs actors while it waits.
 ///
@@ -71,7 +74,10 @@ public:
   struct options {
     std::string_view style = aggregated::name;
     std::size_t buffer_bytes = 64 * 1024; ///< a per-node buffer (thesis Table 5-2)
-    std::size_t buffers_per_node = 3;
+    std::size_t buffers_per_node = 3; ///< of each aggregator
+    /// Each on a strand of its own, with per-node buffers of its own (thesis A.1.2). With several,
+    /// messages of one work-item to one node may be applied in another order. One for simt_direct.
+    std::uint32_t aggregators = 1; ///< 1 … most_aggregators
     std::chrono::microseconds flush_after{125}; ///< a buffer that is not full leaves then
     std::uint32_t queue_slots = 64;             ///< packages in flight; a power of two
     std::uint32_t package_columns = 256;        ///< work-items of the largest work-group

@@ -17,7 +17,7 @@
 
 namespace quarry::net::gravel {
 
-/// Messages wait here for the aggregator: two rows, the remote word and a value.
+/// Messages wait here for an aggregator: two rows, the remote word and a value.
 using package_queue = emu::work_group_queue<std::uint64_t, 2>;
 
 /// A wavefront's 64-bit words.
@@ -51,7 +51,8 @@ protected:
 ///
 /// A symmetric address is an address in this node's heap; it names the same word of every node.
 /// Operations do not block but for room in the package queue; they are complete after
-/// gravel_node::quiet(). Two messages from one work-item to one node are applied in their order.
+/// gravel_node::quiet(). Two messages from one work-item to one node are applied in their order, if
+/// the node has one aggregator (gravel_node::options).
 ///
 /// A wave kernel's operations start when they are awaited: what they are given, they keep by value.
 ///
