@@ -48,7 +48,7 @@ TEST_SUITE("apps.run") {
     CHECK(outcome.err == "");
     std::regex const table("# quarry [0-9.]+ run good\n"
                            "#  transport in-process  scheduler native  style gravel  "
-                           "wavefront size 64  threads per node [0-9]+  seed 9\n"
+                           "aggregators 1  wavefront size 64  threads per node [0-9]+  seed 9\n"
                            "#  answers two\n"
                            "#\n"
                            "#  nodes +updates +time +messages +#wrong\n"
