@@ -13,30 +13,31 @@ namespace quarry::emu {
 
 // What each collective is for the wavefront of the work-items that come.
 
-template<memory_model M>
-struct barrier_call {
+template<memory_model M, class Value, class Result>
+struct collective_call {
   using memory_type = M;
-  using value_type = no_value;
-  using result_type = no_value;
+  using value_type = Value;
+  using result_type = Result;
+  static constexpr bool needs_all = false;
+};
+
+template<memory_model M>
+struct barrier_call : collective_call<M, no_value, no_value> {
   static constexpr char const* what = "barrier";
   static constexpr bool needs_all = true;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
+    auto const where = where_of(l, who);
     co_await wf.barrier(where);
   }
 };
 
 template<memory_model M, class T, class Op>
-struct group_reduce_call {
-  using memory_type = M;
-  using value_type = T;
-  using result_type = T;
+struct group_reduce_call : collective_call<M, T, T> {
   static constexpr char const* what = "work-group reduce";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
+    auto const where = where_of(l, who);
     auto const values = gather_values<group_reduce_call, T, W>(l, who);
     T const total = co_await wf.group_reduce(values, Op{}, reconverging, where);
     give_all<group_reduce_call>(l, who, total);
@@ -44,15 +45,11 @@ struct group_reduce_call {
 };
 
 template<memory_model M, class T>
-struct group_prefix_sum_call {
-  using memory_type = M;
-  using value_type = T;
-  using result_type = T;
+struct group_prefix_sum_call : collective_call<M, T, T> {
   static constexpr char const* what = "work-group prefix sum";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
+    auto const where = where_of(l, who);
     auto const values = gather_values<group_prefix_sum_call, T, W>(l, who);
     lanes<T, W::size> before{};
     static_cast<void>(co_await wf.group_prefix_sum(values, before, reconverging, where));
@@ -61,15 +58,11 @@ struct group_prefix_sum_call {
 };
 
 template<memory_model M>
-struct group_any_call {
-  using memory_type = M;
-  using value_type = bool;
-  using result_type = bool;
+struct group_any_call : collective_call<M, bool, bool> {
   static constexpr char const* what = "work-group any";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
+    auto const where = where_of(l, who);
     lane_mask const yes = those_that_say<group_any_call>(l, who);
     bool const any = co_await wf.group_any(yes, reconverging, where);
     give_all<group_any_call>(l, who, any);
@@ -77,15 +70,11 @@ struct group_any_call {
 };
 
 template<memory_model M>
-struct group_all_call {
-  using memory_type = M;
-  using value_type = bool;
-  using result_type = bool;
+struct group_all_call : collective_call<M, bool, bool> {
   static constexpr char const* what = "work-group all";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
+    auto const where = where_of(l, who);
     lane_mask const yes = those_that_say<group_all_call>(l, who);
     bool const all = co_await wf.group_all(yes, reconverging, where);
     give_all<group_all_call>(l, who, all);
@@ -99,15 +88,11 @@ struct offered_value {
 };
 
 template<memory_model M, class T>
-struct group_broadcast_call {
-  using memory_type = M;
-  using value_type = offered_value<T>;
-  using result_type = T;
+struct group_broadcast_call : collective_call<M, offered_value<T>, T> {
   static constexpr char const* what = "work-group broadcast";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    std::source_location const where = l.request(who.first()).where;
+    auto const where = where_of(l, who);
     offered_value<T> mine{};
     who.for_each([&](int i) {
       auto const& offer = lane_request_of<group_broadcast_call>::of(l, i).value;
@@ -120,12 +105,8 @@ struct group_broadcast_call {
 };
 
 template<memory_model M, class T, class Op>
-struct wavefront_reduce_call {
-  using memory_type = M;
-  using value_type = T;
-  using result_type = T;
+struct wavefront_reduce_call : collective_call<M, T, T> {
   static constexpr char const* what = "wavefront reduce";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     T const total = wf.reduce(gather_values<wavefront_reduce_call, T, W>(l, who), Op{});
@@ -135,12 +116,8 @@ struct wavefront_reduce_call {
 };
 
 template<memory_model M, class T>
-struct wavefront_prefix_sum_call {
-  using memory_type = M;
-  using value_type = T;
-  using result_type = T;
+struct wavefront_prefix_sum_call : collective_call<M, T, T> {
   static constexpr char const* what = "wavefront prefix sum";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const before = wf.prefix_sum(gather_values<wavefront_prefix_sum_call, T, W>(l, who));
@@ -150,12 +127,8 @@ struct wavefront_prefix_sum_call {
 };
 
 template<memory_model M>
-struct ballot_call {
-  using memory_type = M;
-  using value_type = bool;
-  using result_type = lane_mask;
+struct ballot_call : collective_call<M, bool, lane_mask> {
   static constexpr char const* what = "ballot";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W&, item_lanes& l, lane_mask who) {
     give_all<ballot_call>(l, who, those_that_say<ballot_call>(l, who));
@@ -164,12 +137,8 @@ struct ballot_call {
 };
 
 template<memory_model M>
-struct elect_leader_call {
-  using memory_type = M;
-  using value_type = no_value;
-  using result_type = bool;
+struct elect_leader_call : collective_call<M, no_value, bool> {
   static constexpr char const* what = "leader election";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     int const leader = wf.elect_leader();
@@ -185,12 +154,8 @@ struct value_and_source {
 };
 
 template<memory_model M, class T>
-struct wavefront_shuffle_call {
-  using memory_type = M;
-  using value_type = value_and_source<T>;
-  using result_type = T;
+struct wavefront_shuffle_call : collective_call<M, value_and_source<T>, T> {
   static constexpr char const* what = "wavefront shuffle";
-  static constexpr bool needs_all = false;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     using request = lane_request_of<wavefront_shuffle_call>;

@@ -85,6 +85,11 @@ typename C::result_type lane_block(lane_slot& slot, typename C::value_type value
   return request.result;
 }
 
+/// The source line that they are at.
+[[nodiscard]] inline std::source_location where_of(item_lanes& l, lane_mask who) {
+  return l.request(who.first()).where;
+}
+
 /// The lanes' values as a wavefront's value.
 template<class C, class T, class W>
 [[nodiscard]] lanes<T, W::size> gather_values(item_lanes& l, lane_mask who) {
