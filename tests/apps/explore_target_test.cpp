@@ -99,10 +99,13 @@ TEST_SUITE("apps.explore_target") {
     }
   }
 
-  TEST_CASE("every order of ComP-Net's rings, and of what they use of shmem, is found alone") {
+  TEST_CASE(
+      "every order of ComP-Net's rings, and of what they use of shmem, is found alone, as are "
+      "those of shmem's collectives and waits, or others order the same") {
     for (char const* const name :
-         {"comp-net-ring", "comp-net-host-ring", "comp-net", "comp-net-dgpu", "comp-net-three",
-          "allreduce", "ping-pong", "ping-pong-get", "jacobi", "sgd"}) {
+         {"shmem-collectives", "shmem-waits", "comp-net-ring", "comp-net-host-ring", "comp-net",
+          "comp-net-dgpu", "comp-net-three", "allreduce", "ping-pong", "ping-pong-get", "jacobi",
+          "sgd"}) {
       CAPTURE(name);
       auto const& nobody_can = find_target(name).indistinguishable;
       CHECK(unnoticed(name, 100) == std::set<std::string>(nobody_can.begin(), nobody_can.end()));

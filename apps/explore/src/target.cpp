@@ -24,6 +24,8 @@ std::span<target const> targets() {
                                        comp_net_dgpu_target(),
                                        comp_net_three_target(),
                                        shmem_target(),
+                                       shmem_collectives_target(),
+                                       shmem_waits_target(),
                                        allreduce_target(),
                                        ping_pong_target(),
                                        ping_pong_get_target(),

@@ -20,6 +20,8 @@ namespace quarry::exploration {
 [[nodiscard]] target comp_net_dgpu_target();
 [[nodiscard]] target comp_net_three_target();
 [[nodiscard]] target shmem_target();
+[[nodiscard]] target shmem_collectives_target();
+[[nodiscard]] target shmem_waits_target();
 [[nodiscard]] target allreduce_target();
 [[nodiscard]] target ping_pong_target();
 [[nodiscard]] target ping_pong_get_target();
