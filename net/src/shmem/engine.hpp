@@ -310,8 +310,9 @@ private:
   [[nodiscard]] std::string silent_pes() const;
   void count_operation() noexcept;
   void take_news(peer& p, std::uint64_t operations, bool is_leaving) noexcept;
-  /// In the heap or in what collectives need behind it: under `explore`, behind caches.
-  [[nodiscard]] bool is_emulated(void const* local) const noexcept;
+  /// Under `explore`, behind caches: in the heap, in what collectives need behind it, or in other
+  /// device memory.
+  [[nodiscard]] bool is_emulated(void const* local, std::size_t bytes) const noexcept;
   /// The source as it is for the caller: through its caches, if it has such.
   [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
   result<void> send(context_state& c, message const& m, std::span<std::byte const> body, pe target,
