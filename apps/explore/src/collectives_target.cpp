@@ -181,8 +181,8 @@ void take_flags(member const& m) {
 void give_or_take(member const& m) {
   if (m.id != taker)
     return give_flags(m);
-  auto beside = m.gpu.launch({.work_items = 32, .work_items_per_group = 32},
-                                   flag_from_kernel{}, std::ref(m.w), global(m.word(0)));
+  auto beside = m.gpu.launch({.work_items = 32, .work_items_per_group = 32}, flag_from_kernel{},
+                             std::ref(m.w), global(m.word(0)));
   take_flags(m);
   static_cast<void>(beside.wait());
 }
