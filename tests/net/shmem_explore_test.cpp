@@ -183,6 +183,32 @@ TEST_SUITE("net.shmem_explore") {
     }
   }
 
+  TEST_CASE("who polls for its operations, and sees their answers, may look at what they did") {
+    auto const poll_and_look = [](bool sees, bool for_all) {
+      return two_pes(
+          {.executions = 300},
+          [=](world& w, world_core& self, node& n) {
+            auto c = n.make_context();
+            w.check(c.has_value(), "make_context");
+            std::array<std::uint64_t, 2> const data{1, 2};
+            auto const t = c->put_nbi(word(n, 0), std::span<std::uint64_t const>(data), pe{0});
+            w.check(t.has_value(), "put_nbi");
+            auto const is_over = [&] { return for_all ? c->is_quiet() : c->is_done(*t); };
+            w.check(w.scheduler().run_until(is_over), "it is never over");
+            if (sees)
+              c->see_answers();
+            w.check(self.load(emu::global<std::uint64_t>(word(n, 0) + 1)) == 2, "an old value");
+          },
+          [](world&, world_core&, node&) {});
+    };
+    for (bool const for_all : {false, true}) {
+      CAPTURE(for_all);
+      verdict const v = poll_and_look(true, for_all);
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(!poll_and_look(false, for_all));
+    }
+  }
+
   TEST_CASE("a reduction gives the sums, at once and in pieces round the ring") {
     for (std::size_t const count : {8U, 512U}) {
       CAPTURE(count);

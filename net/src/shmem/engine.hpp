@@ -113,6 +113,7 @@ public:
   void fence(context_state& c);
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
+  void see_answers() const { answers_.take(); }
   result<void> quiet(context_state& c, char const* name = "quiet");
   result<void> quiet_all(char const* name); ///< of every context
   result<void> wait_for(context_state& c, ticket const& t, operation const& what);
