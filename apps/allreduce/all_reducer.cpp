@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "all_reducer.hpp"
 
+#include "host_rings.hpp"
+
 #include <algorithm>
 #include <functional>
 
@@ -42,61 +44,12 @@ result<all_reducer> all_reducer::make(command::comp_net_node& node, std::uint32_
 result<void> all_reducer::sum() {
   ++number_;
   if (!node_->has_device_calls())
-    return sum_by_host();
+    return host_rings(*node_, rings_, number_, group_size).sum();
   node_->gpu
       .run(command::comp_net_node::groups(rings_.ring_count, group_size), ring_wave{}, rings_,
            number_, std::ref(node_->net.device()))
       .or_throw();
   return {};
-}
-
-/// Every thread takes its rings round; between kernels one thread takes all of them.
-result<void> all_reducer::sum_by_host() {
-  return node_->threads.run([this](std::uint32_t thread) -> result<void> {
-    for (std::uint32_t step = 0; step < rings_.steps(); ++step) {
-      if (auto const exchanged = exchange(step, thread); !exchanged)
-        return exchanged;
-      if (rings_.adds(step))
-        add(step, thread);
-    }
-    return {};
-  });
-}
-
-result<void> all_reducer::exchange(std::uint32_t step, std::uint32_t thread) {
-  net::pe const next{(node_->id + 1) % node_->count};
-  std::uint32_t const threads = node_->threads.count();
-  for (std::uint32_t ring = thread; ring < rings_.ring_count; ring += threads) {
-    range const out = rings_.sent(ring, node_->id, step);
-    auto const sent = node_->host().default_context().put_signal(
-        rings_.destination(step, out).get(),
-        std::span<float const>(rings_.data.get() + out.first, out.count),
-        rings_.signal(ring, step).get(), number_, net::shmem::signal_op::set, next);
-    if (!sent)
-      return sent;
-  }
-  for (std::uint32_t ring = thread; ring < rings_.ring_count; ring += threads) {
-    auto const came = node_->host().wait_until(rings_.signal(ring, step).get(),
-                                               net::shmem::comparison::greater_equal, number_);
-    if (!came)
-      return came;
-  }
-  return {};
-}
-
-void all_reducer::add(std::uint32_t step, std::uint32_t thread) {
-  if (node_->uses_gpu())
-    return node_->gpu
-        .run({.work_groups = rings_.ring_count, .work_items_per_group = group_size}, add_wave{},
-             rings_, node_->id, step)
-        .or_throw();
-  for (std::uint32_t ring = thread; ring < rings_.ring_count; ring += node_->threads.count()) {
-    range const in = rings_.received(ring, node_->id, step);
-    float* const to = rings_.data.get() + in.first;
-    float const* const from = rings_.staging.get() + in.first;
-    for (std::uint32_t i = 0; i < in.count; ++i)
-      to[i] += from[i];
-  }
 }
 
 } // namespace quarry::allreduce

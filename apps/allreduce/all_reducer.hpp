@@ -33,10 +33,6 @@ public:
 
 private:
   all_reducer(command::comp_net_node& node, rings const& r) : node_(&node), rings_(r) {}
-  result<void> sum_by_host();
-  /// Of the rings of one of the node's threads.
-  result<void> exchange(std::uint32_t step, std::uint32_t thread);
-  void add(std::uint32_t step, std::uint32_t thread);
 
   command::comp_net_node* node_;
   rings rings_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include "host_relaxation.hpp"
 #include "kernel.hpp"
 #include "reference.hpp"
 
@@ -54,93 +55,6 @@ std::size_t heap_bytes(grid_shape const& s) {
          sizeof(std::uint64_t) * 4 * s.strips_per_node;
 }
 
-/// The host's part where kernels do not communicate.
-class host_relaxation {
-public:
-  host_relaxation(comp_net_node& node, grid const& g)
-      : node_(node), g_(g),
-        changes_(node.gpu.allocate<double>(g.shape.strips_per_node, "changes")) {}
-
-  result<void> run() {
-    std::uint32_t done = 0;
-    for (double change = 2 * g_.shape.tolerance;
-         done < g_.shape.most_sweeps && change > g_.shape.tolerance;) {
-      ++done;
-      auto swept = node_.threads.run([&](std::uint32_t thread) {
-        sweep_all(done - 1, thread);
-        return exchange(done, thread);
-      });
-      if (!swept)
-        return swept;
-      if (g_.shape.is_checked(done))
-        if (auto const agreed = agree(change); !agreed)
-          return agreed;
-    }
-    std::ranges::fill(std::span(g_.sweeps.get(), g_.shape.strips_per_node), done);
-    return {};
-  }
-
-private:
-  /// The strips of one of the node's threads; with a GPU a kernel takes all of them.
-  template<class F>
-  void for_strips(std::uint32_t thread, F const& f) {
-    for (std::uint32_t s = thread; s < g_.shape.strips_per_node; s += node_.threads.count())
-      f(s);
-  }
-  void sweep_all(std::uint64_t done, std::uint32_t thread) {
-    if (node_.uses_gpu())
-      return node_.gpu
-          .run({.work_groups = g_.shape.strips_per_node, .work_items_per_group = group_size},
-               sweep_wave{}, g_, done, changes_.global())
-          .or_throw();
-    std::size_t const width = g_.shape.row_cells();
-    for_strips(thread, [&](std::uint32_t strip) {
-      double worst = 0;
-      for (std::uint32_t y = 1; y <= g_.shape.rows; ++y) {
-        double const* const old = g_.row(strip, done, y).get();
-        double* const next = g_.row(strip, done + 1, y).get();
-        for (std::size_t x = 1; x <= g_.shape.columns; ++x) {
-          next[x] = relaxed(*(old + x - width), old[x + width], old[x - 1], old[x + 1]);
-          worst = std::max(worst, std::abs(next[x] - old[x]));
-        }
-      }
-      changes_.host()[strip] = worst;
-    });
-  }
-  result<void> exchange(std::uint64_t done, std::uint32_t thread) {
-    result<void> outcome;
-    for_strips(thread, [&](std::uint32_t strip) {
-      for (side const to : {side::above, side::below})
-        if (halo const h = halo_of(g_, node_.id, strip, to, done); outcome && h.is_there)
-          outcome = node_.host().default_context().put_signal(
-              h.to.get(), std::span<double const>(h.from.get(), g_.shape.row_cells()),
-              h.signal.get(), done, net::shmem::signal_op::set, h.target);
-    });
-    for_strips(thread, [&](std::uint32_t strip) {
-      for (side const from : {side::above, side::below})
-        if (outcome && halo_of(g_, node_.id, strip, from, done).is_there)
-          outcome = node_.host().wait_until(g_.edge(strip, from, done).get(),
-                                            net::shmem::comparison::greater_equal, done);
-    });
-    return outcome;
-  }
-  /// Makes `change` everybody's largest one.
-  result<void> agree(double& change) {
-    double* const mine = g_.changes.get(); // whose table nobody else uses here
-    *mine = std::ranges::max(changes_.host());
-    if (auto const reduced =
-            node_.host().world().reduce(net::shmem::reduction::maximum, mine, mine, 1);
-        !reduced)
-      return reduced;
-    change = *mine;
-    return {};
-  }
-
-  comp_net_node& node_;
-  grid g_;
-  emu::buffer<double> changes_;
-};
-
 result<grid> make_grid(comp_net_node& node, grid_shape const& s,
                        emu::global<std::uint64_t> sweeps) {
   auto const cells = node.host().malloc<double>(s.node_cells());
@@ -193,7 +107,7 @@ result<node_outcome> run_one(comp_net_node& node, settings const& s) {
     return g.error();
   auto const start = clock::now();
   if (!node.has_device_calls()) {
-    if (auto const done = host_relaxation(node, *g).run(); !done)
+    if (auto const done = host_relaxation(node, *g, group_size).run(); !done)
       return done.error();
   } else {
     node.gpu

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "program.hpp"
 
+#include "host_player.hpp"
 #include "kernel.hpp"
 #include "reference.hpp"
 
@@ -19,7 +20,6 @@ namespace {
 using clock = std::chrono::steady_clock;
 using command::comp_net_node;
 
-enum class pattern_kind { put, get };
 constexpr std::array pattern_choices{command::choice{"put", pattern_kind::put},
                                      command::choice{"get", pattern_kind::get}};
 
@@ -37,102 +37,9 @@ struct node_outcome {
 constexpr std::uint32_t group_size = 64; // ComP-Net §5.2
 constexpr std::uint32_t most_words = 1U << 20;
 
-/// The host's part where kernels do not communicate: it exchanges the messages of all work-groups,
-/// which are written and looked at by kernels, or, without a GPU, here.
-class host_player {
-public:
-  host_player(comp_net_node& node, settings const& s, mailboxes const& m)
-      : node_(node), s_(s), m_(m), partner_(partner_of(net::pe{node.id}, node.count)) {}
-
-  result<void> play() {
-    return node_.threads.run([this](std::uint32_t thread) -> result<void> {
-      for (std::uint32_t round = 1; round <= s_.shape.rounds; ++round)
-        if (auto const done =
-                s_.pattern == pattern_kind::put ? exchange(round, thread) : get(thread);
-            !done)
-          return done;
-      return {};
-    });
-  }
-
-private:
-  [[nodiscard]] std::uint32_t groups() const { return s_.common.work_group_count; }
-  /// The groups of one of the node's threads, until one fails; with a GPU there is one thread.
-  template<class F>
-  result<void> for_groups(std::uint32_t thread, F const& f) const {
-    for (std::uint32_t g = thread; g < groups(); g += node_.threads.count())
-      if (result<void> const done = f(g); !done)
-        return done;
-    return {};
-  }
-
-  result<void> exchange(std::uint32_t round, std::uint32_t thread) {
-    bool const begins = net::pe{node_.id} <= partner_;
-    for (bool const is_answer : {false, true}) {
-      if (is_answer != begins)
-        if (auto const sent = send(round, thread); !sent)
-          return sent;
-      if (is_answer == begins)
-        if (auto const came = receive(round, thread); !came)
-          return came;
-    }
-    return {};
-  }
-  result<void> send(std::uint32_t round, std::uint32_t thread) {
-    if (node_.uses_gpu())
-      launch(fill_wave{}, m_, node_.id, round);
-    return for_groups(thread, [&](std::uint32_t g) {
-      auto* const out = (m_.outbox + m_.place(g)).get();
-      if (!node_.uses_gpu())
-        fill(s_.shape, out, first_word(s_.shape, node_.id, g, round));
-      return node_.host().default_context().put_signal(
-          (m_.inbox + m_.place(g)).get(), std::span<std::uint64_t const>(out, s_.shape.words),
-          (m_.signals + g).get(), round, net::shmem::signal_op::set, partner_);
-    });
-  }
-  result<void> receive(std::uint32_t round, std::uint32_t thread) {
-    auto const came = for_groups(thread, [&](std::uint32_t g) {
-      return node_.host().wait_until((m_.signals + g).get(), net::shmem::comparison::greater_equal,
-                                     round);
-    });
-    if (came)
-      check(m_.inbox, thread);
-    return came;
-  }
-  result<void> get(std::uint32_t thread) {
-    auto const got = for_groups(thread, [&](std::uint32_t g) {
-      return node_.host().default_context().get(
-          std::span((m_.outbox + m_.place(g)).get(), s_.shape.words),
-          (m_.inbox + m_.place(g)).get(), partner_);
-    });
-    if (got)
-      check(m_.outbox, thread);
-    return got;
-  }
-  void check(emu::global<std::uint64_t> from, std::uint32_t thread) {
-    if (node_.uses_gpu())
-      return launch(check_wave{}, m_, emu::global<std::uint64_t const>(from));
-    static_cast<void>(for_groups(thread, [&](std::uint32_t g) -> result<void> {
-      std::uint64_t& all = *(m_.checks + g).get();
-      all = with_message(all, sum(s_.shape, (from + m_.place(g)).get()));
-      return {};
-    }));
-  }
-  template<class Kernel, class... Args>
-  void launch(Kernel kernel, Args... args) {
-    node_.gpu.run({.work_groups = groups(), .work_items_per_group = group_size}, kernel, args...)
-        .or_throw();
-  }
-
-  comp_net_node& node_;
-  settings const& s_;
-  mailboxes m_;
-  net::pe partner_;
-};
-
 result<void> play(comp_net_node& node, settings const& s, mailboxes const& m) {
   if (!node.has_device_calls())
-    return host_player(node, s, m).play();
+    return host_player(node, m, s.common.work_group_count, group_size).play(s.pattern);
   auto const groups = comp_net_node::groups(s.common.work_group_count, group_size);
   auto const net = std::ref(node.net.device());
   auto const done = s.pattern == pattern_kind::put ? node.gpu.run(groups, ping_pong_wave{}, m, net)

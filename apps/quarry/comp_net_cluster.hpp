@@ -6,6 +6,7 @@
 #include "gather_outcomes.hpp"
 #include "host_threads.hpp"
 
+#include <quarry/emu/core.hpp>
 #include <quarry/net/comp_net/configuration.hpp>
 #include <quarry/net/comp_net/context.hpp>
 #include <quarry/net/comp_net/node.hpp>
@@ -54,6 +55,10 @@ struct comp_net_node {
   /// Kernels communicate; otherwise the host does, between them or without any.
   [[nodiscard]] bool has_device_calls() const { return net.configuration().has_device_calls(); }
   [[nodiscard]] bool uses_gpu() const { return net.configuration().uses_gpu; }
+  /// A thread's way to memory, for what is written for explored nodes as well.
+  [[nodiscard]] static emu::basic_core<emu::native_memory> memory(std::uint32_t /*thread*/) {
+    return emu::basic_core<emu::native_memory>({});
+  }
   /// How groups are launched that communicate.
   [[nodiscard]] static emu::launch_config groups(std::uint32_t count, std::uint32_t size) {
     return {.work_groups = count,

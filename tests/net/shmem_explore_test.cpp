@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The network reorders what no fence orders: programs that forget one fail, the others do not.
+#include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/net.hpp>
 
@@ -82,6 +83,43 @@ verdict meeting(explore_options const& o, result<void> (node::*meet)()) {
       });
 }
 
+struct write_own {
+  void operator()(emu::any_wavefront auto& wf, emu::global<std::uint64_t> own) const {
+    wf.store(own, 3);
+    wf.store(own + 1, 4);
+  }
+};
+
+/// A kernel writes device memory; its host puts it, or gets into it, and may have waited before.
+verdict put_or_get_beside_kernel(bool puts, bool waits) {
+  explore_options const o{.executions = 200, .shrinks = false, .diagnoses = false};
+  return explore(o, [=](world& w) {
+    auto ends = make_in_process(1);
+    emu::explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+    auto own = gpu.allocate<std::uint64_t>(2, "own");
+    auto n = node::start(gpu.core(), std::move(ends[0]), tiny);
+    w.check(n.has_value(), "start");
+    if (!n)
+      return;
+    auto running =
+        gpu.launch({.work_items = 1, .work_items_per_group = 1}, write_own{}, own.global());
+    if (waits)
+      static_cast<void>(running.wait());
+    auto& c = n->default_context();
+    std::span<std::uint64_t> const words(own.global().get(), 2);
+    if (puts)
+      w.check(c.put(word(*n, 0), std::span<std::uint64_t const>(words), pe{0}).has_value(), "put");
+    else
+      w.check(c.get(words, word(*n, 0), pe{0}).has_value(), "get");
+    w.check(c.quiet().has_value(), "quiet");
+    if (puts && waits)
+      w.check(w.host().load(emu::global<std::uint64_t>(word(*n, 0) + 1)) == 4, "an old value");
+    if (!waits)
+      static_cast<void>(running.wait());
+    w.check(n->finish().has_value(), "finish");
+  });
+}
+
 } // namespace
 
 TEST_SUITE("net.shmem_explore") {
@@ -132,6 +170,43 @@ TEST_SUITE("net.shmem_explore") {
     auto const v = two_pes({.executions = 50}, split, split,
                            {.heap_bytes = 256, .most_teams = 4, .team_bytes = 256});
     CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("what a host puts from device memory, or gets into it, may race with a kernel") {
+    for (bool const puts : {true, false}) {
+      CAPTURE(puts);
+      verdict const after = put_or_get_beside_kernel(puts, true);
+      CHECK_MESSAGE(after, after.to_string());
+      verdict const beside = put_or_get_beside_kernel(puts, false);
+      REQUIRE(beside.failure);
+      CHECK(beside.failure->kind == "race");
+    }
+  }
+
+  TEST_CASE("who polls for its operations, and sees their answers, may look at what they did") {
+    auto const poll_and_look = [](bool sees, bool for_all) {
+      return two_pes(
+          {.executions = 300},
+          [=](world& w, world_core& self, node& n) {
+            auto c = n.make_context();
+            w.check(c.has_value(), "make_context");
+            std::array<std::uint64_t, 2> const data{1, 2};
+            auto const t = c->put_nbi(word(n, 0), std::span<std::uint64_t const>(data), pe{0});
+            w.check(t.has_value(), "put_nbi");
+            auto const is_over = [&] { return for_all ? c->is_quiet() : c->is_done(*t); };
+            w.check(w.scheduler().run_until(is_over), "it is never over");
+            if (sees)
+              c->see_answers();
+            w.check(self.load(emu::global<std::uint64_t>(word(n, 0) + 1)) == 2, "an old value");
+          },
+          [](world&, world_core&, node&) {});
+    };
+    for (bool const for_all : {false, true}) {
+      CAPTURE(for_all);
+      verdict const v = poll_and_look(true, for_all);
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(!poll_and_look(false, for_all));
+    }
   }
 
   TEST_CASE("a reduction gives the sums, at once and in pieces round the ring") {

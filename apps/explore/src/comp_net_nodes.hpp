@@ -1,25 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "explored_threads.hpp"
 #include "few_nodes.hpp"
 
+#include <quarry/explore/target.hpp>
 #include <quarry/explore/weakening.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 namespace quarry::exploration {
 
-/// One of the nodes on which a ComP-Net program runs.
+/// A kernel that calls f(wavefront).
+template<class F>
+struct by_wavefront {
+  F f;
+  void operator()(emu::any_wavefront auto& wf) const { f(wf); }
+};
+
+/// One of the nodes on which a ComP-Net program runs, as command::comp_net_node.
 struct program_node {
   world& w;
   std::uint32_t id;
+  std::uint32_t count; ///< of the job
   emu::explored_agent& gpu;
   net::comp_net::node& net;
+  explored_threads& threads;
+
+  [[nodiscard]] net::shmem::node& host() const { return net.shmem(); }
+  [[nodiscard]] bool has_device_calls() const { return net.configuration().has_device_calls(); }
+  [[nodiscard]] bool uses_gpu() const { return net.configuration().uses_gpu; }
+  [[nodiscard]] world_core& memory(std::uint32_t thread) const { return threads.memory(thread); }
+  void check_ok(result<void> const& r) const {
+    w.check(static_cast<bool>(r), r ? "" : r.error().what);
+  }
 
   /// Symmetric memory; null, and a failure of the world, if the heap is too small.
   template<class T>
@@ -38,6 +60,22 @@ struct program_node {
   void run(emu::launch_config const& config, A&&... kernel_and_arguments) {
     static_cast<void>(gpu.run(config, std::forward<A>(kernel_and_arguments)...));
   }
+  /// f(who), who loads and stores: a wavefront or, without a GPU, the host.
+  template<class F>
+  void once(F const& f) {
+    if (uses_gpu())
+      run(wavefronts(1), by_wavefront<F>{f});
+    else
+      f(memory(0));
+  }
+  /// Every word `value`.
+  template<class T>
+  void fill(emu::global<T> words, std::uint32_t word_count, T value) {
+    once([=](auto& who) {
+      for (std::uint32_t i = 0; i < word_count; ++i)
+        who.store(words + i, value);
+    });
+  }
 };
 
 struct program_shape {
@@ -54,7 +92,12 @@ void run_program(world& w, weakening const* weak, program_shape const& shape, F 
   auto const ring = shape.configuration == net::comp_net::on_command_processor::name
                         ? weakened_partly<agent_ring_orders>(weak)
                         : weakened_partly<net::comp_net::ring_orders>(weak);
-  auto const run = [&](std::uint32_t id, std::unique_ptr<net::in_process> end) {
+  std::deque<explored_threads> threads;
+  for (std::uint32_t id = 0; id < shape.count; ++id)
+    if (threads.emplace_back(w); shape.configuration == net::comp_net::cpu::name)
+      threads.back().start_other("another thread of node " + std::to_string(id));
+  auto const run = [&](std::uint32_t id, std::unique_ptr<net::in_process> end, world_core& self) {
+    explored_threads::use const mine(threads[id], self);
     emu::explored_agent gpu(w.scheduler(), node_machine);
     net::comp_net::node::options const o{
         .configuration = shape.configuration,
@@ -70,10 +113,9 @@ void run_program(world& w, weakening const* weak, program_shape const& shape, F 
     w.check(net.has_value(), net ? "" : net.error().what);
     if (!net)
       return;
-    program_node node{w, id, gpu, *net};
+    program_node node{w, id, shape.count, gpu, *net, threads[id]};
     body(node);
-    auto const done = net->finish();
-    w.check(static_cast<bool>(done), done ? "" : done.error().what);
+    node.check_ok(net->finish());
   };
   run_nodes(w, run, shape.count);
 }
@@ -87,11 +129,18 @@ template<class Rings>
   return all;
 }
 
-/// Of both tables what the programs need: a put with a signal that is set, or a get, and a wait.
-[[nodiscard]] inline std::vector<weakening> program_weakenings() {
-  return of_entries(both_tables<agent_ring_orders>(),
-                    {"refresh_read_index", "post_status", "await_status", "poll_status",
-                     "complete_status", "advance_read_index", "apply_word", "wait"});
-}
+/// A program in one of ComP-Net's configurations.
+struct program_case {
+  std::string name;
+  std::string what;
+  std::function<void(world&, weakening const*, std::string_view configuration)> run;
+  /// Of both tables what the program needs, beside what every command that is waited for does.
+  std::vector<std::string_view> needs;
+  /// Where kernels communicate.
+  std::vector<std::string> indistinguishable;
+};
+
+/// The program as a target, in each of the five: "NAME" in comp_net, "NAME-dgpu", and so on.
+[[nodiscard]] std::vector<target> in_every_configuration(program_case const& c);
 
 } // namespace quarry::exploration

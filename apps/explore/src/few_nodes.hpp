@@ -24,13 +24,14 @@ struct agent_ring_orders : net::comp_net::ring_orders {
   constexpr agent_ring_orders() : ring_orders(at(emu::scope::agent)) {}
 };
 
-/// Runs f(id, its end of the network) as a host thread for each of `count` nodes, to their ends.
+/// Runs f(id, its end of the network, its way to memory) as a host thread for each of `count`
+/// nodes, to their ends.
 template<class F>
 void run_nodes(world& w, F const& f, std::uint32_t count = nodes) {
   static constexpr std::array names{"node 0", "node 1", "node 2"};
   auto ends = net::make_in_process(count);
   for (std::uint32_t id = 0; id < count; ++id)
-    w.start(names.at(id), [&, id](world_core&) { f(id, std::move(ends[id])); });
+    w.start(names.at(id), [&, id](world_core& self) { f(id, std::move(ends[id]), self); });
   w.join();
 }
 

@@ -39,7 +39,7 @@ void run_on_nodes(world& w, gravel::gravel_node::options const& o, launch_config
                   Kernel kernel, Expected const& expected) {
   std::array<std::vector<std::uint64_t>, nodes> heaps;
   heaps.fill(std::vector<std::uint64_t>(heap_words));
-  run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end) {
+  run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end, world_core&) {
     explored_agent gpu(w.scheduler(), node_machine);
     gravel::gravel_node net(gpu.core(), std::move(end), heaps[id], o);
     static_cast<void>(

@@ -73,7 +73,7 @@ void run_pagerank(world& w, weakening const*) {
   std::array<std::vector<fixed>, nodes> next;
   next.fill(std::vector<fixed>(vertices / nodes));
   std::vector<fixed> ranks(vertices);
-  run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end) {
+  run_nodes(w, [&](std::uint32_t id, std::unique_ptr<in_process> end, world_core&) {
     run_node(w, id, std::move(end), next[id], all, ranks);
   });
   w.check(ranks == pagerank::reference(all, rounds), "the ranks are not the serial ones");

@@ -9,29 +9,32 @@
 namespace quarry::exploration {
 
 std::span<target const> targets() {
-  static std::vector<target> const all{spsc_target(),
-                                       mpmc_target(),
-                                       work_group_target(),
-                                       aql_target(),
-                                       channel_target(),
-                                       flow_graph_target(),
-                                       channel_yield_target(),
-                                       cilk_target(),
-                                       cilk_hybrid_target(),
-                                       comp_net_ring_target(),
-                                       comp_net_host_ring_target(),
-                                       comp_net_target(),
-                                       comp_net_dgpu_target(),
-                                       comp_net_three_target(),
-                                       shmem_target(),
-                                       allreduce_target(),
-                                       ping_pong_target(),
-                                       ping_pong_get_target(),
-                                       jacobi_target(),
-                                       sgd_target(),
-                                       gravel_target(),
-                                       gravel_direct_target(),
-                                       pagerank_target()};
+  static std::vector<target> const all = [] {
+    std::vector<target> list{spsc_target(),
+                             mpmc_target(),
+                             work_group_target(),
+                             aql_target(),
+                             channel_target(),
+                             flow_graph_target(),
+                             channel_yield_target(),
+                             cilk_target(),
+                             cilk_hybrid_target(),
+                             comp_net_ring_target(),
+                             comp_net_host_ring_target(),
+                             comp_net_target(),
+                             comp_net_dgpu_target(),
+                             comp_net_three_target(),
+                             shmem_target(),
+                             shmem_collectives_target(),
+                             shmem_waits_target(),
+                             gravel_target(),
+                             gravel_direct_target(),
+                             pagerank_target()};
+    for (auto const& program : {allreduce_targets(), ping_pong_targets(), ping_pong_get_targets(),
+                                jacobi_targets(), sgd_targets()})
+      list.insert(list.end(), program.begin(), program.end());
+    return list;
+  }();
   return all;
 }
 

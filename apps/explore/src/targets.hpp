@@ -3,6 +3,8 @@
 
 #include <quarry/explore/target.hpp>
 
+#include <vector>
+
 namespace quarry::exploration {
 
 [[nodiscard]] target spsc_target();
@@ -20,11 +22,16 @@ namespace quarry::exploration {
 [[nodiscard]] target comp_net_dgpu_target();
 [[nodiscard]] target comp_net_three_target();
 [[nodiscard]] target shmem_target();
-[[nodiscard]] target allreduce_target();
-[[nodiscard]] target ping_pong_target();
-[[nodiscard]] target ping_pong_get_target();
-[[nodiscard]] target jacobi_target();
-[[nodiscard]] target sgd_target();
+[[nodiscard]] target shmem_collectives_target();
+[[nodiscard]] target shmem_waits_target();
+
+// In each of ComP-Net's configurations
+[[nodiscard]] std::vector<target> allreduce_targets();
+[[nodiscard]] std::vector<target> ping_pong_targets();
+[[nodiscard]] std::vector<target> ping_pong_get_targets();
+[[nodiscard]] std::vector<target> jacobi_targets();
+[[nodiscard]] std::vector<target> sgd_targets();
+
 [[nodiscard]] target gravel_target();
 [[nodiscard]] target gravel_direct_target();
 [[nodiscard]] target pagerank_target();

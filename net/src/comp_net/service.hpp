@@ -181,6 +181,7 @@ private:
   /// As its work-group would have closed it.
   template<class Core>
   void close(Core& self, served_ring& r) {
+    r.network.see_answers();
     place_.waits[r.number].end_if_begun();
     give_ring_back(self, *place_.contexts, place_.states, r.number, r.reader.read,
                    place_.contexts->met(r.number), emu::scope::system);
@@ -238,6 +239,7 @@ private:
   void go_on(Core& self, served_ring& r) {
     if (r.must_retry || has_failed_)
       return begin(self, r);
+    r.network.see_answers();
     r.is_blocked = false;
     store_arrived(self, r);
     place_.queues.complete(self, r.number, r.reader, r.fetched); // ③, ④
@@ -319,6 +321,7 @@ private:
   /// Bytes that have come go where the work-group wants them.
   template<class Core>
   void store_arrived(Core& self, served_ring& r) {
+    r.network.see_answers();
     r.gets.remove_if([&](arriving& a) {
       if (!r.network.is_done(a.when))
         return false;

@@ -173,5 +173,8 @@ bool context::is_done(ticket const& t) {
 bool context::is_quiet() {
   return engine_->is_quiet(*state_);
 }
+void context::see_answers() const {
+  engine_->see_answers();
+}
 
 } // namespace quarry::net::shmem

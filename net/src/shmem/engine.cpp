@@ -48,9 +48,8 @@ result<std::uint64_t> engine::offset_of(void const* local, std::size_t bytes,
   return at - begin;
 }
 
-bool engine::is_emulated(void const* local) const noexcept {
-  auto const begin = reinterpret_cast<std::uintptr_t>(region_->heap.begin());
-  return reinterpret_cast<std::uintptr_t>(local) - begin < region_->heap.size();
+bool engine::is_emulated(void const* local, std::size_t bytes) const noexcept {
+  return decides_ && known_.contain(local, bytes);
 }
 
 /// Not exactly: only whether it changes counts, and two threads seldom come here at once.
@@ -71,7 +70,7 @@ bool engine::is_full(pe target) {
 
 std::vector<std::byte> engine::seen_here(std::span<std::byte const> source) {
   std::vector<std::byte> bytes(source.size());
-  if (is_emulated(source.data()))
+  if (is_emulated(source.data(), source.size()))
     load_here(bytes.data(), source.data(), source.size());
   else
     std::memcpy(bytes.data(), source.data(), source.size());
@@ -279,7 +278,7 @@ bool engine::take_value(pe from, message const& m, std::span<std::byte const> bo
     lock.unlock(); // an access to memory may let others go on
   if (f.is_atomic)
     std::memcpy(f.dest, &m.value, sizeof m.value);
-  else if (is_emulated(f.dest))
+  else if (is_emulated(f.dest, f.bytes))
     store_here(f.dest, body.data(), body.size());
   else
     std::memcpy(f.dest, body.data(), body.size());

@@ -113,6 +113,7 @@ public:
   void fence(context_state& c);
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
+  void see_answers() const { answers_.take(); }
   result<void> quiet(context_state& c, char const* name = "quiet");
   result<void> quiet_all(char const* name); ///< of every context
   result<void> wait_for(context_state& c, ticket const& t, operation const& what);
@@ -310,8 +311,9 @@ private:
   [[nodiscard]] std::string silent_pes() const;
   void count_operation() noexcept;
   void take_news(peer& p, std::uint64_t operations, bool is_leaving) noexcept;
-  /// In the heap or in what collectives need behind it: under `explore`, behind caches.
-  [[nodiscard]] bool is_emulated(void const* local) const noexcept;
+  /// Under `explore`, behind caches: in the heap, in what collectives need behind it, or in other
+  /// device memory.
+  [[nodiscard]] bool is_emulated(void const* local, std::size_t bytes) const noexcept;
   /// The source as it is for the caller: through its caches, if it has such.
   [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
   result<void> send(context_state& c, message const& m, std::span<std::byte const> body, pe target,

@@ -26,6 +26,7 @@ struct target {
   /// Its actors share nothing but Quarry's memory, and counts of what came, in whatever order: its
   /// exploration can be reduced.
   bool shares_only_memory = false;
+  bool is_program = false; ///< one of `quarry run`, in one of ComP-Net's configurations
 };
 
 /// All of them, queues first; the README beside this folder says what each world is.

@@ -166,6 +166,9 @@ public:
   [[nodiscard]] bool is_done(ticket const& t);
   /// Have all operations so far?
   [[nodiscard]] bool is_quiet();
+  /// For who goes on because of is_done() or is_quiet(), which only look and may be polled: what
+  /// they told of comes before what the caller does next. `explore` alone asks.
+  void see_answers() const;
 
   // The same by local addresses.
 

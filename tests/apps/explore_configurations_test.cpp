@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// The programs of ComP-Net's evaluation in each of its configurations: kernels that communicate,
+// and hosts that do so between kernels or without a GPU.
+#include <quarry/explore/target.hpp>
+#include <quarry/net/comp_net/configuration.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::exploration;
+
+/// As `quarry explore` has it.
+target const& in_configuration(std::string program, std::string_view configuration) {
+  if (configuration != net::comp_net::on_command_processor::name)
+    program.append("-").append(configuration);
+  std::ranges::replace(program, '_', '-');
+  return find_target(program);
+}
+
+/// Its own orders are enough, and nobody can do with weaker ones but for those that it names.
+void check_orders(std::string const& program) {
+  for (auto const& configuration : net::comp_net::configurations) {
+    target const& t = in_configuration(program, configuration.name);
+    CAPTURE(t.name);
+    verdict const v = explore_target(t, nullptr, {.executions = 200, .jobs = 2});
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK(v.inconclusive == 0);
+    std::set<std::string> unnoticed;
+    for (weakening const& w : t.weakenings)
+      if (explore_target(t, &w, {.executions = 50, .shrinks = false, .diagnoses = false}))
+        unnoticed.insert(w.name());
+    CHECK(unnoticed ==
+          std::set<std::string>(t.indistinguishable.begin(), t.indistinguishable.end()));
+  }
+}
+
+} // namespace
+
+TEST_SUITE("apps.explore_configurations") {
+  TEST_CASE("allreduce: right as it is, and every order is needed, in all five configurations") {
+    check_orders("allreduce");
+  }
+  TEST_CASE("ping_pong, with puts and with gets: the same") {
+    check_orders("ping-pong");
+    check_orders("ping-pong-get");
+  }
+  TEST_CASE("jacobi: the same") {
+    check_orders("jacobi");
+  }
+  TEST_CASE("sgd: the same") {
+    check_orders("sgd");
+  }
+  TEST_CASE("these are all programs that there are") {
+    std::set<std::string> programs;
+    for (target const& t : targets())
+      if (t.is_program)
+        programs.insert(t.name);
+    std::set<std::string> expected;
+    for (char const* const name : {"allreduce", "ping-pong", "ping-pong-get", "jacobi", "sgd"})
+      for (auto const& configuration : net::comp_net::configurations)
+        expected.insert(in_configuration(name, configuration.name).name);
+    CHECK(programs == expected);
+  }
+}
