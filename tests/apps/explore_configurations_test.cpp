@@ -29,12 +29,12 @@ void check_orders(std::string const& program) {
   for (auto const& configuration : net::comp_net::configurations) {
     target const& t = in_configuration(program, configuration.name);
     CAPTURE(t.name);
-    verdict const v = explore_target(t, nullptr, {.executions = 200, .jobs = 2});
+    verdict const v = explore_target(t, nullptr, {.executions = 100, .jobs = 2});
     CHECK_MESSAGE(v, v.to_string());
     CHECK(v.inconclusive == 0);
     std::set<std::string> unnoticed;
     for (weakening const& w : t.weakenings)
-      if (explore_target(t, &w, {.executions = 50, .shrinks = false, .diagnoses = false}))
+      if (explore_target(t, &w, {.executions = 30, .shrinks = false, .diagnoses = false}))
         unnoticed.insert(w.name());
     CHECK(unnoticed ==
           std::set<std::string>(t.indistinguishable.begin(), t.indistinguishable.end()));

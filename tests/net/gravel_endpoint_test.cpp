@@ -25,7 +25,7 @@ constexpr std::uint32_t items = 50; // two wavefronts of 32, or one of 64
 
 /// A job that does not fail.
 struct healthy final : job_state {
-  [[noreturn]] void stop(std::source_location) override { std::terminate(); }
+  [[noreturn]] void stop(command, std::source_location) override { std::terminate(); }
 };
 
 struct message {

@@ -317,11 +317,15 @@ TEST_SUITE("net.gravel") {
                                std::ref(net.device()));
       REQUIRE(!run);
       INFO(run.get_fault()->report);
-      CHECK(run.get_fault()->report.find("no word from pe 1") != std::string::npos);
+      CHECK(run.get_fault()->report.find("increment was given up: gravel: no word from pe 1") !=
+            std::string::npos);
       auto const q = net.quiet();
       REQUIRE(q.has_error());
       CHECK(q.error().code == net_errc::timeout);
-      CHECK(q.error().what.find("no word from pe 1") != std::string::npos);
+      CHECK(q.error().what.starts_with("gravel: quiet: no word from pe 1"));
+      auto const gathered = net.all_gather({});
+      REQUIRE(gathered.has_error());
+      CHECK(gathered.error().what.starts_with("gravel: all_gather: no word from pe 1"));
     }
   }
 

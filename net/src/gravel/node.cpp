@@ -106,10 +106,10 @@ public:
         [&] { return done.load(std::memory_order_acquire) == requested || shared_.has_failed(); });
     if (!over)
       shared_.fail(make_error(net_errc::timeout,
-                              fmt::format("gravel: {} does not end; nothing progresses\n{}", what,
+                              fmt::format("gravel: it does not end; nothing progresses\n{}",
                                           shared_.scheduler.report_now().to_string())));
     if (shared_.has_failed())
-      return shared_.why();
+      return shared_.failed(what);
     ends.take();
     return {};
   }

@@ -11,13 +11,17 @@
 #include <quarry/result.hpp>
 #include <quarry/scheduler.hpp>
 
+#include <fmt/core.h>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <source_location>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace quarry::net::gravel {
@@ -89,13 +93,18 @@ struct shared_state final : job_state {
     failed_.store(true, std::memory_order_release);
     scheduler.notify();
   }
-  [[nodiscard]] error why() {
-    std::lock_guard const lock(mutex);
-    return *first_error;
+  /// Why an operation of the host, with that name, has failed.
+  [[nodiscard]] error failed(char const* operation) {
+    constexpr std::string_view ours = "gravel: ";
+    error e = why();
+    if (e.what.starts_with(ours))
+      e.what.erase(0, ours.size());
+    e.what = fmt::format("gravel: {}: {}", operation, e.what);
+    return e;
   }
-  [[noreturn]] void stop(std::source_location where) override {
+  [[noreturn]] void stop(command what, std::source_location where) override {
     throw emu::kernel_stop{emu::fault::kind::exception,
-                           "a network operation was given up: " + why().what, where};
+                           fmt::format("{} was given up: {}", to_string(what), why().what), where};
   }
   [[nodiscard]] bool is_stopping() const noexcept { return stops.load(std::memory_order_acquire); }
   /// An actor's last act.
@@ -105,6 +114,11 @@ struct shared_state final : job_state {
   }
 
 private:
+  [[nodiscard]] error why() {
+    std::lock_guard const lock(mutex);
+    return *first_error;
+  }
+
   std::mutex mutex;
   std::optional<error> first_error;
 };

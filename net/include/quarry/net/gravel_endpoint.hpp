@@ -39,8 +39,8 @@ template<emu::any_wavefront W, class V>
 class job_state {
 public:
   [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-  /// Throws kernel_stop with the job's first error.
-  [[noreturn]] virtual void stop(std::source_location where) = 0;
+  /// Throws kernel_stop with what is given up, and the job's first error.
+  [[noreturn]] virtual void stop(command what, std::source_location where) = 0;
 
 protected:
   ~job_state() = default;
@@ -74,7 +74,7 @@ public:
   task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes, D how = {},
                    std::source_location where = std::source_location::current()) {
     std::uint32_t const tag = package_tag::encode(command::increment);
-    check_job(where);
+    check_job(tag, where);
     if (direct_ != nullptr)
       return direct_->send(wf, tag, address<W>(at, nodes), lanes64<W>{});
     return send_place<W>(wf, tag, at, nodes, how, where);
@@ -178,7 +178,7 @@ private:
   template<class W>
   task<> send_items(W& wf, std::uint32_t tag, lanes64<W> const (&message)[2],
                     std::source_location where) {
-    check_job(where);
+    check_job(tag, where);
     if (direct_ != nullptr)
       return direct_->send(wf, tag, message[0], message[1]);
     return packages_.push(wf, tag, message, emu::reconverging, where);
@@ -186,7 +186,7 @@ private:
   template<class W, class Index, class Nodes, class D>
   task<> send(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
               lanes64<W> value, Nodes nodes, D how, std::source_location where) {
-    check_job(where);
+    check_job(tag, where);
     if (direct_ != nullptr)
       return direct_->send(wf, tag, address<W>(at, nodes), value);
     return send_place_and_value<W>(wf, tag, at, value, nodes, how, where);
@@ -207,9 +207,9 @@ private:
     packages_.publish(wf, place);
   }
 
-  void check_job(std::source_location where) const {
+  void check_job(std::uint32_t tag, std::source_location where) const {
     if (job_.has_failed()) [[unlikely]]
-      job_.stop(where);
+      job_.stop(package_tag::what(tag), where);
   }
 
   [[nodiscard]] std::uint32_t word_of(emu::global<std::uint64_t> at) const noexcept {

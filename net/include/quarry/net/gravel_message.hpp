@@ -15,6 +15,10 @@ enum class command : std::uint8_t {
   put,            ///< word = value
   active_message, ///< handler(word, value)
 };
+[[nodiscard]] constexpr char const* to_string(command c) noexcept {
+  constexpr char const* names[] = {"increment", "add", "put", "active_message"};
+  return names[static_cast<int>(c) - 1];
+}
 
 /// Where a message goes: the node, and the 64-bit word of its symmetric heap. One 64-bit row of a
 /// package, so that work-items write it in one store.
