@@ -37,9 +37,16 @@ dispatch_packet packet_of(launch_config const& config, packet_header header,
         fmt::format("packet for {}: a group of {} x {} x {} work-items; at most {} in a dimension",
                     kernel, per.x, per.y, per.z, most));
   extent items = config.work_items;
-  if (items.volume() == 0) // the packet has no other way to say it
-    items = {config.work_groups.x * per.x, config.work_groups.y * per.y,
-             config.work_groups.z * per.z};
+  if (items.volume() == 0) { // the packet has no other way to say it
+    extent const groups = config.work_groups;
+    auto const fits = [](std::uint32_t n, std::uint32_t k) {
+      return std::uint64_t{n} * k <= std::numeric_limits<std::uint32_t>::max();
+    };
+    if (!fits(groups.x, per.x) || !fits(groups.y, per.y) || !fits(groups.z, per.z))
+      throw std::invalid_argument(
+          fmt::format("packet for {}: more than 4294967295 work-items in a dimension", kernel));
+    items = {groups.x * per.x, groups.y * per.y, groups.z * per.z};
+  }
   dispatch_packet p;
   p.header = header.bits();
   p.work_group_size = {static_cast<std::uint16_t>(per.x), static_cast<std::uint16_t>(per.y),

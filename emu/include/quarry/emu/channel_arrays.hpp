@@ -38,9 +38,8 @@ public:
   /// Errors   std::invalid_argument – a shape outside the limits
   channel_arrays(allocations& known, channel_options const& o)
       : width_(checked(o)), share_(o.elements_per_done_count),
-        stride_(o.is_padded ? std::max<std::uint32_t>(1, (64 + sizeof(T) - 1) / sizeof(T)) : 1),
-        reservation_(o.reservation), orders_(o.orders), name_(o.name),
-        data_(known, std::size_t{width_} * stride_, o.name + " data"),
+        stride_(o.is_padded ? padded_stride : 1), reservation_(o.reservation), orders_(o.orders),
+        name_(o.name), data_(known, std::size_t{width_} * stride_, o.name + " data"),
         control_(known, 2 * std::size_t{width_}, o.name + " control"),
         done_(known, width_ / share_, o.name + " done counts"),
         indices_(known, 5, o.name + " indices"), states_(width_, state::available) {}
@@ -86,6 +85,10 @@ public:
 
 protected:
   static constexpr std::uint64_t wrap = ~std::uint64_t{0} >> (64 - IndexBits);
+  /// Elements from one to the next that shares no cache line with it: each begins a line, or 64
+  /// bytes after the last byte of the one before.
+  static constexpr auto padded_stride = static_cast<std::uint32_t>(
+      std::min(64 / std::gcd(std::size_t{64}, sizeof(T)), 1 + (63 + sizeof(T) - 1) / sizeof(T)));
   ~channel_arrays() = default;
 
   enum class state : std::uint8_t { available, reserved, ready, dispatched, done };
