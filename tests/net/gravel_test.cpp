@@ -173,6 +173,16 @@ struct send_all_night {
   }
 };
 
+/// Adds 1 to a word of node 0 that it has not.
+struct increment_beyond {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, std::uint32_t,
+                    gravel::endpoint& net) const {
+    using w = std::remove_reference_t<decltype(wf)>;
+    task<> sent = net.increment(wf, words + gravel::lanes64<w>(heap_words), 0);
+    co_await std::move(sent);
+  }
+};
+
 constexpr std::uint32_t items = 300; // a partial last wavefront and a partial last group
 
 heaps diverged(std::uint32_t nodes) {
@@ -350,6 +360,54 @@ TEST_SUITE("net.gravel") {
                   run.get_fault()->report);
   }
 
+  TEST_CASE("a node that fails tells the others why, before it leaves") {
+    with_every_job([](auto const& run) {
+      auto const out = run(3, {.timeout = std::chrono::hours(1)}, [](test_node& n) {
+        if (n.id == 1)
+          launching_in_vain(increment_beyond{}, 1)(n);
+      });
+      std::string const why = "pe 1 addresses a word outside the heap of pe 0";
+      for (std::uint32_t id = 0; id < 3; ++id) {
+        CAPTURE(id);
+        REQUIRE(out.errors[id]);
+        CHECK(out.errors[id]->code == net_errc::outside_heap);
+        std::string const said = id == 0 ? why : "pe 0 says: " + why;
+        CHECK_MESSAGE(out.errors[id]->what.find("gravel: quiet: " + said) == 0,
+                      out.errors[id]->what);
+      }
+    });
+  }
+
+  TEST_CASE("a failure that a node is told of is taken for what it can be") {
+    struct told {
+      std::uint32_t code, origin; // 7: bad_frame
+      std::string_view text;
+      net_errc expected;
+      std::string_view said;
+    };
+    for (told const& t :
+         {told{7, 1, "a bad\x1b[1m frame", net_errc::bad_frame, "pe 1 says: a bad?[1m frame"},
+          told{7, 0, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"},
+          told{7, 2, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"},
+          told{0, 1, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"},
+          told{1000, 1, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"}}) {
+      auto ends = make_in_process(2);
+      auto out = make_outcome(1);
+      native_scheduler scheduler({.threads = 1});
+      unchecked_agent gpu(scheduler);
+      gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {});
+      std::uint32_t const head[]{5, t.code, t.origin};
+      REQUIRE(
+          ends[1]
+              ->try_send(pe{0}, std::as_bytes(std::span(head)), std::as_bytes(std::span(t.text)))
+              .has_value());
+      auto const q = net.all_sum(1);
+      REQUIRE(q.has_error());
+      CHECK(q.error().code == t.expected);
+      CHECK_MESSAGE(q.error().what.find(t.said) != std::string::npos, q.error().what);
+    }
+  }
+
   TEST_CASE("a frame that is none ends the job with bad_frame, and touches nothing") {
     std::mt19937_64 random(7);
     for (int round = 0; round < 200; ++round) {
@@ -362,7 +420,7 @@ TEST_SUITE("net.gravel") {
       std::vector<std::uint32_t> frame(1 + random() % 12);
       std::generate(frame.begin(), frame.end(),
                     [&] { return static_cast<std::uint32_t>(random() % 6); });
-      frame[0] = random() % 2 == 0 ? 1 : static_cast<std::uint32_t>(random() % 8 + 5);
+      frame[0] = random() % 2 == 0 ? 1 : static_cast<std::uint32_t>(random() % 8 + 6);
       if (frame[0] == 1 && frame.size() > 2)
         frame[2] = 1000; // a run longer than its frame
       auto const bytes = std::as_bytes(std::span(frame));

@@ -20,6 +20,7 @@ enum class frame_kind : std::uint32_t {
   fence_request, ///< number: answer when everything before it has been applied
   fence_answer,  ///< number
   gather,        ///< number, then one node's contribution
+  failure,       ///< its code, the node that it comes from, then its text: why the sender leaves
 };
 
 inline constexpr std::size_t run_header_words = 2;

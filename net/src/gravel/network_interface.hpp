@@ -2,6 +2,7 @@
 #pragma once
 
 #include "contributions.hpp"
+#include "failure_notice.hpp"
 #include "frame.hpp"
 #include "heap_operations.hpp"
 #include "shared_state.hpp"
@@ -24,6 +25,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quarry::net::gravel {
@@ -73,17 +75,19 @@ private:
     }
   }
 
-  /// What others still wait for, a contribution or an answer, leaves before the actor ends; and
-  /// whoever hands over to it ends before.
+  /// What others still wait for, a contribution or an answer, or why this node has failed, leaves
+  /// before the actor ends; and whoever hands over to it ends before.
   [[nodiscard]] bool may_end() const {
     return shared_.is_stopping() && shared_.running.load(std::memory_order_acquire) == 1 &&
-           (shared_.has_failed() || controls_.empty());
+           (shared_.has_failed() ? has_told_ : controls_.empty());
   }
 
   /// Does what can be done now; true if anything was.
   bool step(core& self) {
-    if (shared_.has_failed())
-      return drop_frames(self);
+    if (shared_.has_failed()) {
+      bool const dropped = drop_frames(self);
+      return tell_others() || dropped;
+    }
     if (!transport_.try_enter()) { // an idle worker is in transport_.wait(), perhaps always so
       check_timeout();
       return false;
@@ -108,7 +112,8 @@ private:
       if (auto const n = next_target())
         return *n == self_id_ || transport_.has_room(pe{*n});
     }
-    return current_ || shared_.to_network.is_ready(self, claim(self));
+    return (shared_.has_failed() && !has_told_) || current_ ||
+           shared_.to_network.is_ready(self, claim(self));
   }
 
   // Requests of the host
@@ -197,7 +202,6 @@ private:
   /// The job has failed: kernels and aggregators go on as if their messages left, and learn of it
   /// where they wait for something.
   bool drop_frames(core& self) {
-    controls_.clear();
     bool any = false;
     for (; take_next(self); any = true) {
       if (current_->what == outgoing::kind::frame)
@@ -252,6 +256,31 @@ private:
     recycled.publish(self);
   }
 
+  // Failing
+
+  /// Once, as far as there is room: so that nobody takes this node, which leaves, for the cause.
+  /// True if it has been done now.
+  bool tell_others() {
+    if (has_told_ || !transport_.try_enter())
+      return false;
+    has_told_ = true;
+    controls_.clear();
+    failure_notice const why = told_ ? *told_ : failure_notice::of(shared_.why(), self_id_);
+    auto const head = why.head();
+    for (std::uint32_t n = 0; n < nodes_; ++n)
+      if (n != self_id_ && n != why.origin) // who is not there any more need not know
+        static_cast<void>(transport_.try_send(pe{n}, std::as_bytes(std::span(head)),
+                                              std::as_bytes(std::span(why.text))));
+    transport_.leave();
+    return true;
+  }
+  void take_failure(pe from, std::optional<failure_notice> why) {
+    if (!why)
+      return malformed(from, "a failure of nobody");
+    if (shared_.fail(why->as_error()))
+      told_ = std::move(why); // to be told to the others, too
+  }
+
   // Receiving
 
   bool receive(core& self) {
@@ -296,6 +325,8 @@ private:
       if (number + 1 < gather_seen_ || number > gather_seen_ + 2)
         return malformed(from, "a contribution to no gather");
       return contribute(from.id, number, {bytes.begin() + 12, bytes.end()});
+    case frame_kind::failure:
+      return take_failure(from, failure_notice::read(words, bytes.subspan(12), nodes_, self_id_));
     default:
       return malformed(from, "a frame of an unknown kind");
     }
@@ -385,6 +416,9 @@ private:
   std::uint64_t gather_seen_ = 0;
   contributions gathers_{nodes_};
   clock::time_point waiting_since_{};
+
+  std::optional<failure_notice> told_; ///< of the failure, if it came from another node
+  bool has_told_ = false;
 
   traffic traffic_;
 };

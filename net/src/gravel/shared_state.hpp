@@ -58,6 +58,12 @@ struct buffer_set {
   emu::spsc_queue<std::uint32_t> recycled;
 };
 
+/// What an error says, without whose it is.
+[[nodiscard]] inline std::string_view without_prefix(std::string_view what) noexcept {
+  constexpr std::string_view ours = "gravel: ";
+  return what.starts_with(ours) ? what.substr(ours.size()) : what;
+}
+
 /// What host threads, aggregators and the network interface of one node share.
 struct shared_state final : job_state {
   executor& scheduler;
@@ -83,23 +89,28 @@ struct shared_state final : job_state {
   shared_state(emu::agent_core& agent, gravel_node::options const& o, std::uint32_t queue_slots)
       : scheduler(agent.scheduler()), options(o), to_network(agent.known(), queue_slots) {}
 
-  /// Keeps the first error and lets everybody who waits look.
-  void fail(error e) {
+  /// Keeps the first error and lets everybody who waits look. False if there was one before.
+  bool fail(error e) {
+    bool is_first = false;
     {
       std::lock_guard const lock(mutex);
-      if (!first_error)
+      is_first = !first_error;
+      if (is_first)
         first_error = std::move(e);
     }
     failed_.store(true, std::memory_order_release);
     scheduler.notify();
+    return is_first;
+  }
+  /// The first error, once there is one.
+  [[nodiscard]] error why() {
+    std::lock_guard const lock(mutex);
+    return *first_error;
   }
   /// Why an operation of the host, with that name, has failed.
   [[nodiscard]] error failed(char const* operation) {
-    constexpr std::string_view ours = "gravel: ";
     error e = why();
-    if (e.what.starts_with(ours))
-      e.what.erase(0, ours.size());
-    e.what = fmt::format("gravel: {}: {}", operation, e.what);
+    e.what = fmt::format("gravel: {}: {}", operation, without_prefix(e.what));
     return e;
   }
   [[noreturn]] void stop(command what, std::source_location where) override {
@@ -114,11 +125,6 @@ struct shared_state final : job_state {
   }
 
 private:
-  [[nodiscard]] error why() {
-    std::lock_guard const lock(mutex);
-    return *first_error;
-  }
-
   std::mutex mutex;
   std::optional<error> first_error;
 };

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "frame.hpp"
+#include "shared_state.hpp"
+
+#include <quarry/net/error.hpp>
+#include <quarry/net/pe.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <system_error>
+
+namespace quarry::net::gravel {
+
+/// Why a job has failed, as one node tells it to the others, and they to each other.
+struct failure_notice {
+  std::uint32_t code;   ///< a net_errc
+  std::uint32_t origin; ///< the node whose words these are
+  std::string text;
+
+  [[nodiscard]] static failure_notice of(error const& e, std::uint32_t self) {
+    bool const is_ours = e.code.category() == net_category();
+    return {static_cast<std::uint32_t>(is_ours ? e.code.value()
+                                               : static_cast<int>(net_errc::peer_lost)),
+            self, std::string(without_prefix(e.what).substr(0, most_text))};
+  }
+  /// Of a frame: none if it is of no known code, or of no other node than `self`.
+  [[nodiscard]] static std::optional<failure_notice> read(std::span<std::uint32_t const> head,
+                                                          std::span<std::byte const> text,
+                                                          std::uint32_t nodes, std::uint32_t self) {
+    failure_notice n{head[1], head[2], {}};
+    if (n.code == 0 || n.code > static_cast<std::uint32_t>(net_errc::bad_environment) ||
+        n.origin >= nodes || n.origin == self)
+      return std::nullopt;
+    for (std::byte const b : text.first(std::min(text.size(), most_text)))
+      n.text += std::isprint(static_cast<int>(b)) != 0 || b == std::byte{'\n'}
+                    ? static_cast<char>(b)
+                    : '?'; // it may be anything
+    return n;
+  }
+
+  [[nodiscard]] std::array<std::uint32_t, 3> head() const noexcept {
+    return {static_cast<std::uint32_t>(frame_kind::failure), code, origin};
+  }
+  [[nodiscard]] error as_error() const {
+    return {std::error_code(static_cast<int>(code), net_category()),
+            fmt::format("gravel: {} says: {}", to_string(pe{origin}), text)};
+  }
+
+private:
+  static constexpr std::size_t most_text = 1024;
+};
+
+} // namespace quarry::net::gravel
