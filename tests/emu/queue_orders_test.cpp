@@ -2,6 +2,7 @@
 // Tables of orders and scopes: each operation of a queue asks for its own entries, and every entry
 // is asked for. What an actor was asked is noted on its way to the memory.
 #include "lone_actor.hpp"
+#include "noted_accesses.hpp"
 #include "queue_traffic.hpp"
 
 #include <quarry/emu/mpmc_queue.hpp>
@@ -20,90 +21,6 @@ using namespace quarry::emu;
 using namespace quarry_test;
 
 namespace {
-
-struct noted {
-  std::string operation;
-  emu::access by;
-};
-using notes = std::vector<noted>;
-
-/// Any actor, and what order and scope its operations were given.
-template<class Actor>
-class noting : public Actor {
-public:
-  template<class Source>
-  noting(notes& into, Source&& source) : Actor(source), notes_(into) {}
-
-  template<class T>
-  T load(global<T> at) const {
-    return Actor::load(at);
-  }
-  template<class T>
-  void store(global<T> at, std::type_identity_t<T> value) const {
-    Actor::store(at, value);
-  }
-  template<class T>
-  T load(global<T> at, emu::access a) const {
-    notes_.push_back({"load", a});
-    return Actor::load(at, a);
-  }
-  template<class T>
-  void store(global<T> at, std::type_identity_t<T> value, emu::access a) const {
-    notes_.push_back({"store", a});
-    Actor::store(at, value, a);
-  }
-  template<class T>
-  T fetch_add(global<T> at, std::type_identity_t<T> n, emu::access a) const {
-    notes_.push_back({"fetch_add", a});
-    return Actor::fetch_add(at, n, a);
-  }
-  template<class T, class Predicate>
-  auto wait_until(global<T> at, Predicate is_met, emu::access a) const {
-    notes_.push_back({"wait_until", a});
-    return Actor::wait_until(at, is_met, a);
-  }
-
-private:
-  notes& notes_;
-};
-using noting_core = noting<basic_core<native_memory>>;
-
-template<class Table>
-constexpr bool lists_every_entry() {
-  return std::size(Table::entries) * sizeof(emu::access) == sizeof(Table);
-}
-
-/// A table in which no two entries are equal: an access tells which entry it came from.
-template<class Table>
-Table all_different() {
-  static_assert(std::size(Table::entries) <= 25);
-  Table t;
-  int n = 0;
-  for (auto const& e : Table::entries) {
-    t.*e.entry = {static_cast<order>(n % 5), static_cast<scope>(n / 5)};
-    ++n;
-  }
-  return t;
-}
-
-template<class Table>
-std::string entry_of(emu::access a) {
-  auto const t = all_different<Table>();
-  for (auto const& e : Table::entries)
-    if (t.*e.entry == a)
-      return e.name;
-  return "no entry";
-}
-
-/// "fetch_add write_index", …
-template<class Table>
-std::vector<std::string> named(notes const& list) {
-  std::vector<std::string> lines;
-  for (noted const& n : list)
-    lines.push_back(n.operation + " " + entry_of<Table>(n.by));
-  return lines;
-}
-using lines = std::vector<std::string>;
 
 /// Every operation of a queue, in a life of one element: what its actors were asked.
 notes life(spsc_orders const& orders) {
