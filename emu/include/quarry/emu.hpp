@@ -19,8 +19,8 @@
 // What a kernel sees
 #include <quarry/emu/collectives.hpp>
 #include <quarry/emu/fine_grain_barrier.hpp>
-#include <quarry/emu/kernel.hpp>
 #include <quarry/emu/item_collectives.hpp>
+#include <quarry/emu/kernel.hpp>
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/emu/lane_slot.hpp>
 #include <quarry/emu/wavefront.hpp>

@@ -74,10 +74,10 @@ public:
   struct options {
     std::string_view style = aggregated::name;
     std::size_t buffer_bytes = 64 * 1024; ///< a per-node buffer (thesis Table 5-2)
-    std::size_t buffers_per_node = 3; ///< of each aggregator
+    std::size_t buffers_per_node = 3;     ///< of each aggregator
     /// Each on a strand of its own, with per-node buffers of its own (thesis A.1.2). With several,
     /// messages of one work-item to one node may be applied in another order. One for simt_direct.
-    std::uint32_t aggregators = 1; ///< 1 … most_aggregators
+    std::uint32_t aggregators = 1;              ///< 1 … most_aggregators
     std::chrono::microseconds flush_after{125}; ///< a buffer that is not full leaves then
     std::uint32_t queue_slots = 64;             ///< packages in flight; a power of two
     std::uint32_t package_columns = 256;        ///< work-items of the largest work-group
