@@ -56,11 +56,24 @@ struct loopback::state {
       return 0;
     bool const had_left = p.has_left();
     auto const moved = p.advance(deliver);
-    if (!moved)
+    if (!moved) {
       give_up(moved.error(), p);
-    else if (p.has_left() && !had_left)
+      return lost == p.peer() ? 0 : hear_out(lost, deliver);
+    }
+    if (p.has_left() && !had_left)
       sockets.forget(p.peer().id);
-    return moved ? *moved : 0;
+    return *moved;
+  }
+  /// What one of whose loss another one tells has said before it went: perhaps why.
+  std::size_t hear_out(pe gone, sink const& deliver) {
+    std::size_t got = 0;
+    for (int reads = 0; reads < 64 && gone.id < peers.size() && gone != who.self; ++reads) {
+      auto const moved = peers[gone.id].advance(deliver);
+      if (!moved || *moved == 0)
+        break;
+      got += *moved;
+    }
+    return got;
   }
 
   void give_up(error why, peer_stream const& by) {

@@ -106,6 +106,29 @@ TEST_SUITE("net.loopback") {
     contract::all_well(contract::in_threads(all, contract::finish));
   }
 
+  TEST_CASE("what a pe said before it went is heard, though another one tells first that it went") {
+    auto all = make(3);
+    std::array<std::byte, 8> const some{}, why{std::byte{1}};
+    REQUIRE(all[0]->try_send(pe{1}, some, {}).value());
+    REQUIRE(all[2]->try_send(pe{1}, why, {}).value());
+    all[2].reset();
+    auto const deadline = std::chrono::steady_clock::now() + 10s;
+    auto const fails = [&](transport_port& end, transport_port::sink const& deliver) {
+      quarry::result<std::size_t> got = end.poll(deliver);
+      for (; got && std::chrono::steady_clock::now() < deadline; got = end.poll(deliver))
+        end.wait(1ms);
+      return got.has_error();
+    };
+    REQUIRE(fails(*all[0], [](pe, std::span<std::byte const>) {}));
+    all[0].reset(); // its word of pe 2 stands behind its message, which came before pe 2's
+    std::vector<std::uint32_t> heard;
+    REQUIRE(fails(*all[1], [&](pe from, std::span<std::byte const> bytes) {
+      heard.push_back(from.id);
+      CHECK((bytes[0] == std::byte{1}) == (from == pe{2}));
+    }));
+    CHECK(heard == std::vector<std::uint32_t>{0, 2});
+  }
+
   TEST_CASE("who has left in order takes nothing more, and breaks nothing between the others") {
     auto const all = make(3);
     std::jthread const leaves([&] { static_cast<void>(all[2]->finish()); });
