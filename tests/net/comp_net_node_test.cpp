@@ -124,7 +124,7 @@ TEST_SUITE("net.comp_net_node") {
 
   TEST_CASE("a kernel and a host that wait side by side for a slow pe are no stall") {
     using namespace std::chrono_literals;
-    job_shape s{.nodes = 2, .threads = 1, .stall_timeout = 1s, .timeout = 1s};
+    job_shape s{.nodes = 2, .threads = 1, .stall_timeout = 2s, .timeout = 2s};
     for (bool const over_loopback : {false, true}) {
       s.over_loopback = over_loopback;
       run_job(s, [](test_node& n) {
@@ -142,7 +142,7 @@ TEST_SUITE("net.comp_net_node") {
           return;
         }
         using clock = std::chrono::steady_clock;
-        for (auto const end = clock::now() + 4s; clock::now() < end;)
+        for (auto const end = clock::now() + 5s; clock::now() < end;)
           REQUIRE(host.default_context().p(n.words.data() + 2, 1, pe{1}));
         for (std::size_t word : {0, 1})
           CHECK(host.default_context().p(n.words.data() + word, 1, pe{0}));
