@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Worlds of ComP-Net nodes in many executions: what is right is never flagged, what is wrong found.
+#include "comp_net_explored_nodes.hpp"
+
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/net.hpp>
@@ -18,48 +20,11 @@ using namespace quarry::emu;
 using namespace quarry::net;
 using comp_net::context;
 using comp_net::device;
+using comp_net_test::explore_nodes;
+using comp_net_test::small_node;
 using awaited = shmem::comparison;
 
 namespace {
-
-constexpr std::uint32_t nodes = 2;
-
-struct small_node {
-  world& w;
-  explored_agent& gpu;
-  comp_net::node& net;
-  std::span<std::uint64_t> words;
-};
-
-template<class Body>
-verdict explore_nodes(std::string_view configuration, std::uint64_t executions, Body const& body) {
-  explore_options const options{
-      .executions = executions, .most_decisions = 200'000, .shrinks = false, .diagnoses = false};
-  return explore(options, [&](world& w) {
-    auto ends = make_in_process(nodes);
-    for (std::uint32_t id = 0; id < nodes; ++id)
-      w.start(id == 0 ? "node 0" : "node 1", [&, id](world_core&) {
-        explored_agent gpu(w.scheduler(),
-                           {.compute_units = 1, .lds_bytes = 4096, .wavefront_size = 32});
-        auto net = comp_net::node::start(
-            gpu.core(), std::move(ends[id]),
-            {.configuration = configuration,
-             .rings = 2,
-             .ring_entries = 2,
-             .reduce_bytes = 64,
-             .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512}});
-        w.check(net.has_value(), net ? "" : net.error().what);
-        if (!net)
-          return;
-        auto const words = net->shmem().malloc<std::uint64_t>(8);
-        w.check(words.has_value(), words ? "" : words.error().what);
-        small_node node{w, gpu, *net, *words};
-        body(node);
-        static_cast<void>(net->finish());
-      });
-    w.join();
-  });
-}
 
 /// Two wavefronts write what the work-group sends, and both read what it gets.
 struct send_from_both {
@@ -142,11 +107,12 @@ struct wait_for_others_last {
 template<class Kernel>
 verdict explore_kernel(std::string_view configuration, std::uint64_t executions,
                        launch_config const& config, Kernel kernel) {
-  return explore_nodes(configuration, executions, [&](small_node& n) {
-    auto own = n.gpu.allocate<std::uint64_t>(4, "own");
-    static_cast<void>(n.gpu.run(config, kernel, global<std::uint64_t>(n.words.data()), own.global(),
-                                std::ref(n.w), std::ref(n.net.device())));
-  });
+  return explore_nodes(
+      {.configuration = configuration, .executions = executions}, [&](small_node& n) {
+        auto own = n.gpu.allocate<std::uint64_t>(4, "own");
+        static_cast<void>(n.gpu.run(config, kernel, global<std::uint64_t>(n.words.data()),
+                                    own.global(), std::ref(n.w), std::ref(n.net.device())));
+      });
 }
 
 constexpr launch_config one_wavefront{

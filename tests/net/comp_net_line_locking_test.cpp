@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // ComP-Net §4.2.2: a read-modify-write of a command processor excludes the GPU's.
+#include "comp_net_explored_nodes.hpp"
 #include "comp_net_job.hpp"
 
 #include <quarry/emu/explore.hpp>
@@ -145,36 +146,16 @@ struct count_where {
 
 verdict count_from_two_nodes(std::string_view configuration) {
   constexpr std::uint64_t times = 2;
-  explore_options const options{
-      .executions = 200, .most_decisions = 200'000, .shrinks = false, .diagnoses = false};
-  return explore(options, [&](world& w) {
-    auto ends = make_in_process(2);
-    for (std::uint32_t id = 0; id < 2; ++id)
-      w.start(id == 0 ? "node 0" : "node 1", [&, id](world_core& self) {
-        explored_agent gpu(w.scheduler(),
-                           {.compute_units = 2, .lds_bytes = 4096, .wavefront_size = 32});
-        auto net = comp_net::node::start(
-            gpu.core(), std::move(ends[id]),
-            {.configuration = configuration,
-             .rings = 2,
-             .ring_entries = 2,
-             .reduce_bytes = 64,
-             .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512}});
-        w.check(net.has_value(), net ? "" : net.error().what);
-        if (!net)
-          return;
-        auto const words = net->shmem().malloc<std::uint64_t>(line_words);
-        w.check(words.has_value(), words ? "" : words.error().what);
-        global<std::uint64_t> const line(words->data());
-        static_cast<void>(
-            gpu.run({.work_groups = 2, .work_items_per_group = 32, .lds_bytes = context::lds_bytes},
-                    count_where{}, line, times, std::ref(net->device())));
-        if (id == 0)
-          for (std::uint32_t word = 0; word < 2; ++word)
-            w.check(self.load(line + word) == 4 * times, "a count is lost");
-        static_cast<void>(net->finish());
-      });
-    w.join();
+  comp_net_test::explored_shape const shape{.configuration = configuration, .compute_units = 2};
+  return comp_net_test::explore_nodes(shape, [](comp_net_test::small_node& n) {
+    static_assert(line_words == 8);
+    global<std::uint64_t> const line(n.words.data());
+    static_cast<void>(
+        n.gpu.run({.work_groups = 2, .work_items_per_group = 32, .lds_bytes = context::lds_bytes},
+                  count_where{}, line, times, std::ref(n.net.device())));
+    if (n.id == 0)
+      for (std::uint32_t word = 0; word < 2; ++word)
+        n.w.check(n.self.load(line + word) == 4 * times, "a count is lost");
   });
 }
 

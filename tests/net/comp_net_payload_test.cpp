@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What travels in a ring's entry, and what the entry points to: who may overwrite a source when.
+#include "comp_net_explored_nodes.hpp"
 #include "comp_net_job.hpp"
 
 #include <quarry/emu/explore.hpp>
@@ -55,38 +56,19 @@ struct put_and_overwrite {
 
 /// Two nodes, which put to each other.
 verdict explored(std::string_view configuration, std::size_t bytes, asks how) {
-  constexpr std::uint32_t nodes = 2, times = 2;
-  explore_options const options{
-      .executions = 200, .most_decisions = 200'000, .shrinks = false, .diagnoses = false};
-  return explore(options, [&](world& w) {
-    auto ends = make_in_process(nodes);
-    for (std::uint32_t id = 0; id < nodes; ++id)
-      w.start(id == 0 ? "node 0" : "node 1", [&, id](world_core& self) {
-        explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
-        auto net = comp_net::node::start(
-            gpu.core(), std::move(ends[id]),
-            {.configuration = configuration,
-             .rings = 1,
-             .ring_entries = 4,
-             .reduce_bytes = 64,
-             .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512}});
-        w.check(net.has_value(), net ? "" : net.error().what);
-        if (!net)
-          return;
-        auto const words = net->shmem().malloc<std::byte>(64);
-        w.check(words.has_value(), words ? "" : words.error().what);
-        global<std::byte> const to(words->data());
-        auto own = gpu.allocate<std::byte>(16, "own");
-        static_cast<void>(gpu.run(
-            {.work_items = 32, .work_items_per_group = 32, .lds_bytes = context::lds_bytes},
-            put_and_overwrite{}, to, own.global(), bytes, times, how, std::ref(net->device())));
-        for (std::uint32_t time = 1; time <= times; ++time)
-          for (std::size_t i = 0; i < bytes; ++i)
-            w.check(self.load(to + 16 * time + i) == static_cast<std::byte>(time + i),
-                    "it was overwritten before it was put");
-        static_cast<void>(net->finish());
-      });
-    w.join();
+  constexpr std::uint32_t times = 2;
+  comp_net_test::explored_shape const shape{
+      .configuration = configuration, .rings = 1, .ring_entries = 4};
+  return comp_net_test::explore_nodes(shape, [&](comp_net_test::small_node& n) {
+    global<std::byte> const to(reinterpret_cast<std::byte*>(n.words.data()));
+    auto own = n.gpu.allocate<std::byte>(16, "own");
+    static_cast<void>(n.gpu.run(
+        {.work_items = 32, .work_items_per_group = 32, .lds_bytes = context::lds_bytes},
+        put_and_overwrite{}, to, own.global(), bytes, times, how, std::ref(n.net.device())));
+    for (std::uint32_t time = 1; time <= times; ++time)
+      for (std::size_t i = 0; i < bytes; ++i)
+        n.w.check(n.self.load(to + 16 * time + i) == static_cast<std::byte>(time + i),
+                  "it was overwritten before it was put");
   });
 }
 
