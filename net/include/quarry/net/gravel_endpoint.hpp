@@ -152,7 +152,7 @@ private:
     static task<> run(W& wf, emu::item_lanes& l, emu::lane_mask who) {
       using request = emu::lane_request_of<message_call>;
       item_message const& first = request::of(l, who.first()).value;
-      std::source_location const where = l.request(who.first()).where;
+      std::source_location const where = emu::where_of(l, who);
       typename W::template lanes<std::uint64_t> message[2]{};
       who.for_each([&](int i) {
         message[0].set(i, request::of(l, i).value.row);

@@ -88,11 +88,11 @@ struct context_handle::item_call {
   template<class W>
   static task<> run(W& wf, emu::item_lanes& l, emu::lane_mask who) {
     using request = emu::lane_request_of<item_call>;
-    std::source_location const where = l.request(who.first()).where;
+    std::source_location const where = emu::where_of(l, who);
     value_type const first = request::of(l, who.first()).value;
     task<result_type> done = together(wf, first.on, first.call, where);
     result_type const got = co_await std::move(done);
-    who.for_each([&](int i) { request::of(l, i).result = got; });
+    emu::give_all<item_call>(l, who, got);
   }
 };
 
