@@ -4,11 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -239,5 +241,50 @@ TEST_SUITE("emu.cache_lines") {
       count += by_word.size() > 3 ? 1 : 0;
     }
     CHECK(count > 50); // that have something to be missed
+  }
+
+  /// Where nobody looks meanwhile, one choice a word is for thousands of stores.
+  TEST_CASE("of very many stores to a line any may be seen, the first ones and the last ones") {
+    constexpr std::uint64_t stores = 3'000;
+    machine_of_lines m(accesses::by_line);
+    unsigned early = 0, late = 0;
+    for (std::uint64_t seed = 0; seed < 300; ++seed) {
+      m.begin(seed);
+      for (std::uint64_t n = 1; n <= stores; ++n) {
+        std::array<std::uint64_t, 8> line;
+        line.fill(n);
+        if (!m.machine.store_line(m.actors[0], data, 8, std::as_bytes(std::span(line)).data()))
+          for (unsigned i = 0; i < 8; ++i)
+            m.machine.store(m.actors[0], data + 8 * i, 8, n);
+      }
+      auto const last = m.load(0, 8);
+      CHECK(std::all_of(last.begin(), last.end(), [](auto v) { return v == stores; }));
+      for (std::uint64_t const v : m.load(2, 8)) { // on another compute unit
+        CHECK(v <= stores);
+        early += v != 0 && v < stores / 4 ? 1 : 0;
+        late += v > stores / 4 * 3 && v != stores ? 1 : 0;
+      }
+    }
+    CHECK(early > 0);
+    CHECK(late > 0);
+  }
+
+  /// Their values take memory.
+  TEST_CASE("stores to very many lines are decided before anybody looks") {
+    constexpr std::uintptr_t lines = 2'000, rounds = 100;
+    struct counting final : chooser {
+      unsigned pick(unsigned, choice_kind) override {
+        ++count;
+        return 0;
+      }
+      unsigned count = 0;
+    } choices;
+    cache_machine machine(choices);
+    auto const writer = machine.add_wavefront(machine.add_compute_unit(machine.add_agent()));
+    std::array<std::byte, 64> value{};
+    for (std::uintptr_t n = 0; n < rounds; ++n)
+      for (std::uintptr_t i = 0; i < lines; ++i)
+        REQUIRE(machine.store_line(writer, data + 64 * i, 8, value.data()));
+    CHECK(choices.count >= lines * 4); // most lines have been, each word by a choice
   }
 }

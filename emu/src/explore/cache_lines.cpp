@@ -9,8 +9,11 @@
 namespace quarry::emu {
 namespace {
 
-/// So many stores to a line are undecided at a time, and then decided.
-constexpr std::size_t most_undecided = 64;
+/// So many stores to a line are undecided at a time, and then decided; and so many once there are
+/// many to all lines: each keeps the line's value.
+constexpr std::size_t most_undecided = 4096;
+constexpr std::size_t few_undecided = 64;
+constexpr std::size_t many_undecided = 65'536;
 /// And so many times caches are emptied meanwhile: who polls does that often.
 constexpr std::size_t most_emptied = 8;
 
@@ -102,8 +105,9 @@ bool cache_machine::store_line(actor_id a, std::uintptr_t at, unsigned element,
   wide_line* w = find_wide(at, element);
   if (w == nullptr)
     return false;
-  if (!w->undecided.empty() && (w->writer != a || w->undecided.size() == most_undecided) &&
-      decide(*w)) [[unlikely]]
+  std::size_t const most = undecided_count_ < many_undecided ? most_undecided : few_undecided;
+  if (!w->undecided.empty() && (w->writer != a || w->undecided.size() >= most) && decide(*w))
+      [[unlikely]]
     return false;
   node_id const leaf = actors_[a].path[0];
   cell_id const c = w->cell;
@@ -117,6 +121,7 @@ bool cache_machine::store_line(actor_id a, std::uintptr_t at, unsigned element,
       open_.push_back(static_cast<std::uint32_t>(w - wide_.data()));
     }
     w->undecided.push_back({value, last_write_, now_});
+    ++undecided_count_;
     now_ += most_levels; // what it takes to write that back
   }
   time const since = now_;
@@ -162,6 +167,7 @@ bool cache_machine::decide(wide_line& w) {
 }
 
 void cache_machine::close(wide_line const& w) {
+  undecided_count_ -= w.undecided.size();
   open_.erase(std::find(open_.begin(), open_.end(), cells_[w.cell].outside));
 }
 

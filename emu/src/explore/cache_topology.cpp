@@ -82,6 +82,7 @@ void cache_machine::reset() {
   cells_.clear();
   wide_count_ = 0;
   open_.clear();
+  undecided_count_ = 0;
   values_.clear();
   if (++execution_ == 0) {
     for (node& n : nodes_) {

@@ -380,6 +380,7 @@ private:
   std::vector<wide_line> wide_;
   std::size_t wide_count_ = 0;      ///< in use: they keep their memory
   std::vector<std::uint32_t> open_; ///< lines of which something is undecided
+  std::size_t undecided_count_ = 0; ///< of their stores
   line_values values_;
   address_ranges coarse_;
   std::array<place const*, most_levels> way_{}; ///< a cell's places on an actor's path
