@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <iterator>
 #include <mutex>
 #include <stdexcept>
@@ -17,6 +19,24 @@ std::uintptr_t number(void const* at) {
   return reinterpret_cast<std::uintptr_t>(at);
 }
 
+/// Where a thread has found an address, of the allocations that had that version. Most accesses go
+/// where one before them went: they need no lock.
+struct found_range {
+  std::uint64_t version = 0;
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+
+  [[nodiscard]] bool contains(std::uintptr_t at, std::size_t bytes) const noexcept {
+    return at >= begin && at <= end && bytes <= end - at;
+  }
+};
+
+/// A few of them: neighbouring pages have different ones.
+found_range& found_by_this_thread(std::uintptr_t at) noexcept {
+  static thread_local constinit std::array<found_range, 8> those{};
+  return those[at / 4096 % those.size()];
+}
+
 [[noreturn]] void overlaps(std::string const& name, std::size_t bytes, std::string const& known,
                            std::size_t known_bytes) {
   throw std::invalid_argument(
@@ -25,6 +45,11 @@ std::uintptr_t number(void const* at) {
 }
 
 } // namespace
+
+std::uint64_t allocations::first_version() noexcept {
+  static std::atomic<std::uint64_t> count{0};
+  return (count.fetch_add(1, std::memory_order_relaxed) + 1) << 32;
+}
 
 std::vector<allocations::range>::const_iterator
 allocations::after(std::uintptr_t at) const noexcept {
@@ -44,6 +69,7 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
     if (range const& e = *std::prev(next); e.end > first || e.begin == first)
       overlaps(name, bytes, e.name, e.end - e.begin);
   by_begin_.insert(next, range{first, first + bytes, std::move(name)});
+  version_.fetch_add(1, std::memory_order_release);
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
   if (grain == coherence::coarse_grained && listener_ != nullptr)
@@ -63,18 +89,30 @@ void allocations::remove(void const* begin) noexcept {
     listener_->removed(begin, bytes);
   }
   std::unique_lock const lock(mutex_);
-  if (auto const at = after(first - 1); is_known(at, by_begin_.end()))
+  if (auto const at = after(first - 1); is_known(at, by_begin_.end())) {
     by_begin_.erase(at);
+    version_.fetch_add(1, std::memory_order_release);
+  }
 }
 
 bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
+  std::uintptr_t const first = number(at);
+  // Acquire: pairs with the release of whoever added or removed a range.
+  std::uint64_t const version = version_.load(std::memory_order_acquire);
+  found_range& found = found_by_this_thread(first);
+  if (found.version == version && found.contains(first, bytes)) [[likely]]
+    return true;
   {
     std::shared_lock const lock(mutex_);
-    auto const next = after(number(at));
-    if (next != by_begin_.begin())
-      if (std::uintptr_t const end = std::prev(next)->end;
-          number(at) <= end && bytes <= end - number(at))
+    auto const next = after(first);
+    if (next != by_begin_.begin()) {
+      range const& r = *std::prev(next);
+      if (found_range const here{version_.load(std::memory_order_relaxed), r.begin, r.end};
+          here.contains(first, bytes)) {
+        found = here;
         return true;
+      }
+    }
   }
   return outer_ != nullptr && outer_->contain(at, bytes);
 }

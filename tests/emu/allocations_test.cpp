@@ -2,9 +2,12 @@
 // Bounds: what a kernel may touch, and what is reported when it touches something else.
 #include "agents.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace quarry;
@@ -232,6 +235,29 @@ TEST_SUITE("emu.allocations") {
                                           wait_one{}, moved(data.global(), 5)),
                                   fault::kind::misaligned_atomic));
     });
+  }
+
+  /// A thread remembers where it has found an address.
+  TEST_CASE("what a thread has found is forgotten when it goes, comes back smaller, or elsewhere") {
+    std::vector<std::byte> memory(64);
+    std::optional<allocations> known(std::in_place);
+    known->add(memory.data(), 64, "all");
+    CHECK(known->contain(memory.data() + 32, 32));
+    CHECK(known->contain(memory.data() + 32, 32));
+    CHECK_FALSE(known->contain(memory.data() + 32, 33));
+    known->remove(memory.data());
+    CHECK_FALSE(known->contain(memory.data() + 32, 32));
+    known->add(memory.data(), 40, "some");
+    CHECK(known->contain(memory.data() + 32, 8));
+    CHECK_FALSE(known->contain(memory.data() + 32, 32));
+    known.emplace(); // at the same place
+    CHECK_FALSE(known->contain(memory.data() + 32, 8));
+    allocations outer;
+    outer.add(memory.data(), 64, "all");
+    known->include(&outer);
+    CHECK(known->contain(memory.data() + 32, 32));
+    outer.remove(memory.data());
+    CHECK_FALSE(known->contain(memory.data() + 32, 32));
   }
 
   TEST_CASE("allocations know where an address lies") {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -87,11 +88,14 @@ public:
 private:
   /// The first one that begins after the address.
   [[nodiscard]] std::vector<range>::const_iterator after(std::uintptr_t at) const noexcept;
+  /// A number that no other has had: 2^32 changes are between two of these.
+  [[nodiscard]] static std::uint64_t first_version() noexcept;
 
   allocations const* outer_ = nullptr;
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
-  std::vector<range> by_begin_; ///< sorted
+  std::vector<range> by_begin_;                         ///< sorted
+  std::atomic<std::uint64_t> version_{first_version()}; ///< of these, here
 };
 
 /// Throws kernel_stop out_of_bounds unless [at, at + bytes) lies inside one allocation.
