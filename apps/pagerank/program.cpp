@@ -38,7 +38,7 @@ struct settings {
   kernel_kind kernel = kernel_kind::wave;
 };
 
-/// The input, the same on every node, and the serial answers.
+/// The graph, the same on every node.
 struct input {
   graph::named_graph named;
   std::string source;
@@ -47,27 +47,28 @@ struct input {
 
 constexpr std::uint32_t least_mesh_scale = 8; ///< a smaller one is too small for one hole
 
-result<input> read_input(settings const& s, std::uint64_t seed) {
-  input in;
-  if (s.graph_file.empty()) {
-    std::uint32_t const side = 1U << (s.scale / 2);
-    auto made = s.made_by == generator::rmat ? graph::rmat({.scale = s.scale, .seed = seed})
-                                             : graph::hexagonal_mesh({.rows = std::max(2U, side),
-                                                                      .columns = std::max(3U, side),
-                                                                      .hole_fraction = 0.1,
-                                                                      .seed = seed});
-    if (!made)
-      return made.error();
-    in.named.graph = std::move(*made);
-    in.source = fmt::format("generated {}", command::name_of(generator_choices, s.made_by));
-    return in;
-  }
-  auto read = graph::read_matrix_market(s.graph_file);
+result<input> generate(settings const& s, std::uint64_t seed) {
+  std::uint32_t const side = 1U << (s.scale / 2);
+  auto made = s.made_by == generator::rmat ? graph::rmat({.scale = s.scale, .seed = seed})
+                                           : graph::hexagonal_mesh({.rows = std::max(2U, side),
+                                                                    .columns = std::max(3U, side),
+                                                                    .hole_fraction = 0.1,
+                                                                    .seed = seed});
+  if (!made)
+    return made.error();
+  return input{{std::move(*made), {}},
+               fmt::format("generated {}", command::name_of(generator_choices, s.made_by))};
+}
+
+result<input> read(std::string const& graph_file) {
+  auto read = graph::read_matrix_market(graph_file);
   if (!read)
     return read.error();
-  in.named.graph = std::move(*read);
-  in.source = s.graph_file;
-  auto const names_file = graph::names_beside(s.graph_file);
+  if (read->vertex_count == 0)
+    return error{std::make_error_code(std::errc::invalid_argument),
+                 fmt::format("{}: a graph without vertices has no ranks", graph_file)};
+  input in{{std::move(*read), {}}, graph_file};
+  auto const names_file = graph::names_beside(graph_file);
   if (!std::filesystem::exists(names_file))
     return in;
   auto names = graph::read_names(names_file);
@@ -79,6 +80,15 @@ result<input> read_input(settings const& s, std::uint64_t seed) {
                              in.graph().vertex_count)};
   in.named.names = std::move(*names);
   return in;
+}
+
+/// A pipe is read once, by who runs.
+result<void> check_input(settings const& s) {
+  if (!std::filesystem::is_regular_file(s.graph_file))
+    return {};
+  if (auto const in = read(s.graph_file); !in)
+    return in.error();
+  return {};
 }
 
 /// The vertices that the nodes found to have the highest ranks.
@@ -121,12 +131,9 @@ command::program_result describe(settings const& s, input const& in, ranking con
 }
 
 result<command::program_result> run(command::run_options const& o, settings const& s) {
-  auto const in = read_input(s, o.seed);
+  auto const in = s.graph_file.empty() ? generate(s, o.seed) : read(s.graph_file);
   if (!in)
     return in.error();
-  if (in->graph().vertex_count == 0)
-    return error{std::make_error_code(std::errc::invalid_argument),
-                 fmt::format("{}: a graph without vertices has no ranks", in->source)};
   auto const right = reference(in->graph(), s.iterations);
   auto const all = rank_vertices(o, {.graph = in->graph(),
                                      .iterations = s.iterations,
@@ -169,6 +176,7 @@ command::program_call add_options(CLI::App& app) {
   command::add_choice(app, "--kernel", s->kernel, kernel_choices, "how the kernel is written");
   command::check_when_read(app, [s] { check(*s); });
   return {.check = [s](command::run_options const& o) { check(o, *s); },
+          .check_input = [s](command::run_options const&) { return check_input(*s); },
           .run = [s](command::run_options const& o) { return run(o, *s); }};
 }
 
