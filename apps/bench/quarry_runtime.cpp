@@ -87,7 +87,7 @@ void switch_actors(benchmark::State& state) {
   state.SetItemsProcessed(items(state, 64));
 }
 
-/// `if (v < 0) v = -v; else v = 2 v + 1`, by two masked blocks, on 16 rows of LDS in turn.
+/// `if (v < 0) v = -v; else v = ~v`, by two masked blocks, on 16 rows of LDS in turn.
 struct masked_if_else {
   static constexpr int rows = 16;
   using words = lds_view<std::int32_t, rows * 64>;

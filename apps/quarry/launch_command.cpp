@@ -2,6 +2,7 @@
 #include "launch_command.hpp"
 
 #include "checked_option.hpp"
+#include "exit_status.hpp"
 #include "process_group.hpp"
 
 #include <quarry/net/job.hpp>
@@ -20,8 +21,9 @@ constexpr char const* footer =
     "QUARRY_RANK, QUARRY_SIZE, QUARRY_TOKEN, QUARRY_ADDRESSES, QUARRY_TIMEOUT_MS and\n"
     "QUARRY_LISTEN_FD. One that fails takes the job down and is named; the exit status is that\n"
     "of the first to fail, but 128 + N if one died by itself of signal N, or if signal N asked\n"
-    "the job to end. Output that nobody reads any more ends it, too, with 141 (128 + SIGPIPE).\n"
-    "A signal that the launcher was started to ignore, as by nohup, does not.\n\n"
+    "the job to end, and 3 if the job could not be started. Output that nobody reads any more\n"
+    "ends it, too, with 141 (128 + SIGPIPE). A signal that the launcher was started to ignore,\n"
+    "as by nohup, does not.\n\n"
     "Examples:\n"
     "  quarry launch -n 4 -- quarry run gups\n"
     "  quarry launch -n 2 --timeout 60 -- ./my_program --its-option\n"
@@ -64,7 +66,7 @@ void add_launch_command(CLI::App& quarry, std::vector<std::string> const& progra
     auto const status = run_process_group(*options);
     if (!status)
       std::fputs(fmt::format("quarry launch: {}\n", status.error().what).c_str(), stderr);
-    exit_status = status ? *status : 2;
+    exit_status = status ? *status : world_fault;
   });
 }
 

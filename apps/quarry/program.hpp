@@ -44,6 +44,14 @@ struct program_call {
   /// Refuses options that do not go together with the common ones: before any process is started.
   std::function<void(run_options const&)> check = [](run_options const&) {};
 
+  /// Looks at the input before a process is started for each node, so that what is wrong with it is
+  /// said once. Not called where the processes are there already, or there is only this one.
+  ///
+  /// Errors   as run(), of the input
+  std::function<result<void>(run_options const&)> check_input = [](run_options const&) {
+    return result<void>();
+  };
+
   /// Runs it. Every node of a job does so; node 0's result is printed, but each node's verdict
   /// decides its exit status.
   ///

@@ -42,6 +42,8 @@ int say_fault(request const& asked, std::string const& what) {
 
 /// This binary once for each node, with the command line that it got itself.
 int launch(request const& asked, std::vector<std::string> const& arguments) {
+  if (auto const good = asked.call.check_input(asked.options); !good)
+    return say_fault(asked, good.error().what);
   std::error_code none;
   auto self = std::filesystem::read_symlink("/proc/self/exe", none);
   if (none || !std::filesystem::exists(self, none))
@@ -74,9 +76,13 @@ int report(request const& asked, program_result const& result) {
 }
 
 int run_here(request const& asked) {
+  auto const result = asked.call.run(asked.options);
+  return result ? report(asked, *result) : say_fault(asked, result.error().what);
+}
+
+int launch_or_run(request const& asked, std::vector<std::string> const& arguments) {
   try {
-    auto const result = asked.call.run(asked.options);
-    return result ? report(asked, *result) : say_fault(asked, result.error().what);
+    return needs_launch(asked.options) ? launch(asked, arguments) : run_here(asked);
   } catch (std::exception const& e) {
     return say_fault(asked, message_of(e));
   }
@@ -90,7 +96,7 @@ int run(CLI::App const& command, request& asked, std::vector<std::string> const&
   if (asked.options.is_reporting())
     if (auto const can = check_writable(asked.options.json_file); !can)
       return say_fault(asked, can.error().what);
-  return needs_launch(asked.options) ? launch(asked, arguments) : run_here(asked);
+  return launch_or_run(asked, arguments);
 }
 
 } // namespace

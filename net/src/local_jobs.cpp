@@ -13,8 +13,9 @@ namespace quarry::net {
 namespace {
 
 error system_error_of(char const* call) {
-  return {std::error_code{errno, std::system_category()},
-          fmt::format("{} for a listening socket at 127.0.0.1 failed", call)};
+  std::error_code const code{errno, std::system_category()};
+  return {code,
+          fmt::format("{} for a listening socket at 127.0.0.1 failed: {}", call, code.message())};
 }
 
 /// Binds `j`'s socket to a free port of 127.0.0.1 and lets it listen; fills in fd and endpoint.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exploration of actors that lock, or take one of a few units.
+#include "agents.hpp"
 #include "explored_ends.hpp"
 #include "message_world.hpp"
 
@@ -79,6 +80,10 @@ TEST_SUITE("emu.explore_locks") {
       });
       REQUIRE(v.failure);
       CHECK(v.failure->kind == "deadlock");
+      CHECK_SAYS(v.failure->report, "left    left   mutex at explore_locks_test.cpp:");
+      CHECK_SAYS(v.failure->report, "right   right  mutex at explore_locks_test.cpp:");
+      CHECK_SAYS(v.failure->report, "host   join at explore_locks_test.cpp:");
+      CHECK_SAYS(v.failure->report, "\ncycle: left -> right -> left\n");
     }
   }
 }

@@ -2,8 +2,6 @@
 // MSCCL++'s DeviceSyncer, a barrier of all work-groups of a grid.
 #include "exhibit.hpp"
 
-#include <array>
-
 using namespace quarry_test;
 using namespace quarry::emu;
 
@@ -16,7 +14,7 @@ using words = global<std::uint64_t>;
 /// before the arrival releases; the one after the wait is what was missing.
 struct relaxed_flag {
   bool fences_after;
-  task<> operator()(world_core& self, words state, std::uint64_t round) const {
+  task<> operator()(any_wavefront auto& self, words state, std::uint64_t round) const {
     auto const count = state, flag = state + 8;
     std::uint64_t const phase = round % 2;
     self.fence(order::acq_rel, scope::agent);
@@ -35,7 +33,7 @@ struct relaxed_flag {
 /// #499: one counter, up in a round and down in the next. Who goes on to the next round takes away
 /// the value that the others wait for.
 struct up_and_down {
-  task<> operator()(world_core& self, words state, std::uint64_t round) const {
+  task<> operator()(any_wavefront auto& self, words state, std::uint64_t round) const {
     bool const up = round % 2 == 1;
     std::uint64_t const target = up ? groups : 0;
     if (up)
@@ -52,7 +50,7 @@ struct up_and_down {
 /// clearing is a plain store of each group, which by our model is a race of equal values; here it
 /// is relaxed.)
 struct three_counters {
-  task<> operator()(world_core& self, words state, std::uint64_t round) const {
+  task<> operator()(any_wavefront auto& self, words state, std::uint64_t round) const {
     auto const count = state + round % 3 * 8, next = state + (round + 1) % 3 * 8;
     self.store(next, 0, order::relaxed, scope::agent);
     self.fetch_add(count, 1, order::release, scope::agent);
@@ -62,25 +60,33 @@ struct three_counters {
   }
 };
 
-/// Two groups, `rounds` times: each writes a word, meets the other, and reads the other's word.
-/// What the class keeps for the next round is each group's own here.
+/// `rounds` times: each group writes a word, meets the other, and reads the other's word. What the
+/// class keeps for the next round is each group's own here.
+template<class Barrier>
+struct meets {
+  Barrier meet;
+  std::uint64_t rounds;
+  words state, data;
+  world& w;
+  task<> operator()(any_wavefront auto& wf) const {
+    std::uint64_t const me = wf.linear_group_id();
+    for (std::uint64_t round = 1; round <= rounds; ++round) {
+      auto const row = data + 8 * groups * (round - 1);
+      wf.store(row + 8 * me, round);
+      task<> met = meet(wf, state, round);
+      co_await std::move(met);
+      std::uint64_t const got = wf.load(row + 8 * (1 - me));
+      w.check(got == round, "the other group's word is old");
+    }
+  }
+};
+
 template<class Barrier>
 case_world syncer(std::uint64_t rounds, Barrier meet) {
   return [=](world& w) {
-    auto state_words = w.allocate<std::uint64_t>(24, "syncer");
-    auto data_words = w.allocate<std::uint64_t>(8 * groups * rounds, "data");
-    auto const state = state_words.global(), data = data_words.global();
-    for (std::uint64_t me = 0; me < groups; ++me)
-      w.start_task(me == 0 ? "group 0" : "group 1", [=, &w](world_core& self) -> task<> {
-        for (std::uint64_t round = 1; round <= rounds; ++round) {
-          auto const row = data + 8 * groups * (round - 1);
-          self.store(row + 8 * me, round);
-          task<> met = meet(self, state, round);
-          co_await std::move(met);
-          w.check(self.load(row + 8 * (1 - me)) == round, "the other group's word is old");
-        }
-      });
-    w.join();
+    auto state = w.allocate<std::uint64_t>(24, "syncer");
+    auto data = w.allocate<std::uint64_t>(8 * groups * rounds, "data");
+    run_groups(w, groups, meets<Barrier>{meet, rounds, state.global(), data.global(), w});
   };
 }
 

@@ -2,37 +2,39 @@
 // Counters, semaphores and scopes: bugs of GPU-initiated communication as they were published.
 #include "exhibit.hpp"
 
-#include <quarry/emu/agent.hpp>
-#include <quarry/emu/kernel.hpp>
-
 using namespace quarry_test;
 using namespace quarry::emu;
 
 namespace {
 
-/// NCCL's GIN: `for (i = seen; i < published; i++)` with counters that wrap; here at 8.
+/// Publishes messages by a counter that wraps, here at 8, and stays near what has been consumed.
+struct publishes {
+  static constexpr std::uint64_t wrap = 8, messages = 10;
+  global<std::uint64_t> published, consumed;
+  task<> operator()(any_wavefront auto& wf) const {
+    for (std::uint64_t i = 1; i <= messages; ++i) {
+      auto const near = [i](std::uint64_t c) { return i - c <= wrap / 2; };
+      auto room = wf.wait_until(consumed, near, order::acquire, scope::system);
+      static_cast<void>(co_await room);
+      wf.store(published, i % wrap, order::release, scope::system);
+    }
+  }
+};
+
+/// NCCL's GIN: `for (i = seen; i < published; i++)` with counters that wrap.
 /// (By our model: nobody reported it upstream.)
 case_world wrapping_counter(bool rolls) {
   return [rolls](world& w) {
-    constexpr std::uint64_t wrap = 8, messages = 10;
     auto words = w.allocate<std::uint64_t>(16, "counters");
     auto const published = words.global(), consumed_at = words.global() + 8;
-    w.start_task("producer", [=](world_core& self) -> task<> {
-      for (std::uint64_t i = 1; i <= messages; ++i) {
-        auto const near = [i](std::uint64_t c) { return i - c <= wrap / 2; };
-        auto room = self.wait_until(consumed_at, near, order::acquire, scope::system);
-        static_cast<void>(co_await room);
-        self.store(published, i % wrap, order::release, scope::system);
-      }
-    });
-    w.start_task("consumer", [=](world_core& self) -> task<> {
+    w.start_task("proxy", [=](world_core& self) -> task<> {
       std::uint64_t seen = 0;
-      for (std::uint64_t consumed = 0; consumed < messages;) {
+      for (std::uint64_t consumed = 0; consumed < publishes::messages;) {
         auto const is_new = [seen](std::uint64_t p) { return p != seen; };
         auto more = self.wait_until(published, is_new, order::acquire, scope::system);
         std::uint64_t const p = co_await more;
         if (rolls)
-          consumed += (p - seen) % wrap;
+          consumed += (p - seen) % publishes::wrap;
         else
           for (std::uint64_t i = seen; i < p; ++i)
             ++consumed;
@@ -40,41 +42,69 @@ case_world wrapping_counter(bool rolls) {
         self.store(consumed_at, consumed, order::release, scope::system);
       }
     });
+    run_wavefront(w, publishes{published, consumed_at});
     w.join();
   };
 }
 
-/// MSCCL++'s DeviceSemaphore: old = fetch_add(-1); if old <= 0, spin while the value is < old.
+using semaphore_word = global<std::int64_t>;
+
+/// MSCCL++'s DeviceSemaphore: old = fetch_add(-1); if old <= 0, spin while the value is < old; or,
+/// as it was before, while it is another one than old; or while it is negative. Whoever acquires
+/// again before a waiter has looked takes away what that waits for.
 /// (By our model: nobody reported it upstream.)
-case_world semaphore(bool is_right) {
-  return [is_right](world& w) {
-    auto word = w.allocate<std::int64_t>(1, "semaphore");
-    word.host()[0] = 1;
-    auto const value = word.global();
-    for (char const* const name : {"group 0", "group 1"})
-      w.start_task(name, [=](world_core& self) -> task<> {
-        for (int i = 0; i < 2; ++i) {
-          if (is_right) {
-            for (;;) {
-              auto const is_free = [](std::int64_t v) { return v > 0; };
-              auto free = self.wait_until(value, is_free, order::acquire, scope::agent);
-              std::int64_t seen = co_await free;
-              if (self.compare_exchange(value, seen, seen - 1, order::acq_rel, scope::agent))
-                break;
-            }
-          } else {
-            std::int64_t const old = self.fetch_sub(value, 1, order::acq_rel, scope::agent);
-            if (old <= 0) {
-              auto const is_back = [old](std::int64_t v) { return v >= old; };
-              auto back = self.wait_until(value, is_back, order::acquire, scope::agent);
-              static_cast<void>(co_await back);
-            }
-          }
-          self.fetch_add(value, 1, order::release, scope::agent);
-        }
-      });
-    w.join();
-  };
+template<bool (*MustSpin)(std::int64_t value, std::int64_t old)>
+struct spins_after_taking {
+  task<> operator()(any_wavefront auto& wf, semaphore_word value) const {
+    std::int64_t const old = wf.fetch_sub(value, 1, order::acq_rel, scope::agent);
+    if (old > 0)
+      co_return;
+    auto const may_go = [old](std::int64_t v) { return !MustSpin(v, old); };
+    auto back = wf.wait_until(value, may_go, order::acquire, scope::agent);
+    static_cast<void>(co_await back);
+  }
+};
+constexpr bool is_less(std::int64_t value, std::int64_t old) {
+  return value < old;
+}
+constexpr bool is_another(std::int64_t value, std::int64_t old) {
+  return value != old;
+}
+constexpr bool is_negative(std::int64_t value, std::int64_t) {
+  return value < 0;
+}
+
+/// What mends it: nobody takes what is not there.
+struct takes_what_is_there {
+  task<> operator()(any_wavefront auto& wf, semaphore_word value) const {
+    auto const is_free = [](std::int64_t v) { return v > 0; };
+    for (;;) {
+      auto free = wf.wait_until(value, is_free, order::acquire, scope::agent);
+      std::int64_t seen = co_await free;
+      if (wf.compare_exchange(value, seen, seen - 1, order::acq_rel, scope::agent))
+        co_return;
+    }
+  }
+};
+
+/// Each group acquires and releases it twice.
+template<class Acquire>
+struct acquires_twice {
+  semaphore_word value;
+  task<> operator()(any_wavefront auto& wf) const {
+    for (int i = 0; i < 2; ++i) {
+      task<> acquired = Acquire{}(wf, value);
+      co_await std::move(acquired);
+      wf.fetch_add(value, 1, order::release, scope::agent);
+    }
+  }
+};
+
+template<class Acquire>
+void semaphore(world& w) {
+  auto word = w.allocate<std::int64_t>(1, "semaphore");
+  word.host()[0] = 1;
+  run_groups(w, 2, acquires_twice<Acquire>{word.global()});
 }
 
 constexpr auto is_set = [](std::uint64_t v) { return v != 0; };
@@ -125,8 +155,10 @@ std::vector<exhibit> counter_exhibits() {
       {"23",
        "MSCCL++, DeviceSemaphore",
        "by our model",
-       {wrong("spin while less than old", semaphore(false)),
-        right("compare and exchange", semaphore(true))}},
+       {wrong("spin while less than old", semaphore<spins_after_taking<is_less>>),
+        wrong("spin while not old", semaphore<spins_after_taking<is_another>>),
+        wrong("spin while negative", semaphore<spins_after_taking<is_negative>>),
+        right("compare and exchange", semaphore<takes_what_is_there>)}},
       {"31",
        "iris, a release at agent scope",
        "iris#462",

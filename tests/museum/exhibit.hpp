@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/agent.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/emu/kernel.hpp>
 #include <quarry/emu/operations.hpp>
 
 #include <cstdint>
@@ -51,13 +53,29 @@ inline twin right(std::string name, case_world run) {
 [[nodiscard]] std::vector<exhibit> barrier_exhibits();
 [[nodiscard]] std::vector<exhibit> network_exhibits();
 
+/// Runs a kernel to its end: so many work-groups of a wavefront each, on compute units of their
+/// own.
+template<class Kernel>
+void run_groups(world& w, std::uint32_t groups, Kernel const& kernel) {
+  quarry::emu::explored_agent gpu(
+      w.scheduler(), {.compute_units = groups, .wavefront_slots = 1, .wavefront_size = 32});
+  auto const end =
+      gpu.run({.work_items = 32 * groups, .work_items_per_group = 32, .cooperative = true}, kernel);
+  w.check(static_cast<bool>(end), "the kernel did not end well");
+}
+/// The same of one wavefront.
+template<class Kernel>
+void run_wavefront(world& w, Kernel const& kernel) {
+  run_groups(w, 1, kernel);
+}
+
 /// Waits until a word is not 0; gives it.
-inline auto nonzero(world_core& self, quarry::emu::global<std::uint64_t> at, order o,
+inline auto nonzero(auto& self, quarry::emu::global<std::uint64_t> at, order o,
                     scope s = scope::system) {
   return self.wait_until(at, [](std::uint64_t v) { return v != 0; }, o, s);
 }
 /// Waits until a word has come to `n`.
-inline auto at_least(world_core& self, quarry::emu::global<std::uint64_t> at, std::uint64_t n,
+inline auto at_least(auto& self, quarry::emu::global<std::uint64_t> at, std::uint64_t n,
                      scope s = scope::system) {
   return self.wait_until(at, [n](std::uint64_t v) { return v >= n; }, order::acquire, s);
 }

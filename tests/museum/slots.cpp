@@ -7,6 +7,7 @@
 #include <optional>
 
 using namespace quarry_test;
+using namespace quarry::emu;
 
 namespace {
 
@@ -18,25 +19,32 @@ struct trigger_orders {
   order poll;
 };
 
+using words = global<std::uint64_t>;
+
+struct puts_trigger {
+  words fst, snd;
+  trigger_orders o;
+  void operator()(any_wavefront auto& wf) const {
+    auto const put = [&](words at, std::uint64_t v, std::optional<order> how) {
+      if (how)
+        wf.store(at, v, *how, scope::system);
+      else
+        wf.store(at, v);
+    };
+    if (o.second_goes_first)
+      put(snd, 7, o.second);
+    put(fst, 5, o.first);
+    if (!o.second_goes_first)
+      put(snd, 7, o.second);
+  }
+};
+
 /// MSCCL++: a trigger is two 8-byte words, fst and snd; the proxy polls one and reads both.
 /// Source   microsoft/mscclpp PR#213, #232, #499, #864
 case_world torn_trigger(trigger_orders o) {
   return [o](world& w) {
     auto slot = w.allocate<std::uint64_t>(2, "trigger");
     auto const fst = slot.global(), snd = slot.global() + 1;
-    w.start("wavefront", [=](world_core& self) {
-      auto const put = [&](auto at, std::uint64_t v, std::optional<order> how) {
-        if (how)
-          self.store(at, v, *how, scope::system);
-        else
-          self.store(at, v);
-      };
-      if (o.second_goes_first)
-        put(snd, 7, o.second);
-      put(fst, 5, o.first);
-      if (!o.second_goes_first)
-        put(snd, 7, o.second);
-    });
     w.start_task("proxy", [=, &w](world_core& self) -> task<> {
       auto poll = nonzero(self, o.polls_second ? snd : fst, o.poll);
       static_cast<void>(co_await poll);
@@ -44,24 +52,31 @@ case_world torn_trigger(trigger_orders o) {
       auto const b = self.load(snd, order::relaxed, scope::system);
       w.check(a == 5 && b == 7, "a torn trigger");
     });
+    run_wavefront(w, puts_trigger{fst, snd, o});
     w.join();
   };
 }
 
+struct sends_payload {
+  words payload, flag;
+  order trigger;
+  void operator()(any_wavefront auto& wf) const {
+    wf.store(payload, 42);
+    wf.store(flag, 1, trigger, scope::system);
+  }
+};
+
 /// MSCCL++: the payload, then the whole trigger relaxed. Source   PR#229, #499
 case_world dropped_release(order trigger) {
   return [trigger](world& w) {
-    auto words = w.allocate<std::uint64_t>(16, "payload and trigger");
-    auto const payload = words.global(), flag = words.global() + 8;
-    w.start("wavefront", [=](world_core& self) {
-      self.store(payload, 42);
-      self.store(flag, 1, trigger, scope::system);
-    });
+    auto both = w.allocate<std::uint64_t>(16, "payload and trigger");
+    auto const payload = both.global(), flag = both.global() + 8;
     w.start_task("proxy", [=, &w](world_core& self) -> task<> {
       auto poll = nonzero(self, flag, order::acquire);
       static_cast<void>(co_await poll);
       w.check(self.load(payload) == 42, "stale data are sent");
     });
+    run_wavefront(w, sends_payload{payload, flag, trigger});
     w.join();
   };
 }
@@ -70,27 +85,34 @@ using quarry::net::comp_net::ring_orders;
 
 /// The same slots as ComP-Net's ring, the one that Quarry uses: a work-group hands over commands
 /// that point to data; the service reads them, clears the status, then moves the read index.
+using small_rings = quarry::net::comp_net::basic_rings<2>;
+
+struct posts_commands {
+  static constexpr std::uint64_t laps = 3;
+  small_rings& ring;
+  words payload;
+  task<> operator()(any_wavefront auto& wf) const {
+    quarry::net::comp_net::ring_writer mine;
+    for (std::uint64_t lap = 0; lap < laps; ++lap) {
+      wf.store(payload + lap, lap + 42);
+      if (!ring.has_room(mine)) {
+        task<> room = ring.wait_for_room(wf, 0, mine);
+        co_await std::move(room);
+      }
+      ring.post(wf, 0, mine, {.target = lap});
+    }
+  }
+};
+
 case_world through_ring(ring_orders orders) {
   return [orders](world& w) {
     using namespace quarry::net::comp_net;
-    constexpr std::uint64_t laps = 3;
-    auto data = w.allocate<std::uint64_t>(laps, "payload");
+    auto data = w.allocate<std::uint64_t>(posts_commands::laps, "payload");
     auto const payload = data.global();
-    basic_rings<2> ring(w.known(), 1, 1, orders);
-    w.start_task("work-group", [&ring, payload](world_core& self) -> task<> {
-      ring_writer mine;
-      for (std::uint64_t lap = 0; lap < laps; ++lap) {
-        self.store(payload + lap, lap + 42);
-        if (!ring.has_room(mine)) {
-          task<> room = ring.wait_for_room(self, 0, mine);
-          co_await std::move(room);
-        }
-        ring.post(self, 0, mine, {.target = lap});
-      }
-    });
+    small_rings ring(w.known(), 1, 1, orders);
     w.start_task("service", [&ring, &w, payload](world_core& self) -> task<> {
       ring_reader mine;
-      for (std::uint64_t lap = 0; lap < laps; ++lap) {
+      for (std::uint64_t lap = 0; lap < posts_commands::laps; ++lap) {
         static_cast<void>(co_await ring.next_posted(self, 0, mine));
         command const c = ring.take(self, 0, mine);
         w.check(c.target == lap, "a command was lost, or came twice");
@@ -98,6 +120,7 @@ case_world through_ring(ring_orders orders) {
         ring.complete(self, 0, mine);
       }
     });
+    run_wavefront(w, posts_commands{ring, payload});
     w.join();
   };
 }
@@ -112,57 +135,74 @@ ring_orders status_relaxed() {
   return orders;
 }
 
+/// A trigger a lap, through one slot.
+struct fills_slot {
+  static constexpr std::uint64_t laps = 2;
+  words slot, tail;
+  bool awaits_empty;
+  task<> operator()(any_wavefront auto& wf) const {
+    for (std::uint64_t lap = 1; lap <= laps; ++lap) {
+      auto const has_room = [lap](std::uint64_t t) { return t + 1 >= lap; };
+      auto room = wf.wait_until(tail, has_room, order::acquire, scope::system);
+      static_cast<void>(co_await room);
+      if (awaits_empty) {
+        auto const is_empty = [](std::uint64_t trigger) { return trigger == 0; };
+        auto empty = wf.wait_until(slot, is_empty, order::acquire, scope::system);
+        static_cast<void>(co_await empty);
+      }
+      wf.store(slot, lap, order::release, scope::system);
+    }
+  }
+};
+
 /// The proxy clears the slot, then gives the credit; a late clear erases the next lap's trigger.
 /// Source   MSCCL++ PR#30; NCCL's GIN proxy has the same shape (by our model)
-case_world clear_then_credit(order credit) {
-  return [credit](world& w) {
-    auto words = w.allocate<std::uint64_t>(16, "slot and tail");
-    auto const slot = words.global(), tail = words.global() + 8;
-    constexpr std::uint64_t laps = 2;
-    w.start_task("wavefront", [=](world_core& self) -> task<> {
-      for (std::uint64_t lap = 1; lap <= laps; ++lap) {
-        auto const has_room = [lap](std::uint64_t t) { return t + 1 >= lap; };
-        auto room = self.wait_until(tail, has_room, order::acquire, scope::system);
-        static_cast<void>(co_await room);
-        self.store(slot, lap, order::release, scope::system);
-      }
-    });
+case_world clear_then_credit(order credit, bool awaits_empty = false) {
+  return [=](world& w) {
+    auto both = w.allocate<std::uint64_t>(16, "slot and tail");
+    auto const slot = both.global(), tail = both.global() + 8;
     w.start_task("proxy", [=, &w](world_core& self) -> task<> {
-      for (std::uint64_t lap = 1; lap <= laps; ++lap) {
+      for (std::uint64_t lap = 1; lap <= fills_slot::laps; ++lap) {
         auto poll = nonzero(self, slot, order::acquire);
         w.check(co_await poll == lap, "a trigger of another lap");
         self.store(slot, 0, order::relaxed, scope::system);
         self.store(tail, lap, credit, scope::system);
       }
     });
+    run_wavefront(w, fills_slot{slot, tail, awaits_empty});
     w.join();
   };
 }
 
+struct puts_phases {
+  static constexpr int word_count = 3;
+  words descriptor;
+  void operator()(any_wavefront auto& wf) const {
+    for (int i = 0; i < word_count; ++i)
+      wf.store(descriptor + i, 2 * (10 + static_cast<std::uint64_t>(i)) + 1, order::relaxed,
+               scope::system);
+  }
+};
+
 /// NVSHMEM: a phase bit in every word; nothing is ordered, and nothing needs to be.
 void phase_in_every_word(world& w) {
-  constexpr int words = 3;
-  auto ring = w.allocate<std::uint64_t>(words, "descriptor");
+  auto ring = w.allocate<std::uint64_t>(puts_phases::word_count, "descriptor");
   auto const first = ring.global();
-  w.start("wavefront", [=](world_core& self) {
-    for (int i = 0; i < words; ++i)
-      self.store(first + i, 2 * (10 + static_cast<std::uint64_t>(i)) + 1, order::relaxed,
-                 scope::system);
-  });
   w.start_task("proxy", [=, &w](world_core& self) -> task<> {
-    for (int i = words; i-- != 0;) {
+    for (int i = puts_phases::word_count; i-- != 0;) {
       auto poll = nonzero(self, first + i, order::relaxed);
       w.check(co_await poll / 2 == 10 + static_cast<std::uint64_t>(i), "a torn descriptor");
     }
   });
+  run_wavefront(w, puts_phases{first});
   w.join();
 }
 
 /// NCCL: the sender polls a slot's idx and then loads nreqs. Source   #1983, PR#2393
 case_world idx_then_nreqs(bool fences) {
   return [fences](world& w) {
-    auto words = w.allocate<std::uint64_t>(16, "idx and nreqs");
-    auto const idx = words.global(), nreqs = words.global() + 8;
+    auto both = w.allocate<std::uint64_t>(16, "idx and nreqs");
+    auto const idx = both.global(), nreqs = both.global() + 8;
     w.start("receiver", [=](world_core& self) {
       self.store(nreqs, 3, order::relaxed, scope::system);
       self.store(idx, 1, order::release, scope::system);
@@ -206,6 +246,7 @@ std::vector<exhibit> slot_exhibits() {
        "MSCCL++ PR#30; NCCL: by our model",
        {wrong("credit relaxed", clear_then_credit(relaxed)),
         right("credit released", clear_then_credit(release)),
+        right("P also waits for an empty slot", clear_then_credit(relaxed, true)),
         wrong("ComP-Net's ring, credit relaxed", through_ring(credit_relaxed())),
         right("ComP-Net's ring as it is", through_ring({}))}},
       {"7",

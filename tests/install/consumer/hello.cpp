@@ -2,22 +2,14 @@
 #include <quarry/quarry.hpp>
 
 #include <cstdio>
-using namespace quarry::emu;
-
-struct squares { // one coroutine a wavefront; 64 lanes go together
-  quarry::task<> operator()(any_wavefront auto& wf, global<int> out) const {
-    auto const i = wf.global_id().template to_lanes<int>();
-    int const sum = co_await wf.group_reduce(i * i, plus{}); // all wavefronts of the work-group
-    if (auto const leader = wf.where(wf.local_id() < 1))
-      wf.store(out + wf.linear_group_id(), sum);
-  }
-};
 
 int main() {
   quarry::native_scheduler scheduler;
-  agent gpu(scheduler);
-  auto sums = gpu.allocate<int>(4, "sums");
-  gpu.run({.work_groups = 4, .work_items_per_group = 256}, squares{}, sums.global()).or_throw();
-  for (int const s : sums.host())
-    std::printf("%d\n", s);
+  quarry::emu::agent gpu(scheduler);
+  auto sums = gpu.allocate<int>(1024, "sums");
+  auto const add_up = [](quarry::emu::any_wavefront auto& wf, auto out) -> quarry::task<> {
+    wf.store(out + wf.global_id(), co_await wf.group_reduce(wf.global_id(0), quarry::emu::plus{}));
+  };
+  gpu.run({.work_items = 1024}, add_up, sums.global()).or_throw();
+  std::printf("%d %d\n", sums.host()[0], sums.host()[1023]);
 }

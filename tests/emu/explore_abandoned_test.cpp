@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Executions that are given up with kernels and host threads in the middle of something: what
+// those hold is given back, before the next execution begins. (Under ASan: all of it.)
+#include "agents.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+using words = global<std::uint32_t>;
+
+/// How many there are, and how many there have been.
+struct census {
+  int alive = 0;
+  int born = 0;
+};
+
+/// What an actor holds: memory of the heap, and a place in the count. When it goes it uses the
+/// emulated memory once more, as a lock would.
+template<class Self>
+class held {
+public:
+  held(Self& self, words at, census& all) : self_(self), at_(at), all_(all) {
+    ++all_.alive;
+    ++all_.born;
+  }
+  held(held const&) = delete;
+  held& operator=(held const&) = delete;
+  ~held() {
+    self_.fetch_add(at_, 1U, order::acq_rel, scope::system);
+    --all_.alive;
+  }
+
+private:
+  Self& self_;
+  words at_;
+  census& all_;
+  std::vector<int> heap_ = std::vector<int>(100);
+};
+
+/// What the last actor does when all others are at it.
+enum class ending : std::uint8_t { exception, deadlock, limit };
+
+constexpr auto is_set = [](std::uint32_t v) { return v != 0; };
+/// Nobody ever sets `never`; everybody counts at `count`, each on a line of its own.
+constexpr std::uint32_t never = 0, count = 16, mine = 32, word_count = 64;
+
+/// In a function below the kernel's own.
+template<class Self>
+void works(Self& self, words data, census& all) {
+  held<Self> const one(self, data + count, all);
+  for (;;)
+    self.store(data + mine, self.load(data + mine) + 1U);
+}
+
+struct waves {
+  template<class W>
+  static task<> waits(W& wf, words data, census& all) {
+    held<W> const one(wf, data + count, all);
+    static_cast<void>(co_await wf.wait_until(data + never, is_set, order::acquire, scope::system));
+  }
+  template<any_wavefront W>
+  task<> operator()(W& wf, words data, census& all, ending how) const {
+    held<W> const one(wf, data + count, all);
+    if (wf.index_in_group() == 0) {
+      task<> waiting = waits(wf, data, all);
+      co_await std::move(waiting);
+    }
+    if (how == ending::exception && wf.index_in_group() == 1)
+      throw std::logic_error("in the middle");
+    if (how == ending::limit)
+      works(wf, data, all);
+    co_await wf.barrier();
+  }
+};
+
+struct items {
+  template<any_work_item W>
+  task<> operator()(W& wi, words data, census& all, ending how) const {
+    held<W> const one(wi, data + count, all);
+    if (wi.local_linear_id() == 0)
+      static_cast<void>(
+          co_await wi.wait_until(data + never, is_set, order::acquire, scope::system));
+    if (how == ending::exception && wi.local_linear_id() == 40)
+      throw std::logic_error("in the middle");
+    if (how == ending::limit)
+      works(wi, data, all);
+    co_await wi.barrier();
+  }
+};
+
+struct functions {
+  template<any_plain_work_item W>
+  void operator()(W& wi, words data, census& all, ending how) const {
+    held<W> const one(wi, data + count, all);
+    if (wi.local_linear_id() == 0)
+      wi.wait_until(data + never, is_set, order::acquire, scope::system);
+    if (how == ending::exception && wi.local_linear_id() == 40)
+      throw std::logic_error("in the middle");
+    if (how == ending::limit)
+      works(wi, data, all);
+    wi.barrier();
+  }
+};
+
+/// The kernel, beside a host thread that waits and one that is at work.
+template<class Kernel>
+void run(world& w, Kernel kernel, ending how, census& all) {
+  w.check(all.alive == 0, "an execution has left something behind");
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto data = gpu.allocate<std::uint32_t>(word_count, "words");
+  auto const at = data.global();
+  w.start_task("waits", [&](world_core& self) -> task<> {
+    held<world_core> const one(self, at + count, all);
+    static_cast<void>(co_await self.wait_until(at + never, is_set, order::acquire, scope::system));
+  });
+  w.start("works", [&](world_core& self) {
+    held<world_core> const one(self, at + count, all);
+    for (int i = 0; i < 20; ++i)
+      self.fetch_add(at + mine, 1U, order::relaxed, scope::system);
+  });
+  static_cast<void>(
+      gpu.run({.work_items = 64, .work_items_per_group = 64}, kernel, at, std::ref(all), how));
+  w.join();
+}
+
+template<class Kernel>
+void leaves_nothing(Kernel kernel, ending how) {
+  CAPTURE(static_cast<int>(how));
+  census all;
+  verdict const v = explore(
+      {.executions = 40, .most_decisions = 300, .runs_repeated = true, .detects_races = false},
+      [&](world& w) { run(w, kernel, how, all); });
+  CHECK(all.alive == 0);
+  CHECK(all.born > 40 * 4); // of each execution, or of those that shrink it
+  if (how == ending::limit) {
+    CHECK_MESSAGE(!v.failure, v.to_string());
+    CHECK(v.inconclusive == 40);
+    return;
+  }
+  REQUIRE_MESSAGE(v.failure, v.to_string());
+  CHECK(v.failure->kind == (how == ending::exception ? "exception" : "deadlock"));
+  CHECK(v.failure->is_repeatable);
+}
+
+} // namespace
+
+TEST_SUITE("emu.explore_abandoned") {
+  TEST_CASE("a wavefront's exception, a deadlock and the limit of decisions leave nothing behind") {
+    for (ending const how : {ending::exception, ending::deadlock, ending::limit})
+      leaves_nothing(waves{}, how);
+  }
+
+  TEST_CASE("neither do a work-item's") {
+    for (ending const how : {ending::exception, ending::deadlock, ending::limit})
+      leaves_nothing(items{}, how);
+  }
+
+  TEST_CASE("nor those of functions, in the middle of which they are") {
+    for (ending const how : {ending::exception, ending::deadlock, ending::limit})
+      leaves_nothing(functions{}, how);
+  }
+}
