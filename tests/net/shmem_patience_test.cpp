@@ -2,6 +2,7 @@
 // How long a pe waits for others that are there: as long as they do something.
 #include "shmem_job.hpp"
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <latch>
@@ -25,6 +26,13 @@ std::vector<connected> const all_ways{{"direct", in_process_ends, true},
                                       {"messages", in_process_ends, false},
                                       {"loopback", loopback_ends, false}};
 
+node::options options_of(connected const& way, std::chrono::milliseconds timeout) {
+  return {.heap_bytes = 4096,
+          .timeout = timeout,
+          .team_bytes = 1024,
+          .shares_memory = way.shares_memory};
+}
+
 /// In all ways at the same time: waits take their time. Each pe is to give `expected`.
 void on_all_ways(std::uint32_t pes, body const& what, std::string const& expected = "") {
   std::vector<std::vector<std::string>> outcomes(all_ways.size());
@@ -32,11 +40,7 @@ void on_all_ways(std::uint32_t pes, body const& what, std::string const& expecte
     std::vector<std::jthread> jobs;
     for (std::size_t i = 0; i < all_ways.size(); ++i)
       jobs.emplace_back([&, i] {
-        node::options const o{.heap_bytes = 4096,
-                              .timeout = 1s,
-                              .team_bytes = 1024,
-                              .shares_memory = all_ways[i].shares_memory};
-        outcomes[i] = run_native(all_ways[i].make, pes, o, what);
+        outcomes[i] = run_native(all_ways[i].make, pes, options_of(all_ways[i], 1s), what);
       });
   }
   for (std::size_t i = 0; i < all_ways.size(); ++i) {
@@ -96,6 +100,27 @@ std::string many_wait(node& n, clock::duration duration) {
   return "";
 }
 
+/// Pe 1 calls, and what it waits for is always there already, until pe 0 has got its words.
+std::string never_waits(node& n, std::atomic<bool>& is_over) {
+  auto const words = n.malloc<std::uint64_t>(1);
+  QUARRY_OK(words);
+  QUARRY_OK(n.barrier_all());
+  if (n.self() == pe{1}) {
+    while (!is_over)
+      QUARRY_OK(n.wait_until(words->data(), comparison::equal, 0));
+  } else {
+    std::string wrong;
+    for (int i = 0; i < 3 && wrong.empty(); ++i)
+      if (auto const got = n.default_context().g(words->data(), pe{1}); !got)
+        wrong = got.error().what;
+    is_over = true;
+    if (!wrong.empty())
+      return wrong;
+  }
+  QUARRY_OK(n.barrier_all());
+  return "";
+}
+
 } // namespace
 
 TEST_SUITE("net.shmem_patience") {
@@ -105,6 +130,15 @@ TEST_SUITE("net.shmem_patience") {
 
   TEST_CASE("threads of a pe that wait at the same time do not spoil each other's questions") {
     on_all_ways(2, [](node& n) { return many_wait(n, 4s); });
+  }
+
+  TEST_CASE("a pe whose waits are all over when they begin answers others meanwhile") {
+    for (connected const& way : all_ways) {
+      CAPTURE(way.name);
+      std::atomic<bool> is_over{false};
+      all_well(run_native(way.make, 2, options_of(way, 2s),
+                          [&](node& n) { return never_waits(n, is_over); }));
+    }
   }
 
   TEST_CASE("who waits for pes that answer, but begin nothing, is told so after three timeouts") {

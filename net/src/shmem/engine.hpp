@@ -334,6 +334,7 @@ private:
   // Between who drives and the thread that does so while nobody else does
   std::atomic<std::uint32_t> drivers_{0};
   std::atomic<std::uint64_t> calls_{0};
+  std::atomic<std::uint64_t> drives_{0};       ///< counted by who has entered
   std::atomic<bool> is_waiting_inside_{false}; ///< somebody blocks in the transport
   std::atomic<bool> idler_is_off_{false};      ///< and wants to be told when nobody drives
   std::mutex idle_mutex_;

@@ -170,6 +170,7 @@ bool engine::drive() {
   if (!transport_->try_enter())
     return false;
   bool moved = false;
+  drives_.store(drives_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   if (!is_broken_) {
     moved = flush();
     moved |= receive();

@@ -28,7 +28,7 @@ constexpr microseconds first_sleep{50};
 constexpr microseconds long_sleep{100'000}; // an arrival, or a ring, ends it
 constexpr microseconds short_sleep{1'000};  // and in the long run a sixteenth of the wait, up to
 constexpr microseconds long_run_sleep{10'000};
-constexpr milliseconds idler_looks{1}; // who has driven a moment ago will do so again
+constexpr milliseconds idler_looks{1}; // who has called a moment ago will do so again
 constexpr milliseconds idler_looks_at_last{16};
 
 } // namespace
@@ -252,15 +252,26 @@ bool engine::idle(std::chrono::nanoseconds at_most) {
 }
 
 /// A thread of its own, for others' operations while no host thread waits: it sleeps in the
-/// transport, and stays out of it as long as somebody else drives, or did so a moment ago.
+/// transport, and stays out of it as long as somebody else drives, or has called a moment ago. Who
+/// calls need not drive, if what it waits for is there already: then this thread does at each look.
 void engine::progress_while_idle() {
   std::uint64_t seen = 0;
+  std::uint64_t driven = 0;
   milliseconds next_look = idler_looks;
   auto const is_stopped = [this] { return stop_.load(std::memory_order_acquire); };
+  auto const drive_alone = [&] {
+    bool const moved = drive();
+    driven = drives_.load(std::memory_order_relaxed);
+    return moved;
+  };
   while (!is_stopped()) {
     std::uint64_t const calls = calls_.load(std::memory_order_seq_cst);
     bool const is_recent = std::exchange(seen, calls) != calls;
-    next_look = is_recent ? std::min(2 * next_look, idler_looks_at_last) : idler_looks;
+    std::uint64_t const drives = drives_.load(std::memory_order_relaxed);
+    bool const is_driven = std::exchange(driven, drives) != drives;
+    next_look = is_recent && is_driven ? std::min(2 * next_look, idler_looks_at_last) : idler_looks;
+    if (is_recent && !is_driven && !has_failed())
+      static_cast<void>(drive_alone());
     if (drivers_.load(std::memory_order_seq_cst) != 0 || is_recent || has_failed()) {
       std::unique_lock lock(idle_mutex_);
       if (is_recent && !has_failed()) {
@@ -274,7 +285,7 @@ void engine::progress_while_idle() {
       idler_is_off_.store(false, std::memory_order_relaxed);
       continue;
     }
-    if (drive())
+    if (drive_alone())
       continue;
     if (!transport_->try_enter()) { // somebody sleeps there, who looks when something comes
       std::unique_lock lock(idle_mutex_);
