@@ -175,12 +175,12 @@ TEST_SUITE("net.gravel_faults") {
         if (n.id == 1)
           launching_in_vain(increment_beyond{}, 1)(n);
       });
-      std::string const why = "pe 1 addresses a word outside the heap of pe 0";
+      std::string const why = "increment in a kernel of pe 1 at ";
       for (std::uint32_t id = 0; id < 3; ++id) {
         CAPTURE(id);
         REQUIRE(out.errors[id]);
         CHECK(out.errors[id]->code == net_errc::outside_heap);
-        std::string const said = id == 0 ? why : "pe 0 says: " + why;
+        std::string const said = id == 1 ? why : "pe 1 says: " + why;
         std::string const& what = out.errors[id]->what; // whichever it waits in
         CHECK_MESSAGE((what.find("gravel: quiet: " + said) == 0 ||
                        what.find("gravel: all_gather: " + said) == 0),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "forwarding_port.hpp"
 #include "gravel_job.hpp"
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -103,6 +105,13 @@ struct send_active {
     task<> sent = net.active_message(wf, handler, words + i % 4, i, 0);
     co_await std::move(sent);
   }
+};
+
+/// Says that there are more nodes than Gravel's messages can name.
+class crowded_port final : public quarry_test::forwarding_port {
+public:
+  using forwarding_port::forwarding_port;
+  [[nodiscard]] std::uint32_t pe_count() const override { return 65'537; }
 };
 
 constexpr std::uint32_t items = 300; // a partial last wavefront and a partial last group
@@ -220,6 +229,10 @@ TEST_SUITE("net.gravel") {
                       doctest::Contains("allowed is 1 with the style simt_direct"));
     CHECK_THROWS_WITH(make({.queue_slots = 3}), doctest::Contains("powers of two"));
     CHECK_THROWS_WITH(make({.package_columns = 0}), doctest::Contains("1 to 1024"));
+    CHECK_THROWS_WITH(gravel_node(gpu.core(),
+                                  std::make_unique<crowded_port>(std::move(make_in_process(1)[0])),
+                                  heap, {}),
+                      doctest::Contains("65537 nodes; at most 65536"));
     auto const exposed = gpu.expose(heap.data() + 3, 2, "two words");
     CHECK_THROWS_WITH(make({}), doctest::Contains("overlaps 'two words' (16 bytes)"));
   }
