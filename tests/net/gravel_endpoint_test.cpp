@@ -26,6 +26,25 @@ constexpr std::uint32_t items = 50; // two wavefronts of 32, or one of 64
 /// A job that does not fail.
 struct healthy final : job_state {
   [[noreturn]] void stop(command, std::source_location) override { std::terminate(); }
+  [[noreturn]] void refuse(command, named_word, std::source_location) override { std::terminate(); }
+};
+
+/// A job that remembers what it has refused.
+struct strict final : job_state {
+  struct refusal {
+    command what;
+    std::uint64_t node;
+    std::uint64_t word;
+    friend bool operator==(refusal const&, refusal const&) = default;
+  };
+  std::vector<refusal> refused;
+  [[noreturn]] void stop(command what, std::source_location where) override {
+    throw kernel_stop{fault::kind::exception, to_string(what), where};
+  }
+  [[noreturn]] void refuse(command what, named_word to, std::source_location where) override {
+    refused.push_back({what, to.node, to.word});
+    stop(what, where);
+  }
 };
 
 struct message {
@@ -110,6 +129,39 @@ struct items_at_two_lines {
   }
 };
 
+/// Adds 1, from one work-item, and sends nothing from the others.
+struct add_there {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> at, std::uint64_t node,
+                    endpoint& net) const {
+    auto const last = wf.where(wf.global_id() == static_cast<int>(items - 1));
+    lanes_of<decltype(wf)> const one(1), index(0);
+    task<> sent = net.add(wf, at + index, one, node);
+    co_await std::move(sent);
+  }
+};
+struct put_there_item {
+  task<> operator()(any_work_item auto& wi, global<std::uint64_t> at, std::uint64_t node,
+                    endpoint& net) const {
+    if (wi.global_id() == items - 1)
+      co_await net.put(wi, at, 1, node);
+  }
+};
+
+/// What a job refuses of a kernel that sends there; nothing may have been reserved for it.
+template<class Kernel>
+std::vector<strict::refusal> refused(agent& gpu, std::vector<std::uint64_t>& heap, Kernel kernel,
+                                     std::uint64_t* at, std::uint64_t node) {
+  package_queue q(gpu.core().known(), 8, 64);
+  strict job;
+  endpoint net(q, heap, 4, job);
+  auto const o = gpu.run({.work_groups = 1, .work_items_per_group = items}, kernel,
+                         global<std::uint64_t>(at), node, std::ref(net));
+  CHECK(static_cast<bool>(o) == job.refused.empty());
+  basic_core<native_memory> const self({});
+  CHECK(q.claimed_writes(self) == (job.refused.empty() ? 1 : 0));
+  return job.refused;
+}
+
 /// Everything that a kernel of one group pushes.
 template<class Kernel>
 std::vector<package> pushed(agent& gpu, Kernel kernel) {
@@ -117,7 +169,7 @@ std::vector<package> pushed(agent& gpu, Kernel kernel) {
   auto const known = gpu.expose(heap.data(), heap.size(), "heap");
   package_queue q(gpu.core().known(), 8, 64);
   healthy job;
-  endpoint net(q, heap.data(), job);
+  endpoint net(q, heap, items, job);
   succeed(gpu.run({.work_groups = 1, .work_items_per_group = items}, kernel,
                   global<std::uint64_t>(heap.data()), std::ref(net)));
   CHECK(std::ranges::count(heap, 0U) == 256); // nothing is applied here
@@ -209,6 +261,36 @@ TEST_SUITE("net.gravel_endpoint") {
       check(got[1], command::put,
             for_items([](auto i) { return i % 2 == 1 ? message{5, i, 20 * i} : none; }));
       check(got[2], command::increment, for_items([](auto i) { return message{i, i, 0}; }));
+    });
+  }
+
+  TEST_CASE("a word that is not in the heap, or of no node, is refused before room is reserved") {
+    with_every_agent([](agent& gpu) {
+      std::vector<std::uint64_t> heap(256);
+      auto const known = gpu.expose(heap.data(), heap.size(), "heap");
+      using all = std::vector<strict::refusal>;
+      auto const expect = [&](std::uint64_t* at, std::uint64_t node, std::uint64_t word) {
+        CHECK(refused(gpu, heap, add_there{}, at, node) == all{{command::add, node, word}});
+        CHECK(refused(gpu, heap, put_there_item{}, at, node) == all{{command::put, node, word}});
+      };
+      std::uint64_t* const first = heap.data();
+      CHECK(refused(gpu, heap, add_there{}, first + 255, 3).empty());
+      CHECK(refused(gpu, heap, put_there_item{}, first + 255, 3).empty());
+      expect(first + 256, 3, 256);
+      expect(first - 1, 0, ~0ULL);
+      expect(first + (1LL << 32), 0, 1ULL << 32);
+      expect(first, 4, 0);
+      expect(first, 65'536, 0);
+      expect(first, 1ULL << 32, 0);
+      expect(first, ~0ULL, 0);
+      // Half of one word and half of the next are none.
+      auto* const between =
+          reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::uintptr_t>(first + 3) + 4);
+      for (auto const& all : {refused(gpu, heap, add_there{}, between, 0),
+                              refused(gpu, heap, put_there_item{}, between, 0)}) {
+        REQUIRE(all.size() == 1);
+        CHECK(all[0].word >= heap.size());
+      }
     });
   }
 

@@ -34,12 +34,6 @@ TEST_SUITE("net.gravel_message") {
           remote_word::encode(pe{7}, 1024));
   }
 
-  TEST_CASE("a word before the heap is far outside every heap, not in a neighbour's") {
-    // What a kernel's index of -1 comes to.
-    std::uint64_t const row = remote_word::encode(pe{3}, 0) + ~std::uint64_t{0};
-    CHECK(remote_word::word(row) == ~0U); // a heap has fewer words
-  }
-
   TEST_CASE("a tag says the command, and the handler of an active message") {
     std::set<std::uint32_t> tags;
     for (command const c : commands)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "style_contract.hpp"
+#include "style_places_contract.hpp"
 
 #include <string_view>
 
@@ -31,6 +32,9 @@ TEST_SUITE("net.gravel_style") {
   }
   TEST_CASE_TEMPLATE("style: errors", S, aggregated, not_aggregated, simt_direct) {
     contract::ends_in_typed_errors<S>();
+  }
+  TEST_CASE_TEMPLATE("style: places", S, aggregated, not_aggregated, simt_direct) {
+    contract::refuses_what_is_not_there<S>();
   }
 
   TEST_CASE("a style has a name by which a job asks for it, and no other has it") {

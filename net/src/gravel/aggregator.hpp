@@ -4,14 +4,12 @@
 #include "frame.hpp"
 #include "shared_state.hpp"
 
+#include <quarry/assert.hpp>
 #include <quarry/emu/core.hpp>
 #include <quarry/emu/lane_memory.hpp>
-#include <quarry/net/error.hpp>
 #include <quarry/task.hpp>
 #include <quarry/this_actor.hpp>
 #include <quarry/yield.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
@@ -116,8 +114,6 @@ private:
     for (; i + words::size <= end; i += words::size) {
       auto const rows = emu::from_memory<std::uint64_t, words::size>((p.row(0) + i).get());
       auto const targets = emu::convert<std::uint32_t>(rows >> remote_word::pe_shift);
-      if ((targets >= node_count).bits().any()) [[unlikely]]
-        break; // bin_rows() says so
       auto const entries = emu::convert<std::uint32_t>(rows);
       for (std::uint32_t n = 0; n < node_count; ++n)
         nodes_[n].frame.template add_some<packing>(entries.part(0), (targets == n).bits().bits());
@@ -129,14 +125,10 @@ private:
   bool bin_rows(core& self, package const& p, std::uint32_t& next) {
     std::uint32_t const count = p.header.count;
     node* const nodes = nodes_.data();
-    std::size_t const node_count = nodes_.size();
     for (std::uint32_t i = next; i < count; ++i) {
       std::uint64_t const row = self.load(p.row(0) + i);
       std::uint32_t const target = remote_word::target(row).id;
-      if (target >= node_count) [[unlikely]] {
-        shared_.fail(no_such_node(target));
-        return true;
-      }
+      QUARRY_ASSERT(target < nodes_.size()); // the endpoint has seen to it
       frame_writer& frame = nodes[target].frame;
       bool fits = !S::sends_each || frame.is_empty();
       if (fits) {
@@ -152,12 +144,6 @@ private:
       }
     }
     return true;
-  }
-
-  [[nodiscard]] error no_such_node(std::uint32_t target) const {
-    return make_error(
-        net_errc::outside_heap,
-        fmt::format("gravel: a message for node {}; there are {}", target, nodes_.size()));
   }
 
   /// Whoever asks for quiet waits for what was claimed until then: the package of a kernel that has

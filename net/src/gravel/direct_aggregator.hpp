@@ -5,13 +5,10 @@
 #include "shared_state.hpp"
 
 #include <quarry/emu/core.hpp>
-#include <quarry/net/error.hpp>
 #include <quarry/net/gravel_direct.hpp>
 #include <quarry/task.hpp>
 #include <quarry/this_actor.hpp>
 #include <quarry/yield.hpp>
-
-#include <fmt/core.h>
 
 #include <chrono>
 #include <cstdint>
@@ -63,13 +60,8 @@ private:
     return shared_.scheduler.decides() || clock::now() >= next_look_;
   }
 
-  /// A node that there is not, to which somebody has sent; the first one fails the job.
-  std::uint32_t stray_target(core& self) {
-    return shared_.has_failed() ? direct_buffers::none : direct_.stray_target(self);
-  }
-
   bool has_work(core& self) {
-    if (wants_quiet() || stray_target(self) != direct_buffers::none)
+    if (wants_quiet())
       return true;
     bool const old_ones = is_time();
     for (std::uint32_t n = 0; n < direct_.node_count(); ++n) {
@@ -81,12 +73,6 @@ private:
   }
 
   task<> look_at_all(core& self) {
-    if (std::uint32_t const stray = stray_target(self); stray != direct_buffers::none) {
-      shared_.fail(make_error(
-          net_errc::outside_heap,
-          fmt::format("gravel: a message for node {}; there are {}", stray, direct_.node_count())));
-      co_return;
-    }
     std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
     bool const is_quiet = wanted != quiet_answered_;
     if (is_quiet)

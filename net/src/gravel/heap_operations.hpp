@@ -39,6 +39,13 @@ public:
         highest = std::max(highest, r.word(i));
     return highest < heap_.size();
   }
+  /// The first word of a run that is not; there is one.
+  [[nodiscard]] std::uint32_t first_outside(message_run const& r) const noexcept {
+    std::uint32_t i = 0;
+    while (r.word(i) < heap_.size())
+      ++i;
+    return r.word(i);
+  }
 
   /// All messages of a run whose words are in the heap, and whose handler exists.
   void run(core& self, message_run const& r) {

@@ -349,8 +349,9 @@ private:
     } else if (!operations_.are_inside(*r)) {
       shared_.fail(make_error(
           net_errc::outside_heap,
-          fmt::format("gravel: {} addresses a word outside the heap of {}, which has {} words",
-                      to_string(from), to_string(pe{self_id_}), operations_.heap_words())));
+          fmt::format("gravel: {} from {} names word {} of {}, whose heap has {} words",
+                      to_string(r->what), to_string(from), operations_.first_outside(*r),
+                      to_string(pe{self_id_}), operations_.heap_words())));
     } else if (r->what == command::active_message && !operations_.has_handler(r->handler)) {
       malformed(from, "an active message for a handler that was not added");
     } else {

@@ -32,7 +32,7 @@ using handler = message_handler;
 constexpr std::size_t least_buffer_bytes = (1 + run_header_words + 3) * 4;
 constexpr std::size_t most_gathered_bytes = 4096;
 
-void check(gravel_node::options const& o, std::span<std::uint64_t> heap) {
+void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::uint32_t pe_count) {
   auto const refuse = [](std::string text) { throw std::invalid_argument("gravel: " + text); };
   if (o.buffer_bytes < least_buffer_bytes || o.buffer_bytes > 1024 * 1024 ||
       o.buffer_bytes % 4 != 0)
@@ -48,6 +48,8 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap) {
     refuse(fmt::format("{} queue slots; allowed are powers of two", o.queue_slots));
   if (o.package_columns == 0 || o.package_columns > emu::most_work_items_per_group)
     refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
+  if (pe_count > 65'536) // what a remote_word can say
+    refuse(fmt::format("a job of {} nodes; at most 65536 are allowed", pe_count));
   if (heap.size() >= std::uint64_t{1} << 32)
     refuse(fmt::format("a heap of {} words; fewer than 4294967296 are allowed", heap.size()));
 }
@@ -64,7 +66,8 @@ public:
       : transport_(std::move(transport)), heap_(heap),
         known_heap_(agent.known(), heap.data(), heap.size_bytes(), "symmetric heap"),
         packages_(agent.known(), writes == direct::yes ? 1 : o.queue_slots, o.package_columns),
-        shared_(agent, o, queue_slots(o)),
+        shared_(agent, o, queue_slots(o),
+                {transport_->self(), transport_->pe_count(), heap.size()}),
         interface_(agent.scheduler(),
                    fmt::format("network interface of {}", to_string(transport_->self()))) {
     std::size_t const words = o.buffer_bytes / sizeof(std::uint32_t);
@@ -79,7 +82,8 @@ public:
       direct_.emplace(agent.known(), (direct_storage_ ? *direct_storage_ : set.storage).global(),
                       buffer_count(o), words, transport_->pe_count(), o.direct);
     }
-    device_.emplace(packages_, heap.data(), shared_, direct_ ? &*direct_ : nullptr);
+    device_.emplace(packages_, heap, transport_->pe_count(), shared_,
+                    direct_ ? &*direct_ : nullptr);
   }
   virtual ~pipeline() = default;
   pipeline(pipeline const&) = delete;
@@ -201,7 +205,7 @@ private:
 
 gravel_node::gravel_node(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
                          std::span<std::uint64_t> heap, options const& o) {
-  check(o, heap);
+  check(o, heap, transport->pe_count());
   auto const make = [&]<style S>(S) -> std::unique_ptr<pipeline> {
     if (agent.scheduler().decides())
       return std::make_unique<pipeline_of<emu::interleaving_memory, S>>(agent, std::move(transport),

@@ -7,7 +7,10 @@
 #include <quarry/emu/handover.hpp>
 #include <quarry/emu/mpmc_queue.hpp>
 #include <quarry/emu/spsc_queue.hpp>
+#include <quarry/net/error.hpp>
 #include <quarry/net/gravel.hpp>
+#include <quarry/net/pe.hpp>
+#include <quarry/report.hpp>
 #include <quarry/result.hpp>
 #include <quarry/scheduler.hpp>
 
@@ -58,6 +61,13 @@ struct buffer_set {
   emu::spsc_queue<std::uint32_t> recycled;
 };
 
+/// The words that there are, and of whom this node is one.
+struct heap_shape {
+  pe self;
+  std::uint32_t nodes;
+  std::uint64_t words_each;
+};
+
 /// What an error says, without whose it is.
 [[nodiscard]] inline std::string_view without_prefix(std::string_view what) noexcept {
   constexpr std::string_view ours = "gravel: ";
@@ -69,6 +79,7 @@ struct shared_state final : job_state {
   executor& scheduler;
   gravel_node::options options;
   emu::mpmc_queue<outgoing> to_network;
+  heap_shape shape;
   std::vector<std::unique_ptr<buffer_set>> buffers; ///< one an aggregator
 
   // Requests of the host are numbers that grow; what is done is a number that follows. Release and
@@ -86,8 +97,10 @@ struct shared_state final : job_state {
   std::vector<std::byte> gather_mine;             ///< the host's, until gather_requested
   std::vector<std::vector<std::byte>> gather_all; ///< the interface's, until gather_done
 
-  shared_state(emu::agent_core& agent, gravel_node::options const& o, std::uint32_t queue_slots)
-      : scheduler(agent.scheduler()), options(o), to_network(agent.known(), queue_slots) {}
+  shared_state(emu::agent_core& agent, gravel_node::options const& o, std::uint32_t queue_slots,
+               heap_shape s)
+      : scheduler(agent.scheduler()), options(o), to_network(agent.known(), queue_slots), shape(s) {
+  }
 
   /// Keeps the first error and lets everybody who waits look. False if there was one before.
   bool fail(error e) {
@@ -116,6 +129,16 @@ struct shared_state final : job_state {
   [[noreturn]] void stop(command what, std::source_location where) override {
     throw emu::kernel_stop{emu::fault::kind::exception,
                            fmt::format("{} was given up: {}", to_string(what), why().what), where};
+  }
+  [[noreturn]] void refuse(command what, named_word to, std::source_location where) override {
+    fail(make_error(
+        net_errc::outside_heap,
+        fmt::format("gravel: {} in a kernel of {} at {} names word {} of node {}; there are {} "
+                    "nodes, and {} words in the heap of each",
+                    to_string(what), to_string(shape.self), quarry::to_string(where),
+                    static_cast<std::int64_t>(to.word), static_cast<std::int64_t>(to.node),
+                    shape.nodes, shape.words_each)));
+    stop(what, where);
   }
   [[nodiscard]] bool is_stopping() const noexcept { return stops.load(std::memory_order_acquire); }
   /// An actor's last act.

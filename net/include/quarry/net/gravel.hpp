@@ -85,12 +85,12 @@ public:
     direct_orders direct{};                     ///< of the style simt_direct
   };
 
-  /// `heap`: this node's symmetric heap, whose words the operations of all nodes may touch; at
-  /// least as large as what any node addresses. It and `agent` outlive the node. Kernels may touch
-  /// it: the node exposes it to them.
+  /// `heap`: this node's symmetric heap, whose words the operations of all nodes may touch; as
+  /// large as everybody's. It and `agent` outlive the node. Kernels may touch it: the node exposes
+  /// it to them.
   ///
-  /// Errors   std::invalid_argument – an unknown style, sizes that hold no message, a heap of which
-  ///          something is exposed already
+  /// Errors   std::invalid_argument – an unknown style, sizes that hold no message, more nodes or
+  ///          words than remote_word names, a heap of which something is exposed already
   gravel_node(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
               std::span<std::uint64_t> heap, options const& o);
   gravel_node(gravel_node const&) = delete;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/buffer.hpp>
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/index_lines.hpp>
 #include <quarry/emu/queue_orders.hpp>
@@ -85,12 +84,7 @@ public:
                  direct_orders const& orders = {})
       : storage_(storage), words_each_(words_each), orders_(orders),
         tails_(known, pe_count, "per-node tails", tail{.is_sealed = true}.word()),
-        written_(known, buffer_count, "per-node written counts"),
-        stray_(known, 1, "a node that is none") {
-    stray_.host()[0] = none;
-  }
-
-  static constexpr std::uint32_t none = 0xffff'ffff;
+        written_(known, buffer_count, "per-node written counts") {}
 
   // A wavefront
 
@@ -107,10 +101,6 @@ public:
       std::uint32_t const node = target[rest.first()];
       emu::lane_mask const same = (target == node).bits() & rest;
       rest = rest.without(same);
-      if (node >= tails_.size()) {
-        wf.store(stray_.global(), node, emu::order::relaxed, emu::scope::system);
-        continue; // the aggregator ends the job
-      }
       for (emu::lane_mask left = same; left.any();) {
         place const at = reserve(wf, node, tag, static_cast<std::uint32_t>(left.count()));
         if (at.messages == 0) {
@@ -161,11 +151,6 @@ public:
     self.store(word(buffer, 0), kind);
     self.store(written_[buffer], std::uint32_t{1});
     self.store(tails_[node], tail{.words = 1, .buffer = buffer}.word(), orders_.open);
-  }
-  /// A message's node that is none, or `none`.
-  template<class A>
-  [[nodiscard]] std::uint32_t stray_target(A& self) {
-    return self.load(stray_.global(), emu::order::relaxed, emu::scope::system);
   }
 
   /// By a wavefront for all its messages to a node; counted under deterministic schedulers.
@@ -247,7 +232,6 @@ private:
   direct_orders orders_;
   emu::index_lines<std::uint64_t> tails_;   ///< by node
   emu::index_lines<std::uint32_t> written_; ///< by buffer
-  emu::buffer<std::uint32_t> stray_;
   std::uint64_t reservations_ = 0;
 };
 

@@ -13,6 +13,7 @@
 #include <atomic>
 #include <cstdint>
 #include <source_location>
+#include <span>
 #include <type_traits>
 
 namespace quarry::net::gravel {
@@ -41,6 +42,8 @@ public:
   [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   /// Throws kernel_stop with what is given up, and the job's first error.
   [[noreturn]] virtual void stop(command what, std::source_location where) = 0;
+  /// Fails the job, because there is no such word; then as stop().
+  [[noreturn]] virtual void refuse(command what, named_word to, std::source_location where) = 0;
 
 protected:
   ~job_state() = default;
@@ -49,21 +52,27 @@ protected:
 
 /// What a kernel sees of Gravel: network operations from every lane, in divergent code too.
 ///
-/// A symmetric address is an address in this node's heap; it names the same word of every node.
+/// A symmetric address is an address in this node's heap; it names the same word of every node. One
+/// outside of it, or a node that there is not, fails the job with outside_heap, and nothing is done
+/// of that operation of the wavefront, or of the work-item.
+///
 /// Operations do not block but for room in the package queue; they are complete after
 /// gravel_node::quiet(). Two messages from one work-item to one node are applied in their order, if
 /// the node has one aggregator (gravel_node::options).
 ///
 /// A wave kernel's operations start when they are awaited: what they are given, they keep by value.
 ///
-/// Errors   kernel_stop – the job has failed; it says why
+/// Errors   kernel_stop – the job has failed, perhaps by this operation; it says why
 /// Source   thesis §5.1, §5.2; Table 3-1b, Table 5-1
 class endpoint {
 public:
-  /// `direct`: null unless the style is SIMT-direct; then nothing goes through `packages`.
-  endpoint(package_queue& packages, std::uint64_t* heap, job_state& job,
-           direct_buffers* direct = nullptr) noexcept
-      : packages_(packages), heap_(heap), job_(job), direct_(direct) {}
+  /// `heap`: this node's, as large as everybody's. `direct`: null unless the style is SIMT-direct;
+  /// then nothing goes through `packages`.
+  ///
+  /// Shape    as remote_word
+  endpoint(package_queue& packages, std::span<std::uint64_t> heap, std::uint32_t node_count,
+           job_state& job, direct_buffers* direct = nullptr) noexcept
+      : packages_(packages), heap_(heap), node_count_(node_count), job_(job), direct_(direct) {}
 
   // From a wave kernel: for the active lanes. A work-group collective: all wavefronts of the group
   // come, unless `how` says who does (wavefront::group_reduce).
@@ -76,7 +85,7 @@ public:
     std::uint32_t const tag = package_tag::encode(command::increment);
     check_job(tag, where);
     if (direct_ != nullptr)
-      return direct_->send(wf, tag, address<W>(at, nodes), lanes64<W>{});
+      return send_direct<W>(wf, tag, at, lanes64<W>{}, nodes, where);
     return send_place<W>(wf, tag, at, nodes, how, where);
   }
   /// Adds each lane's value.
@@ -109,25 +118,25 @@ public:
   // From an item kernel: for this work-item; those at the same line go together.
 
   template<emu::any_work_item I>
-  [[nodiscard]] auto increment(I& wi, emu::global<std::uint64_t> at, std::uint32_t node,
+  [[nodiscard]] auto increment(I& wi, emu::global<std::uint64_t> at, std::uint64_t node,
                                std::source_location where = std::source_location::current()) {
     return message_await<I>(wi, command::increment, at, 0, node, where);
   }
   template<emu::any_work_item I>
   [[nodiscard]] auto add(I& wi, emu::global<std::uint64_t> at, std::uint64_t value,
-                         std::uint32_t node,
+                         std::uint64_t node,
                          std::source_location where = std::source_location::current()) {
     return message_await<I>(wi, command::add, at, value, node, where);
   }
   template<emu::any_work_item I>
   [[nodiscard]] auto put(I& wi, emu::global<std::uint64_t> at, std::uint64_t value,
-                         std::uint32_t node,
+                         std::uint64_t node,
                          std::source_location where = std::source_location::current()) {
     return message_await<I>(wi, command::put, at, value, node, where);
   }
   template<emu::any_work_item I>
   [[nodiscard]] auto active_message(I& wi, std::uint32_t handler, emu::global<std::uint64_t> at,
-                                    std::uint64_t value, std::uint32_t node,
+                                    std::uint64_t value, std::uint64_t node,
                                     std::source_location where = std::source_location::current()) {
     return message_await<I>(wi, command::active_message, at, value, node, where, handler);
   }
@@ -167,10 +176,15 @@ private:
 
   template<class I>
   auto message_await(I& wi, command c, emu::global<std::uint64_t> at, std::uint64_t value,
-                     std::uint32_t node, std::source_location where, std::uint32_t handler = 0) {
+                     std::uint64_t node, std::source_location where, std::uint32_t handler = 0) {
     using call = message_call<typename I::memory_type>;
-    item_message const m{this, remote_word::encode(pe{node}, word_of(at)), value,
-                         package_tag::encode(c, handler)};
+    std::uint64_t const word = word_of(at.get());
+    if (word >= heap_.size() || node >= node_count_) [[unlikely]]
+      job_.refuse(c, {node, word}, where);
+    item_message const m{
+        this,
+        remote_word::encode(pe{static_cast<std::uint32_t>(node)}, static_cast<std::uint32_t>(word)),
+        value, package_tag::encode(c, handler)};
     return emu::lane_await<call>(wi.slot(), m, where);
   }
 
@@ -188,21 +202,30 @@ private:
               lanes64<W> value, Nodes nodes, D how, std::source_location where) {
     check_job(tag, where);
     if (direct_ != nullptr)
-      return direct_->send(wf, tag, address<W>(at, nodes), value);
+      return send_direct<W>(wf, tag, at, value, nodes, where);
     return send_place_and_value<W>(wf, tag, at, value, nodes, how, where);
+  }
+  template<class W, class Index, class Nodes>
+  task<> send_direct(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
+                     lanes64<W> value, Nodes nodes, std::source_location where) {
+    check_words<W>(wf, tag, at, nodes, where);
+    task<> sent = direct_->send(wf, tag, rows<W>(at, nodes), value);
+    co_await std::move(sent);
   }
   template<class W, class Index, class Nodes, class D>
   task<> send_place(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
                     Nodes nodes, D how, std::source_location where) {
+    check_words<W>(wf, tag, at, nodes, where);
     emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.write(wf, place, 0, rows<W>(at, nodes));
     packages_.publish(wf, place);
   }
   template<class W, class Index, class Nodes, class D>
   task<> send_place_and_value(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
                               lanes64<W> value, Nodes nodes, D how, std::source_location where) {
+    check_words<W>(wf, tag, at, nodes, where);
     emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, address<W>(at, nodes));
+    packages_.write(wf, place, 0, rows<W>(at, nodes));
     packages_.write(wf, place, 1, value);
     packages_.publish(wf, place);
   }
@@ -212,18 +235,44 @@ private:
       job_.stop(package_tag::what(tag), where);
   }
 
-  [[nodiscard]] std::uint32_t word_of(emu::global<std::uint64_t> at) const noexcept {
-    return static_cast<std::uint32_t>(at.get() - heap_);
+  /// Fails the job unless each active lane names a word that there is, and so one that a row can
+  /// say. Before anything is reserved: others need not wait for what does not come.
+  template<class W, class Index, class Nodes>
+  [[gnu::always_inline]] void check_words(W& wf, std::uint32_t tag,
+                                          emu::lane_address<std::uint64_t, Index> const& at,
+                                          Nodes const& nodes, std::source_location where) const {
+    auto const is_none =
+        (words<W>(at) >= heap_.size()) | (as_words<W>(nodes) >= std::uint64_t{node_count_});
+    if (emu::lane_mask const strays = is_none.bits() & wf.active(); strays.any()) [[unlikely]]
+      refuse<W>(strays.first(), tag, at, nodes, where);
+  }
+  /// Apart, as it looks at single lanes, which then lie in memory.
+  template<class W, class Index, class Nodes>
+  [[gnu::noinline, gnu::cold]] void refuse(int lane, std::uint32_t tag,
+                                           emu::lane_address<std::uint64_t, Index> const& at,
+                                           Nodes const& nodes, std::source_location where) const {
+    job_.refuse(package_tag::what(tag), {as_words<W>(nodes)[lane], words<W>(at)[lane]}, where);
   }
 
+  /// The word of the heap that begins there; outside of every heap what begins between two words.
+  [[nodiscard]] std::uint64_t word_of(std::uint64_t const* at) const noexcept {
+    auto const bytes =
+        reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(heap_.data());
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bytes) >> 3) ^ bytes << 61;
+  }
+  template<class W, class Index>
+  [[nodiscard]] lanes64<W> words(emu::lane_address<std::uint64_t, Index> const& at) const {
+    return as_words<W>(at.index) + word_of(at.base);
+  }
   template<class W, class Index, class Nodes>
-  lanes64<W> address(emu::lane_address<std::uint64_t, Index> at, Nodes const& nodes) const {
-    auto const base = static_cast<std::uint64_t>(at.base - heap_);
-    return (as_words<W>(nodes) << remote_word::pe_shift) + (as_words<W>(at.index) + base);
+  [[nodiscard]] lanes64<W> rows(emu::lane_address<std::uint64_t, Index> const& at,
+                                Nodes const& nodes) const {
+    return (as_words<W>(nodes) << remote_word::pe_shift) + words<W>(at);
   }
 
   package_queue& packages_;
-  std::uint64_t* heap_;
+  std::span<std::uint64_t> heap_;
+  std::uint32_t node_count_;
   job_state& job_;
   direct_buffers* direct_;
 };

@@ -20,8 +20,15 @@ enum class command : std::uint8_t {
   return names[static_cast<int>(c) - 1];
 }
 
+/// What a kernel names: a word, counted from the heap's begin, of a node. There may be none such.
+struct named_word {
+  std::uint64_t node;
+  std::uint64_t word;
+};
+
 /// Where a message goes: the node, and the 64-bit word of its symmetric heap. One 64-bit row of a
-/// package, so that work-items write it in one store.
+/// package, so that work-items write it in one store. Only of words that there are: it has no room
+/// for others, and nobody who reads it asks again.
 ///
 /// Shape    65 536 nodes; 2^32 words (32 GiB) of heap a node
 struct remote_word {

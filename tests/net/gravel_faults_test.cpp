@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nodes that go away, say nothing, take nothing or fail: each wait for them ends in a typed error.
+#include "forwarding_port.hpp"
+#include "gravel_job.hpp"
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+using namespace gravel_test;
+
+namespace {
+
+struct send_for_ever {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words,
+                    gravel::endpoint& net) const {
+    using w = std::remove_reference_t<decltype(wf)>;
+    auto const i = gravel::as_words<w>(wf.global_id());
+    for (;;) {
+      task<> sent = net.increment(wf, words + i % 50, 1);
+      co_await std::move(sent);
+    }
+  }
+};
+
+/// Whoever sleeps in a transport sleeps until this is over.
+class night {
+public:
+  void end() {
+    std::lock_guard const lock(mutex_);
+    is_over_ = true;
+    changed_.notify_all();
+  }
+  void sleep() {
+    std::unique_lock lock(mutex_);
+    has_slept_ = true;
+    changed_.wait_for(lock, std::chrono::seconds(60), [this] { return is_over_; });
+  }
+  [[nodiscard]] bool has_slept() {
+    std::lock_guard const lock(mutex_);
+    return has_slept_;
+  }
+
+private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  bool has_slept_ = false;
+};
+
+class sleepy_port final : public quarry_test::forwarding_port {
+public:
+  sleepy_port(std::unique_ptr<transport_port> real, night& n)
+      : forwarding_port(std::move(real)), night_(n) {}
+  void wait(std::chrono::nanoseconds) override { night_.sleep(); }
+
+private:
+  night& night_;
+};
+
+/// The night ends when its wavefront is stopped.
+struct send_all_night {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, gravel::endpoint& net,
+                    night& n) const {
+    struct waking {
+      night& of;
+      ~waking() { of.end(); }
+    } const at_end{n};
+    task<> sent = send_for_ever{}(wf, words, net);
+    co_await std::move(sent);
+  }
+};
+
+/// Adds 1 to a word of node 0 that it has not.
+struct increment_beyond {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, std::uint32_t,
+                    gravel::endpoint& net) const {
+    using w = std::remove_reference_t<decltype(wf)>;
+    task<> sent = net.increment(wf, words + gravel::lanes64<w>(heap_words), 0);
+    co_await std::move(sent);
+  }
+};
+
+} // namespace
+
+TEST_SUITE("net.gravel_faults") {
+  TEST_CASE("a node that goes away ends every wait of the others within the timeout") {
+    auto ends = make_in_process(2);
+    auto out = make_outcome(2);
+    native_scheduler scheduler({.threads = 1});
+    unchecked_agent gpu(scheduler);
+    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {});
+    ends[1].reset();
+    auto const b = net.barrier();
+    REQUIRE(b.has_error());
+    CHECK(b.error().code == net_errc::peer_lost);
+    CHECK(b.error().what.find("pe 1") != std::string::npos);
+    auto const g = net.all_sum(1);
+    CHECK(g.has_error());
+  }
+
+  TEST_CASE("a node that says nothing ends in a timeout that names it") {
+    auto ends = make_in_process(3);
+    auto out = make_outcome(1);
+    native_scheduler scheduler({.threads = 1});
+    unchecked_agent gpu(scheduler);
+    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
+                    {.timeout = std::chrono::milliseconds(50)});
+    auto const b = net.quiet();
+    REQUIRE(b.has_error());
+    CHECK(b.error().code == net_errc::timeout);
+    CHECK(b.error().what.find("pe 1, pe 2") != std::string::npos);
+  }
+
+  TEST_CASE("a kernel that sends to a node that takes nothing ends in the timeout, as waits do") {
+    for (std::string_view const style : {gravel::aggregated::name, gravel::simt_direct::name}) {
+      CAPTURE(style);
+      auto ends = make_in_process(2, 4);
+      auto out = make_outcome(1);
+      native_scheduler scheduler({.threads = 2});
+      unchecked_agent gpu(scheduler);
+      gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
+                      {.style = style,
+                       .buffer_bytes = 64,
+                       .buffers_per_node = 2,
+                       .queue_slots = 2,
+                       .timeout = std::chrono::milliseconds(50)});
+      launch_config const config{.work_items = 4096};
+      auto const run = gpu.run(config, send_for_ever{}, global<std::uint64_t>(out.heaps[0].data()),
+                               std::ref(net.device()));
+      REQUIRE(!run);
+      INFO(run.get_fault()->report);
+      CHECK(run.get_fault()->report.find("increment was given up: gravel: no word from pe 1") !=
+            std::string::npos);
+      auto const q = net.quiet();
+      REQUIRE(q.has_error());
+      CHECK(q.error().code == net_errc::timeout);
+      CHECK(q.error().what.starts_with("gravel: quiet: no word from pe 1"));
+      auto const gathered = net.all_gather({});
+      REQUIRE(gathered.has_error());
+      CHECK(gathered.error().what.starts_with("gravel: all_gather: no word from pe 1"));
+    }
+  }
+
+  TEST_CASE("so it does while an idle thread sleeps in the transport, which nobody wakes") {
+    auto ends = make_in_process(2, 4);
+    auto out = make_outcome(1);
+    night asleep;
+    native_scheduler scheduler({.threads = 2});
+    unchecked_agent gpu(scheduler);
+    gravel_node net(gpu.core(), std::make_unique<sleepy_port>(std::move(ends[0]), asleep),
+                    out.heaps[0],
+                    {.buffer_bytes = 64,
+                     .buffers_per_node = 2,
+                     .queue_slots = 2,
+                     .timeout = std::chrono::milliseconds(500)});
+    auto const run =
+        gpu.run({.work_items = 64}, send_all_night{}, global<std::uint64_t>(out.heaps[0].data()),
+                std::ref(net.device()), std::ref(asleep));
+    CHECK(asleep.has_slept());
+    REQUIRE(!run);
+    CHECK_MESSAGE(run.get_fault()->report.find("no word from pe 1") != std::string::npos,
+                  run.get_fault()->report);
+  }
+
+  TEST_CASE("a node that fails tells the others why, before it leaves") {
+    with_every_job([](auto const& run) {
+      auto const out = run(3, {.timeout = std::chrono::hours(1)}, [](test_node& n) {
+        if (n.id == 1)
+          launching_in_vain(increment_beyond{}, 1)(n);
+      });
+      std::string const why = "increment in a kernel of pe 1 at ";
+      for (std::uint32_t id = 0; id < 3; ++id) {
+        CAPTURE(id);
+        REQUIRE(out.errors[id]);
+        CHECK(out.errors[id]->code == net_errc::outside_heap);
+        std::string const said = id == 1 ? why : "pe 1 says: " + why;
+        std::string const& what = out.errors[id]->what; // whichever it waits in
+        CHECK_MESSAGE((what.find("gravel: quiet: " + said) == 0 ||
+                       what.find("gravel: all_gather: " + said) == 0),
+                      what);
+      }
+    });
+  }
+
+  TEST_CASE("a failure that a node is told of is taken for what it can be") {
+    struct told {
+      std::uint32_t code, origin; // 7: bad_frame
+      std::string_view text;
+      net_errc expected;
+      std::string_view said;
+    };
+    for (told const& t :
+         {told{7, 1, "a bad\x1b[1m frame", net_errc::bad_frame, "pe 1 says: a bad?[1m frame"},
+          told{7, 0, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"},
+          told{7, 2, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"},
+          told{0, 1, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"},
+          told{1000, 1, "nothing", net_errc::bad_frame, "a failure of nobody from pe 1"}}) {
+      auto ends = make_in_process(2);
+      auto out = make_outcome(1);
+      native_scheduler scheduler({.threads = 1});
+      unchecked_agent gpu(scheduler);
+      gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {});
+      std::uint32_t const head[]{5, t.code, t.origin};
+      REQUIRE(
+          ends[1]
+              ->try_send(pe{0}, std::as_bytes(std::span(head)), std::as_bytes(std::span(t.text)))
+              .has_value());
+      auto const q = net.all_sum(1);
+      REQUIRE(q.has_error());
+      CHECK(q.error().code == t.expected);
+      CHECK_MESSAGE(q.error().what.find(t.said) != std::string::npos, q.error().what);
+    }
+  }
+}
