@@ -13,21 +13,23 @@
 namespace quarry::net {
 namespace {
 
-constexpr std::size_t page = 2 * 1024 * 1024;
+constexpr std::size_t huge_page = 2 * 1024 * 1024;
 constexpr std::size_t line = 64;
+static_assert(huge_page % symmetric_heap::alignment == 0);
 
 std::byte* make_region(std::size_t bytes) {
   if (bytes == 0 || bytes > std::size_t{1} << 47)
     throw std::invalid_argument(
         fmt::format("symmetric heap: {} bytes; allowed are 1 to 2^47", bytes));
   // A small heap on a large page would cost more to make than to use.
-  std::size_t const unit = bytes < page / 2 ? line : page;
+  bool const is_large = bytes >= huge_page / 2;
+  std::size_t const unit = is_large ? huge_page : line;
   std::size_t const whole = (bytes + unit - 1) / unit * unit;
-  void* const region = std::aligned_alloc(unit, whole);
-  if (region == nullptr)
+  void* region = nullptr;
+  if (::posix_memalign(&region, is_large ? huge_page : symmetric_heap::alignment, whole) != 0)
     throw std::bad_alloc{};
   // Only a hint: without it the heap works on small pages.
-  if (unit == page)
+  if (is_large)
     static_cast<void>(::madvise(region, whole, MADV_HUGEPAGE));
   std::memset(region, 0, bytes);
   return static_cast<std::byte*>(region);

@@ -47,6 +47,102 @@ std::string allocates(node& n) {
   return "";
 }
 
+/// Zeros where others have written before, and multiples of what is asked for.
+std::string allocates_otherwise(node& n) {
+  auto& c = n.default_context();
+  pe const to = right_of(n);
+  auto const used = n.malloc<std::uint64_t>(40);
+  QUARRY_OK(used);
+  std::vector<std::uint64_t> const ones(40, ~std::uint64_t{0});
+  QUARRY_OK(c.put(used->data(), ones, to));
+  QUARRY_OK(n.barrier_all());
+  QUARRY_OK(n.free(used->data()));
+  auto const zeros = n.calloc<std::uint64_t>(40);
+  QUARRY_OK(zeros);
+  QUARRY_EXPECT(zeros->data() == used->data());
+  QUARRY_OK(c.p(zeros->data(), 7, to)); // at once: it is zero there already, and stays what it is
+  QUARRY_OK(n.wait_until(zeros->data(), comparison::not_equal, 0));
+  QUARRY_EXPECT((*zeros)[0] == 7);
+  QUARRY_EXPECT(std::all_of(zeros->begin() + 1, zeros->end(), [](auto v) { return v == 0; }));
+
+  for (std::size_t const alignment : {1U, 8U, 64U, 256U, 4096U}) {
+    auto const words = n.align<std::uint64_t>(alignment, 3);
+    QUARRY_OK(words);
+    QUARRY_EXPECT(reinterpret_cast<std::uintptr_t>(words->data()) % alignment == 0);
+    QUARRY_OK(c.p(words->data(), alignment, to));
+    QUARRY_OK(n.wait_until(words->data(), comparison::equal, alignment)); // the same place there
+    QUARRY_OK(n.free(words->data()));
+  }
+  auto const page = n.align<std::byte>(4096, 100);
+  auto const before = n.malloc<std::byte>(64); // in what the page has left out
+  QUARRY_OK(page);
+  QUARRY_OK(before);
+  QUARRY_EXPECT(before->data() < page->data());
+  for (std::size_t const alignment : {0U, 3U, 8192U})
+    QUARRY_EXPECT(n.align<int>(alignment, 1).error().code == std::errc::invalid_argument);
+  QUARRY_EXPECT(n.calloc<std::byte>(small_heap).error().code == net_errc::heap_exhausted);
+  QUARRY_EXPECT(n.align<std::byte>(64, small_heap).error().code == net_errc::heap_exhausted);
+  for (void* const block : {static_cast<void*>(page->data()), static_cast<void*>(before->data()),
+                            static_cast<void*>(zeros->data())})
+    QUARRY_OK(n.free(block));
+  auto const all = n.malloc<std::byte>(small_heap);
+  QUARRY_OK(all);
+  return "";
+}
+
+/// Words that are looked at without waiting.
+std::string tests(node& n) {
+  auto const words = n.calloc<std::int32_t>(4);
+  QUARRY_OK(words);
+  std::int32_t* const w = words->data();
+  std::span<std::int32_t const> const all(w, 4);
+  using indices = std::vector<std::size_t>;
+  QUARRY_EXPECT(!n.test_all(all, comparison::equal, 5).value());
+  QUARRY_EXPECT(!n.test_any(all, comparison::equal, 5).value());
+  QUARRY_EXPECT(n.test_some(all, comparison::equal, 5).value().empty());
+  QUARRY_OK(n.sync_all());
+  QUARRY_OK(n.default_context().p(w + 1, 5, right_of(n)));
+  QUARRY_OK(n.default_context().p(w + 3, 5, right_of(n)));
+  QUARRY_OK(n.barrier_all());
+  QUARRY_EXPECT(n.test_some(all, comparison::equal, 5).value() == indices({1, 3}));
+  QUARRY_EXPECT(n.test_some(all, comparison::less, 5).value() == indices({0, 2}));
+  QUARRY_EXPECT(!n.test_all(all, comparison::equal, 5).value());
+  QUARRY_EXPECT(n.test_all(all, comparison::less_equal, 5).value());
+  QUARRY_EXPECT(n.test_all(all, comparison::not_equal, 6).value());
+  std::array<bool, 4> const even{true, false, true, false};
+  QUARRY_EXPECT(n.test_all(all, comparison::equal, 5, even).value());
+  QUARRY_EXPECT(!n.test_all(all, comparison::greater, 5, even).value());
+  QUARRY_EXPECT(n.test_some(all, comparison::greater_equal, 0, even).value() == indices({1, 3}));
+  std::array<bool, 4> const only_last{true, true, true, false};
+  QUARRY_EXPECT(n.test_any(all, comparison::equal, 5, only_last).value() == 3U);
+  // Of what is met for long, each comes some time; and so where it is waited for.
+  for (bool const waits : {false, true}) {
+    std::array<int, 4> often{};
+    for (int i = 0; i < 64; ++i) {
+      auto const one = waits ? n.wait_until_any(all, comparison::equal, 5)
+                             : n.test_any(all, comparison::equal, 5);
+      QUARRY_OK(one);
+      QUARRY_EXPECT(one->has_value());
+      ++often[**one];
+    }
+    QUARRY_EXPECT(often[0] == 0 && often[2] == 0);
+    QUARRY_EXPECT(often[1] > 8 && often[3] > 8);
+  }
+  // Nothing to look at.
+  std::array<bool, 4> const none{true, true, true, true};
+  QUARRY_EXPECT(n.test_all(all, comparison::equal, 9, none).value());
+  QUARRY_EXPECT(!n.test_any(all, comparison::equal, 5, none).value());
+  QUARRY_EXPECT(n.test_some(all, comparison::equal, 5, none).value().empty());
+  QUARRY_EXPECT(n.test_all(all.first(0), comparison::equal, 9).value());
+  std::array<bool, 1> const too_few{true};
+  QUARRY_EXPECT(!n.test_any(all, comparison::equal, 5, too_few));
+  std::int32_t const mine[2] = {5, 5};
+  QUARRY_EXPECT(
+      n.test_all(std::span<std::int32_t const>(mine), comparison::equal, 5).error().code ==
+      net_errc::outside_heap);
+  return "";
+}
+
 /// One pe after the other is told, by a flag, a signal, any of several words.
 std::string waits(node& n) {
   auto& c = n.default_context();
@@ -145,6 +241,16 @@ TEST_SUITE("net.shmem_node") {
   TEST_CASE("malloc gives the same places everywhere, and free gives them back") {
     for (std::uint32_t const pes : sizes)
       on_all(pes, allocates);
+  }
+
+  TEST_CASE("calloc gives zeros, whatever was there; align gives multiples, the same everywhere") {
+    for (std::uint32_t const pes : sizes)
+      on_all(pes, allocates_otherwise);
+  }
+
+  TEST_CASE("test_all, test_any and test_some look at the words that are not to be skipped") {
+    for (std::uint32_t const pes : {1U, 2U, 3U})
+      on_all(pes, tests);
   }
 
   TEST_CASE("who waits for words is woken by puts, signals and atomics") {

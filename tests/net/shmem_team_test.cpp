@@ -98,6 +98,34 @@ std::string moves(node& n, shmem::team& t, std::size_t count) {
   return "";
 }
 
+/// Each has as many as its place says, and one of them none.
+std::string collects(node& n, shmem::team& t, std::size_t most) {
+  auto const source = n.malloc<std::uint32_t>(most);
+  auto const dest = n.calloc<std::uint32_t>(most * n.pe_count() + 1);
+  QUARRY_OK(source);
+  QUARRY_OK(dest);
+  auto const count_of = [&](std::uint32_t member, std::uint32_t round) {
+    return (member + round) % 3 == 0 ? 0 : most - (member + round) % most;
+  };
+  for (std::uint32_t round = 0; t.is_member() && round < 4; ++round) {
+    auto const value = [&](std::uint32_t of, std::size_t i) {
+      return static_cast<std::uint32_t>(of * 1'000'000 + i * 10 + round);
+    };
+    std::size_t const mine = count_of(t.index(), round);
+    for (std::size_t i = 0; i < mine; ++i)
+      (*source)[i] = value(t.index(), i);
+    QUARRY_OK(t.collect(dest->data(), source->data(), mine));
+    std::size_t at = 0;
+    for (std::uint32_t member = 0; member < t.size(); ++member)
+      for (std::size_t i = 0; i < count_of(member, round); ++i)
+        QUARRY_EXPECT((*dest)[at++] == value(member, i));
+    QUARRY_EXPECT(dest->back() == 0);
+  }
+  QUARRY_OK(n.free(source->data()));
+  QUARRY_OK(n.free(dest->data()));
+  return "";
+}
+
 constexpr reduction all_reductions[] = {reduction::sum,     reduction::product, reduction::minimum,
                                         reduction::maximum, reduction::bit_and, reduction::bit_or,
                                         reduction::bit_xor};
@@ -140,6 +168,32 @@ TEST_SUITE("net.shmem_team") {
       all_well(run_native(make, 3, o, [](node& n) {
         return reduces<float>(n, n.world(), reduction::maximum, 100'003);
       }));
+  }
+
+  TEST_CASE("collect puts one after the other what members have, as much as each says") {
+    for (std::uint32_t const pes : sizes) {
+      on_all(pes, [](node& n) { return collects(n, n.world(), 5); }, small, 4);
+      all_well(run_native(loopback_ends, pes, {.heap_bytes = 4 << 20},
+                          [](node& n) { return collects(n, n.world(), 20'001); }));
+    }
+    on_all(3, [](node& n) -> std::string {
+      auto team = n.world().split_strided(0, 2, 2);
+      QUARRY_OK(team);
+      return collects(n, *team, 3);
+    });
+    on_all(2, [](node& n) -> std::string { // what all have is too much, and all are told so
+      std::size_t const half = small_heap / 2;
+      auto const source = n.malloc<std::byte>(half);
+      auto const dest = n.malloc<std::byte>(half);
+      QUARRY_OK(source);
+      QUARRY_OK(dest);
+      auto const r = n.world().collect(dest->data(), source->data(), half);
+      QUARRY_EXPECT(r.error().code == net_errc::outside_heap);
+      QUARRY_EXPECT(r.error().what.find("65536 bytes of all members at offset 32768") !=
+                    std::string::npos);
+      QUARRY_EXPECT(!n.failure());
+      return "";
+    });
   }
 
   TEST_CASE("broadcast, fcollect and alltoall put everything where it belongs") {

@@ -81,6 +81,11 @@ constexpr std::uint64_t part_of(std::uint64_t round, std::uint32_t sender, std::
   return 1000 * round + std::uint64_t{100} * sender + std::uint64_t{10} * receiver + i;
 }
 
+/// Of which one pe has none to collect, and one as many as there are.
+constexpr std::size_t own_words(std::uint64_t round, std::size_t p) {
+  return (p + round) % three;
+}
+
 /// Nobody writes into a destination before its pe has come to the next collective: each looks at
 /// what it has received without a barrier.
 void exchange_all(member const& m) {
@@ -98,6 +103,11 @@ void exchange_all(member const& m) {
       for (std::size_t i = 0; i < each; ++i)
         m.w.check(m.load(to + p * each + i) == part_of(round, p, 0, i),
                   "not what everybody has collected");
+    m.check_ok(all.collect(m.word(to), m.word(from), own_words(round, m.id)));
+    for (std::size_t p = 0, at = to; p < three; at += own_words(round, p), ++p)
+      for (std::size_t i = 0; i < own_words(round, p); ++i)
+        m.w.check(m.load(at + i) == part_of(round, static_cast<std::uint32_t>(p), 0, i),
+                  "not what each has collected of its own");
     m.check_ok(all.alltoall(m.word(to), m.word(from), each));
     for (std::uint32_t p = 0; p < three; ++p)
       for (std::size_t i = 0; i < each; ++i)
@@ -198,8 +208,8 @@ std::vector<weakening> orders_without(std::string_view entry) {
 target shmem_collectives_target() {
   return {
       .name = "shmem-collectives",
-      .what = "three pes: broadcast, fcollect and alltoall, twice, each looked at without a "
-              "barrier",
+      .what = "three pes: broadcast, fcollect, collect and alltoall, twice, each looked at without "
+              "a barrier",
       .weakenings = orders_without("fetch_word"), // by nobody
       .run = [](world& w,
                 weakening const* weak) { run_members(w, weak, collective_words, exchange_all); },

@@ -18,17 +18,24 @@ public:
       free_[0] = bytes;
   }
 
-  [[nodiscard]] std::optional<std::uint64_t> take(std::uint64_t bytes) {
+  /// Shape    alignment a power of two; less than a line is a line
+  [[nodiscard]] std::optional<std::uint64_t> take(std::uint64_t bytes,
+                                                  std::uint64_t alignment = line) {
     bytes = bytes < line ? line : (bytes + line - 1) / line * line;
+    alignment = alignment < line ? line : alignment;
     for (auto it = free_.begin(); it != free_.end(); ++it) {
-      if (it->second < bytes)
-        continue;
       auto const [offset, size] = *it;
+      std::uint64_t const place = (offset + alignment - 1) / alignment * alignment;
+      std::uint64_t const before = place - offset;
+      if (size < before || size - before < bytes)
+        continue;
       free_.erase(it);
-      if (size > bytes)
-        free_[offset + bytes] = size - bytes;
-      taken_[offset] = bytes;
-      return offset;
+      if (before != 0)
+        free_[offset] = before;
+      if (size - before > bytes)
+        free_[place + bytes] = size - before - bytes;
+      taken_[place] = bytes;
+      return place;
     }
     return std::nullopt;
   }

@@ -9,8 +9,13 @@
 
 #include <fmt/core.h>
 
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <memory>
 #include <stdexcept>
 #include <utility>
+#include <vector>
 
 namespace quarry::net::shmem {
 namespace {
@@ -60,8 +65,8 @@ std::unique_ptr<engine> make_engine(executor& scheduler, emu::allocations* known
 }
 
 node::node(std::unique_ptr<engine> e) noexcept
-    : engine_(std::move(e)), default_(*engine_, engine_->user_context),
-      world_(*engine_, engine_->world) {}
+    : engine_(std::move(e)), choices_(std::make_unique<std::atomic<std::uint64_t>>(0)),
+      default_(*engine_, engine_->user_context), world_(*engine_, engine_->world) {}
 node::node(node&&) noexcept = default;
 node::~node() = default;
 
@@ -98,13 +103,48 @@ result<std::byte*> node::malloc_bytes(std::size_t count, std::size_t each) {
   // All have come: who was slower than others has given back what it should have.
   if (auto const met = work.meet(collective::malloc, details_of(count, each)); !met)
     return met.error();
+  return take(1, count, each, "malloc");
+}
+
+result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each) {
+  team_work work(*engine_, *engine_->world, "calloc");
+  if (auto const met = work.meet(collective::calloc, details_of(count, each)); !met)
+    return met.error();
+  auto const block = take(1, count, each, "calloc");
+  if (!block)
+    return block; // on all pes: their heaps are alike
+  if (engine_->decides()) {
+    std::vector<std::byte> const zeros(count * each);
+    engine_->store_here(*block, zeros.data(), zeros.size());
+  } else {
+    std::memset(*block, 0, count * each);
+  }
+  // Nobody puts anything there before it is zero.
+  if (auto const met = work.meet(collective::calloc, details_of(count, each)); !met)
+    return met.error();
+  return block;
+}
+
+result<std::byte*> node::align_bytes(std::size_t alignment, std::size_t count, std::size_t each) {
+  if (!std::has_single_bit(alignment) || alignment > most_alignment)
+    return error{std::make_error_code(std::errc::invalid_argument),
+                 fmt::format("shmem: align at multiples of {}; allowed are powers of two up to {}",
+                             alignment, most_alignment)};
+  team_work work(*engine_, *engine_->world, "align");
+  if (auto const met = work.meet(collective::align, details_of(alignment, count, each)); !met)
+    return met.error();
+  return take(alignment, count, each, "align");
+}
+
+result<std::byte*> node::take(std::size_t alignment, std::size_t count, std::size_t each,
+                              char const* operation) {
   bool const is_huge = count > most_heap_bytes / each;
-  auto const place = is_huge ? std::nullopt : engine_->user_heap.take(count * each);
+  auto const place = is_huge ? std::nullopt : engine_->user_heap.take(count * each, alignment);
   if (!place)
     return make_error(net_errc::heap_exhausted,
-                      fmt::format("shmem: malloc: {} x {} bytes asked for; of {} the largest free "
+                      fmt::format("shmem: {}: {} x {} bytes asked for; of {} the largest free "
                                   "piece has {}",
-                                  count, each, engine_->memory().user_bytes,
+                                  operation, count, each, engine_->memory().user_bytes,
                                   engine_->user_heap.largest_free()));
   return engine_->memory().at(*place);
 }
@@ -158,7 +198,7 @@ result<context> node::make_context() {
 
 result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is,
                              char const* operation) {
-  if (auto const ok = check_words(at, bytes, bytes, operation); !ok)
+  if (auto const ok = check_place(at, bytes, bytes, operation); !ok)
     return ok;
   return engine_->wait_word(at, bytes, is.is_met, is.condition, {operation});
 }
@@ -166,16 +206,42 @@ result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is
 result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
                                                   erased_condition is, char const* operation) {
-  if (auto const fits = check_skip(count, skip, operation); !fits)
-    return fits.error();
-  if (engine_->has_failed())
-    return engine_->failed({operation});
-  if (count == 0) // an empty span is nowhere
-    return std::vector<std::size_t>{};
-  if (auto const ok = check_words(first, bytes_of(count, bytes), bytes, operation); !ok)
+  if (auto const ok = check_words(first, count, bytes, skip, operation); !ok)
     return ok.error();
   return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
                              is.condition, {operation});
+}
+
+result<std::vector<std::size_t>> node::test_words(void const* first, std::size_t count,
+                                                  unsigned bytes, std::span<bool const> skip,
+                                                  erased_condition is, char const* operation) {
+  if (auto const ok = check_words(first, count, bytes, skip, operation); !ok)
+    return ok.error();
+  std::vector<std::size_t> met;
+  for (std::size_t i = 0; i < count; ++i)
+    if (skip.empty() || !skip[i])
+      if (is.is_met(engine_->read_word(static_cast<std::byte const*>(first) + i * bytes, bytes),
+                    is.condition))
+        met.push_back(i);
+  return met;
+}
+
+std::optional<std::size_t> node::any_of(std::vector<std::size_t> const& met) {
+  if (met.empty())
+    return std::nullopt;
+  // Not in turns: who goes to and fro between two arrays would get the same ones for ever.
+  std::uint64_t h = choices_->fetch_add(1, std::memory_order_relaxed) * 0x9e3779b97f4a7c15;
+  h ^= h >> 32;
+  return met[h % met.size()];
+}
+
+result<void> node::check_words(void const* first, std::size_t count, unsigned bytes,
+                               std::span<bool const> skip, char const* operation) {
+  if (auto const fits = check_skip(count, skip, operation); !fits)
+    return fits;
+  if (count == 0 && !engine_->has_failed())
+    return {}; // an empty span is nowhere
+  return check_place(first, bytes_of(count, bytes), bytes, operation);
 }
 
 result<void> node::check_skip(std::size_t count, std::span<bool const> skip,
@@ -188,12 +254,12 @@ result<void> node::check_skip(std::size_t count, std::span<bool const> skip,
 }
 
 result<std::uint64_t> node::read_word(void const* at, unsigned bytes, char const* operation) {
-  if (auto const ok = check_words(at, bytes, bytes, operation); !ok)
+  if (auto const ok = check_place(at, bytes, bytes, operation); !ok)
     return ok.error();
   return engine_->read_word(at, bytes);
 }
 
-result<void> node::check_words(void const* at, std::size_t bytes, unsigned each,
+result<void> node::check_place(void const* at, std::size_t bytes, unsigned each,
                                char const* operation) {
   if (engine_->has_failed())
     return engine_->failed({operation});

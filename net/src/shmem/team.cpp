@@ -56,14 +56,17 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
   team_work work(*engine_, *state_, "split_strided");
   if (auto const met = work.meet(collective::split, details_of(start, stride, count)); !met)
     return met.error();
-  auto const free = work.all_and(engine_->free_teams);
-  if (!free)
-    return free.error();
-  if (*free == 0)
+  auto const all_free = work.all_words(engine_->free_teams);
+  if (!all_free)
+    return all_free.error();
+  std::uint64_t free = ~std::uint64_t{0};
+  for (std::uint64_t const theirs : *all_free)
+    free &= theirs;
+  if (free == 0)
     return make_error(
         net_errc::heap_exhausted,
         fmt::format("shmem: split_strided: all {} teams are taken", engine_->options().most_teams));
-  auto const id = static_cast<std::uint32_t>(std::countr_zero(*free));
+  auto const id = static_cast<std::uint32_t>(std::countr_zero(free));
   std::uint32_t const from_start = state_->index - start;
   bool const is_in = state_->index >= start &&
                      (stride == 0 ? from_start == 0 : from_start % stride == 0) &&
@@ -133,6 +136,22 @@ result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t by
   if (auto const met = work.meet(collective::fcollect, details_of(bytes, *to)); !met)
     return met;
   return work.fcollect(*to, *from, bytes);
+}
+
+result<void> team::collect_bytes(void* dest, void const* source, std::size_t bytes) {
+  if (!is_member())
+    return no_member("collect");
+  // How much comes there is known when all have met.
+  auto const to = engine_->offset_of(dest, 0, "collect");
+  if (!to)
+    return to.error();
+  auto const from = engine_->offset_of(source, bytes, "collect");
+  if (!from)
+    return from.error();
+  team_work work(*engine_, *state_, "collect");
+  if (auto const met = work.meet(collective::collect, details_of(*to)); !met)
+    return met;
+  return work.collect(*to, *from, bytes);
 }
 
 result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t bytes) {

@@ -73,11 +73,15 @@ enum class collective : std::uint8_t {
   alltoall,
   reduce,
   finish,
+  calloc,
+  align,
+  collect,
 };
 [[nodiscard]] constexpr std::string_view to_string(collective c) noexcept {
   constexpr std::string_view names[] = {"nothing",  "sync",          "barrier", "malloc",
                                         "free",     "split_strided", "destroy", "broadcast",
-                                        "fcollect", "alltoall",      "reduce",  "finish"};
+                                        "fcollect", "alltoall",      "reduce",  "finish",
+                                        "calloc",   "align",         "collect"};
   auto const i = static_cast<std::size_t>(c);
   return i < std::size(names) ? names[i] : "something unknown";
 }

@@ -131,7 +131,32 @@ result<void> team_work::alltoall(std::uint64_t dest, std::uint64_t source, std::
   return receive(team_.count - 1);
 }
 
-result<std::uint64_t> team_work::all_and(std::uint64_t mine) {
+result<void> team_work::collect(std::uint64_t dest, std::uint64_t source, std::size_t bytes) {
+  auto const all = all_words(bytes);
+  if (!all)
+    return all.error();
+  std::uint64_t total = 0; // none is more than a heap
+  for (std::uint64_t const theirs : *all)
+    total += theirs;
+  if (dest + total > engine_.memory().user_bytes)
+    return make_error(net_errc::outside_heap,
+                      fmt::format("shmem: collect of {} bytes of all members at offset {}; the "
+                                  "heap has {}",
+                                  total, dest, engine_.memory().user_bytes));
+  // Both are counted as arrivals: nobody sends elements while another one waits for words.
+  if (auto const met = meet(collective::collect, details_of(dest, total)); !met)
+    return met;
+  std::uint64_t mine = dest;
+  for (std::uint32_t i = 0; i < team_.index; ++i)
+    mine += (*all)[i];
+  for (std::uint32_t i = 1; i < team_.count; ++i)
+    if (auto const sent = send(after(i), mine, source, bytes); !sent)
+      return sent;
+  copy(mine, source, bytes);
+  return receive(team_.count - 1);
+}
+
+result<std::vector<std::uint64_t>> team_work::all_words(std::uint64_t mine) {
   std::uint64_t const slot = area_.messages() + team_.index * 8;
   engine_.store_here(here(slot), reinterpret_cast<std::byte const*>(&mine), sizeof mine);
   for (std::uint32_t i = 1; i < team_.count; ++i)
@@ -139,12 +164,10 @@ result<std::uint64_t> team_work::all_and(std::uint64_t mine) {
       return sent.error();
   if (auto const came = receive(team_.count - 1); !came)
     return came.error();
-  for (std::uint32_t i = 0; i < team_.count; ++i) {
-    std::uint64_t theirs = 0;
-    engine_.load_here(reinterpret_cast<std::byte*>(&theirs), here(area_.messages() + i * 8), 8);
-    mine &= theirs;
-  }
-  return mine;
+  std::vector<std::uint64_t> all(team_.count);
+  engine_.load_here(reinterpret_cast<std::byte*>(all.data()), here(area_.messages()),
+                    all.size() * sizeof(std::uint64_t));
+  return all;
 }
 
 void team_work::clear(std::uint32_t id) {

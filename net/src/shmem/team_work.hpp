@@ -38,12 +38,16 @@ public:
                          std::uint32_t root);
   result<void> fcollect(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
   result<void> alltoall(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
+  /// As fcollect(), but each has as many bytes as it says.
+  ///
+  /// Errors   outside_heap – all together are too many for the heap
+  result<void> collect(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
 
   /// Meets the others, and combines everybody's elements.
   result<void> reduce(vectors const& v, std::uint64_t details);
 
-  /// The and of everybody's words.
-  result<std::uint64_t> all_and(std::uint64_t mine);
+  /// Everybody's words, in the order of the members.
+  result<std::vector<std::uint64_t>> all_words(std::uint64_t mine);
   /// Forgets what an earlier team has left in the memory of `id`.
   void clear(std::uint32_t id);
 

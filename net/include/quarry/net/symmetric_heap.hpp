@@ -27,6 +27,9 @@ struct symmetric_address {
 /// Source   OpenSHMEM 1.5 §3 (symmetric objects); thesis §5.4 (PGAS)
 class symmetric_heap {
 public:
+  /// What its begin is a multiple of.
+  static constexpr std::size_t alignment = 4096;
+
   /// Shape    bytes: 1 to 2^47
   /// Errors   std::invalid_argument, std::bad_alloc
   explicit symmetric_heap(std::size_t bytes);

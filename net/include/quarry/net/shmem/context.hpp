@@ -30,8 +30,8 @@ struct context_state;
 ///
 /// Errors   net_errc::outside_heap, no_such_pe, misaligned – of the caller, and only of this call
 ///          peer_lost, timeout, bad_frame, … – the job has failed: every call says so from then on
-/// Source   OpenSHMEM 1.5 §9.4 to §9.9; differs: errors are values; contexts reach all pes; no
-///          strided put and get
+/// Source   OpenSHMEM 1.5 §9.5 to §9.8, §9.11; differs: errors are values; contexts reach all pes
+///          and have no options (SHMEM_CTX_…); no strided put and get
 class context {
 public:
   context(context&&) noexcept = default;

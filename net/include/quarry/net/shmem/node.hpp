@@ -11,6 +11,7 @@
 #include <quarry/result.hpp>
 #include <quarry/scheduler.hpp>
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,8 @@ namespace quarry::net::shmem {
 /// a deterministic scheduler all calls come from actors.
 ///
 /// Source   OpenSHMEM 1.5; differs: errors are values and name the operation and the pe; every wait
-///          ends by the timeout
+///          ends by the timeout; no realloc and malloc_with_hints (§9.3), no waits and tests for
+///          a vector of values (§9.10), no locks (§9.12), no global_exit
 class node {
 public:
   struct options {
@@ -70,21 +72,32 @@ public:
   /// For who accesses the heap by itself: kernels that wait for a word, say.
   [[nodiscard]] shmem_orders const& orders() const noexcept;
 
-  // The symmetric heap. All pes call malloc() and free() in the same order with the same sizes.
+  // The symmetric heap. All pes call these in the same order with the same sizes.
 
   /// `count` elements, 64-byte aligned, of any value (zero, if the memory was never used before).
   ///
   /// Errors   heap_exhausted; mismatched_collective – another pe asks for something else
   template<element T>
   [[nodiscard]] result<std::span<T>> malloc(std::size_t count) {
-    auto const bytes = malloc_bytes(count, sizeof(T));
-    if (!bytes)
-      return bytes.error();
-    return std::span<T>(reinterpret_cast<T*>(*bytes), count);
+    return spanning<T>(malloc_bytes(count, sizeof(T)), count);
   }
-  /// Gives memory of malloc() back, when all pes have come. Null: nothing.
+  /// The same, but all zero: no pe returns before it is so on all of them.
+  template<element T>
+  [[nodiscard]] result<std::span<T>> calloc(std::size_t count) {
+    return spanning<T>(calloc_bytes(count, sizeof(T)), count);
+  }
+  /// The same as malloc(), at a multiple of `alignment` on every pe.
   ///
-  /// Errors   outside_heap – malloc() did not give it, or it was given back already
+  /// Shape    alignment: a power of two up to most_alignment; 64 at least is what all have
+  /// Errors   as malloc(); std::errc::invalid_argument – another alignment
+  template<element T>
+  [[nodiscard]] result<std::span<T>> align(std::size_t alignment, std::size_t count) {
+    return spanning<T>(align_bytes(alignment, count, sizeof(T)), count);
+  }
+  static constexpr std::size_t most_alignment = symmetric_heap::alignment;
+  /// Gives memory of these back, when all pes have come. Null: nothing.
+  ///
+  /// Errors   outside_heap – none of them gave it, or it was given back already
   [[nodiscard]] result<void> free(void* block);
   /// Another pe's copy of a symmetric object, if it can be reached by loads and stores; or null.
   template<element T>
@@ -125,7 +138,8 @@ public:
           return met;
     return {};
   }
-  /// Waits for any of the words; gives its index. None if there is nothing to wait for.
+  /// Waits for any of the words; gives its index: of several one or another, so that calls again
+  /// and again give each. None if there is nothing to wait for.
   template<atomic_word T>
   [[nodiscard]] result<std::optional<std::size_t>>
   wait_until_any(std::span<T const> words, comparison c, std::type_identity_t<T> value,
@@ -135,7 +149,7 @@ public:
         wait_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "wait_until_any");
     if (!some)
       return some.error();
-    return some->empty() ? std::nullopt : std::optional(some->front());
+    return any_of(*some);
   }
   /// Waits for any of the words; gives the indices of all that are met then.
   template<atomic_word T>
@@ -152,6 +166,38 @@ public:
     if (!word)
       return word.error();
     return holds(static_cast<T>(*word), c, value);
+  }
+  /// Do all words whose `skip` is not set compare so now? Yes, if there are none.
+  template<atomic_word T>
+  [[nodiscard]] result<bool> test_all(std::span<T const> words, comparison c,
+                                      std::type_identity_t<T> value,
+                                      std::span<bool const> skip = {}) {
+    condition<T> const is_not{negated(c), value}; // which holds for none of them
+    auto const others =
+        test_words(words.data(), words.size(), sizeof(T), skip, is_not.erased(), "test_all");
+    if (!others)
+      return others.error();
+    return others->empty();
+  }
+  /// The index of a word that compares so now, if any does: as wait_until_any().
+  template<atomic_word T>
+  [[nodiscard]] result<std::optional<std::size_t>> test_any(std::span<T const> words, comparison c,
+                                                            std::type_identity_t<T> value,
+                                                            std::span<bool const> skip = {}) {
+    condition<T> const is{c, value};
+    auto const some =
+        test_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "test_any");
+    if (!some)
+      return some.error();
+    return any_of(*some);
+  }
+  /// The indices of all words that compare so now.
+  template<atomic_word T>
+  [[nodiscard]] result<std::vector<std::size_t>> test_some(std::span<T const> words, comparison c,
+                                                           std::type_identity_t<T> value,
+                                                           std::span<bool const> skip = {}) {
+    condition<T> const is{c, value};
+    return test_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "test_some");
   }
   /// The signal's value, once it compares so.
   [[nodiscard]] result<std::uint64_t> signal_wait_until(std::uint64_t const* signal, comparison c,
@@ -221,19 +267,37 @@ private:
     }
   };
 
+  template<class T>
+  static result<std::span<T>> spanning(result<std::byte*> const& bytes, std::size_t count) {
+    if (!bytes)
+      return bytes.error();
+    return std::span<T>(reinterpret_cast<T*>(*bytes), count);
+  }
+
   result<std::byte*> malloc_bytes(std::size_t count, std::size_t each);
+  result<std::byte*> calloc_bytes(std::size_t count, std::size_t each);
+  result<std::byte*> align_bytes(std::size_t alignment, std::size_t count, std::size_t each);
+  result<std::byte*> take(std::size_t alignment, std::size_t count, std::size_t each,
+                          char const* operation);
   void const* pointer_to(void const* local, pe target) const noexcept;
   result<void> wait_word(void const* at, unsigned bytes, erased_condition is,
                          char const* operation);
   result<std::vector<std::size_t>> wait_words(void const* first, std::size_t count, unsigned bytes,
                                               std::span<bool const> skip, erased_condition is,
                                               char const* operation);
+  result<std::vector<std::size_t>> test_words(void const* first, std::size_t count, unsigned bytes,
+                                              std::span<bool const> skip, erased_condition is,
+                                              char const* operation);
+  result<void> check_words(void const* first, std::size_t count, unsigned bytes,
+                           std::span<bool const> skip, char const* operation);
+  std::optional<std::size_t> any_of(std::vector<std::size_t> const& met);
   result<std::uint64_t> read_word(void const* at, unsigned bytes, char const* operation);
-  result<void> check_words(void const* at, std::size_t bytes, unsigned each, char const* operation);
+  result<void> check_place(void const* at, std::size_t bytes, unsigned each, char const* operation);
   static result<void> check_skip(std::size_t count, std::span<bool const> skip,
                                  char const* operation);
 
   std::unique_ptr<engine> engine_;
+  std::unique_ptr<std::atomic<std::uint64_t>> choices_; ///< that any_of() has made
   context default_;
   team world_;
 };

@@ -8,7 +8,7 @@ namespace quarry::net::shmem {
 /// Orders and scopes of the accesses to symmetric heaps: who applies an operation, and who waits.
 /// Puts and gets of more than one word are plain accesses.
 ///
-/// Source   OpenSHMEM 1.5 §9.7, §9.9, §9.10 (memory ordering, atomics, point-to-point)
+/// Source   OpenSHMEM 1.5 §9.7, §9.10, §9.11 (atomics, point-to-point, memory ordering)
 struct shmem_orders {
   /// An aligned put of 1, 2, 4 or 8 bytes; a signal that is set; an atomic set; a barrier's flag.
   /// Release: what the origin has put before its fence is visible to who sees the word.

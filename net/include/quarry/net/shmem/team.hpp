@@ -23,7 +23,8 @@ struct team_state;
 /// together: nobody writes into a member's destination before that member has come.
 ///
 /// Errors   as context; net_errc::mismatched_collective – a member is in another one
-/// Source   OpenSHMEM 1.5 §9.3, §9.8; differs: teams of stride only, no contexts of a team
+/// Source   OpenSHMEM 1.5 §9.4, §9.9; differs: teams of stride only (no split_2d, no configuration,
+///          no shared team), no contexts of a team, no alltoalls
 class team {
 public:
   /// False for who was left out of a split, and once the team, or a copy of it, was destroyed; such
@@ -57,6 +58,15 @@ public:
   [[nodiscard]] result<void> fcollect(T* dest, std::type_identity_t<T> const* source,
                                       std::size_t count) {
     return fcollect_bytes(dest, source, bytes_of(count, sizeof(T)));
+  }
+  /// The same, but each member has a `count` of its own.
+  ///
+  /// Errors   net_errc::outside_heap – everybody's together are too many for the heap from `dest`
+  /// on
+  template<element T>
+  [[nodiscard]] result<void> collect(T* dest, std::type_identity_t<T> const* source,
+                                     std::size_t count) {
+    return collect_bytes(dest, source, bytes_of(count, sizeof(T)));
   }
   /// The i-th `count` elements go to member i; those from member i come to the i-th place.
   template<element T>
@@ -104,6 +114,7 @@ private:
   result<void> broadcast_bytes(void* dest, void const* source, std::size_t bytes,
                                std::uint32_t root);
   result<void> fcollect_bytes(void* dest, void const* source, std::size_t bytes);
+  result<void> collect_bytes(void* dest, void const* source, std::size_t bytes);
   result<void> alltoall_bytes(void* dest, void const* source, std::size_t bytes);
   result<void> reduce_bytes(void* dest, void const* source, std::size_t count, std::size_t each,
                             combiner* c, std::uint32_t kind);

@@ -59,6 +59,14 @@ concept reducible = std::integral<T> || std::floating_point<T>;
   return names[static_cast<int>(c)];
 }
 
+/// What holds where the other one does not.
+[[nodiscard]] constexpr comparison negated(comparison c) noexcept {
+  constexpr comparison opposites[] = {comparison::not_equal,     comparison::equal,
+                                      comparison::less_equal,    comparison::less,
+                                      comparison::greater_equal, comparison::greater};
+  return opposites[static_cast<int>(c)];
+}
+
 template<class T>
 [[nodiscard]] constexpr bool holds(T value, comparison c, T than) noexcept {
   switch (c) {
