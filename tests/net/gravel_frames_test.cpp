@@ -227,6 +227,19 @@ TEST_SUITE("net.gravel_frames") {
     }
   }
 
+  TEST_CASE("a sum of values that are not of one size is an error, not what lies behind them") {
+    for (std::size_t const bytes : {0U, 3U, 5U, 4096U}) {
+      CAPTURE(bytes);
+      node_and_peers n;
+      n.gets({4, 1, 0}, std::vector<std::byte>(bytes)); // the first gather's contribution
+      auto const sum = n.net.all_sum<std::uint32_t>(1);
+      REQUIRE(sum.has_error());
+      CHECK(sum.error().code == net_errc::mismatched_collective);
+      CHECK(sum.error().what ==
+            "gravel: all_sum: " + std::to_string(bytes) + " bytes from pe 1, 4 from pe 0");
+    }
+  }
+
   TEST_CASE("10 000 frames over TCP, damaged or not, are each applied whole or end the job") {
     constexpr int most = 10'000;
     raw::captured_stderr const said; // of connections that are lost
