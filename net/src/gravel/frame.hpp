@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/net/error.hpp>
 #include <quarry/net/gravel_message.hpp>
+#include <quarry/net/pe.hpp>
+#include <quarry/result.hpp>
+
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -27,6 +32,11 @@ inline constexpr std::size_t run_header_words = 2;
 
 [[nodiscard]] constexpr std::size_t entry_words(command c) noexcept {
   return c == command::increment ? 1 : 3;
+}
+
+/// Why a job fails that gets such a frame.
+[[nodiscard]] inline error bad_frame(pe from, char const* what) {
+  return make_error(net_errc::bad_frame, fmt::format("gravel: {} from {}", what, to_string(from)));
 }
 
 /// A run of a data frame.

@@ -5,11 +5,18 @@
 
 #include <quarry/emu/core.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/net/error.hpp>
+#include <quarry/net/pe.hpp>
+#include <quarry/result.hpp>
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace quarry::net::gravel {
@@ -23,11 +30,43 @@ class heap_operations {
   using core = emu::basic_core<M>;
 
 public:
-  heap_operations(std::span<std::uint64_t> heap, std::vector<message_handler> const& handlers)
-      : heap_(heap), handlers_(handlers) {}
+  heap_operations(std::span<std::uint64_t> heap, std::vector<message_handler> const& handlers,
+                  pe owner)
+      : heap_(heap), handlers_(handlers), owner_(owner) {}
 
-  [[nodiscard]] std::size_t heap_words() const noexcept { return heap_.size(); }
-  [[nodiscard]] bool has_handler(std::uint32_t i) const noexcept { return i < handlers_.size(); }
+  /// The runs of a data frame, all or none: what is wrong with one is found before any is done.
+  /// Gives how many messages they were.
+  ///
+  /// Errors   bad_frame, outside_heap
+  [[nodiscard]] result<std::uint64_t> apply(core& self, pe from,
+                                            std::span<std::uint32_t const> runs) {
+    for (auto rest = runs; !rest.empty();)
+      if (auto wrong = what_is_wrong(from, take_run(rest)))
+        return *std::move(wrong);
+    std::uint64_t count = 0;
+    for (auto rest = runs; !rest.empty();) {
+      auto const r = take_run(rest);
+      run(self, *r);
+      count += r->count;
+    }
+    return count;
+  }
+
+private:
+  [[nodiscard]] std::optional<error> what_is_wrong(pe from,
+                                                   std::optional<message_run> const& r) const {
+    if (!r)
+      return bad_frame(from, "a run that is cut off or of no known command");
+    if (!are_inside(*r))
+      return make_error(
+          net_errc::outside_heap,
+          fmt::format("gravel: {} from {} names word {} of {}, whose heap has {} words",
+                      to_string(r->what), to_string(from), first_outside(*r), to_string(owner_),
+                      heap_.size()));
+    if (r->what == command::active_message && r->handler >= handlers_.size())
+      return bad_frame(from, "an active message for a handler that was not added");
+    return std::nullopt;
+  }
   /// All words are in the heap.
   [[nodiscard]] bool are_inside(message_run const& r) const noexcept {
     std::uint32_t highest = 0;
@@ -71,7 +110,6 @@ public:
     }
   }
 
-private:
   [[nodiscard]] emu::global<std::uint64_t> word(std::uint32_t i) const noexcept {
     return emu::global<std::uint64_t>(heap_.data() + i);
   }
@@ -106,6 +144,7 @@ private:
 
   std::span<std::uint64_t> heap_;
   std::vector<message_handler> const& handlers_;
+  pe owner_; ///< of the heap
 };
 
 } // namespace quarry::net::gravel

@@ -5,6 +5,7 @@
 #include "failure_notice.hpp"
 #include "frame.hpp"
 #include "heap_operations.hpp"
+#include "quiet_round.hpp"
 #include "shared_state.hpp"
 #include "traffic.hpp"
 
@@ -41,7 +42,7 @@ class network_interface {
 public:
   network_interface(shared_state& shared, transport_port& transport, std::span<std::uint64_t> heap,
                     std::vector<message_handler> const& handlers)
-      : shared_(shared), transport_(transport), operations_(heap, handlers),
+      : shared_(shared), transport_(transport), operations_(heap, handlers, transport.self()),
         nodes_(transport.pe_count()), self_id_(transport.self().id) {}
 
   task<> run() {
@@ -147,23 +148,18 @@ private:
 
   /// An aggregator has sent all that it had: asks every node to say when it has applied it.
   void aggregator_is_quiet(std::uint64_t number) {
-    if (++quiet_markers_ != shared_.buffers.size())
+    if (!quiet_.aggregator_answers(number))
       return;
-    quiet_markers_ = 0;
-    quiet_number_ = number;
-    unanswered_ = nodes_ - 1;
-    answered_.assign(nodes_, false);
-    answered_[self_id_] = true;
     for (std::uint32_t n = 0; n < nodes_; ++n)
       if (n != self_id_)
         controls_.push_back({n, frame_kind::fence_request, number, {}});
     finish_quiet();
   }
   void finish_quiet() {
-    if (unanswered_ != 0)
+    if (quiet_.is_waiting())
       return;
     shared_.quiet_ends.give();
-    shared_.quiet_done.store(quiet_number_, std::memory_order_release);
+    shared_.quiet_done.store(quiet_.number(), std::memory_order_release);
     shared_.scheduler.notify();
   }
 
@@ -295,10 +291,7 @@ private:
     return *got != 0;
   }
 
-  void malformed(pe from, char const* what) {
-    shared_.fail(
-        make_error(net_errc::bad_frame, fmt::format("gravel: {} from {}", what, to_string(from))));
-  }
+  void malformed(pe from, char const* what) { shared_.fail(bad_frame(from, what)); }
 
   void take(core& self, pe from, std::span<std::byte const> bytes) {
     if (bytes.size() < 4 || reinterpret_cast<std::uintptr_t>(bytes.data()) % 4 != 0)
@@ -316,11 +309,8 @@ private:
       controls_.push_back({from.id, frame_kind::fence_answer, number, {}});
       return;
     case frame_kind::fence_answer:
-      if (number != quiet_number_ || unanswered_ == 0 || answered_[from.id])
-        return malformed(from, "an answer to no question");
-      answered_[from.id] = true;
-      --unanswered_;
-      return finish_quiet();
+      return quiet_.node_answers(from.id, number) ? finish_quiet()
+                                                  : malformed(from, "an answer to no question");
     case frame_kind::gather:
       if (number + 1 < gather_seen_ || number > gather_seen_ + 2)
         return malformed(from, "a contribution to no gather");
@@ -332,32 +322,11 @@ private:
     }
   }
 
-  /// All of a frame, or nothing: what is wrong with it is found before anything of it is done.
   void apply(core& self, pe from, std::span<std::uint32_t const> words) {
-    for (auto rest = words.subspan(1); !rest.empty();)
-      if (auto const r = take_run(rest); !is_right(from, r))
-        return;
-    for (auto rest = words.subspan(1); !rest.empty();) {
-      auto const r = take_run(rest);
-      operations_.run(self, *r);
-      traffic_.applied.add(r->count);
-    }
-  }
-  bool is_right(pe from, std::optional<message_run> const& r) {
-    if (!r) {
-      malformed(from, "a run that is cut off or of no known command");
-    } else if (!operations_.are_inside(*r)) {
-      shared_.fail(make_error(
-          net_errc::outside_heap,
-          fmt::format("gravel: {} from {} names word {} of {}, whose heap has {} words",
-                      to_string(r->what), to_string(from), operations_.first_outside(*r),
-                      to_string(pe{self_id_}), operations_.heap_words())));
-    } else if (r->what == command::active_message && !operations_.has_handler(r->handler)) {
-      malformed(from, "an active message for a handler that was not added");
-    } else {
-      return true;
-    }
-    return false;
+    if (auto const count = operations_.apply(self, from, words.subspan(1)))
+      traffic_.applied.add(*count);
+    else
+      shared_.fail(count.error());
   }
 
   // Waiting too long
@@ -373,7 +342,7 @@ private:
                                                                : std::nullopt;
   }
   [[nodiscard]] bool is_waiting() const {
-    return unanswered_ != 0 || is_gathering() || next_target().has_value();
+    return quiet_.is_waiting() || is_gathering() || next_target().has_value();
   }
   /// The nodes that it waits for.
   [[nodiscard]] std::string missing() const {
@@ -381,7 +350,7 @@ private:
       return to_string(pe{*n});
     std::string all;
     for (std::uint32_t n = 0; n < nodes_; ++n)
-      if (unanswered_ != 0 ? !answered_[n] : !gathers_.has(n, gather_seen_))
+      if (quiet_.is_waiting() ? !quiet_.has_answered(n) : !gathers_.has(n, gather_seen_))
         all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(pe{n}));
     return all;
   }
@@ -410,10 +379,7 @@ private:
   std::optional<outgoing> current_;      ///< taken from it, not sent yet
   std::deque<control> controls_;
 
-  std::uint32_t quiet_markers_ = 0;
-  std::uint64_t quiet_number_ = 0;
-  std::uint32_t unanswered_ = 0;
-  std::vector<bool> answered_;
+  quiet_round quiet_{shared_.buffers.size(), nodes_, self_id_};
   std::uint64_t gather_seen_ = 0;
   contributions gathers_{nodes_};
   clock::time_point waiting_since_{};

@@ -276,6 +276,20 @@ gravel_node::all_gather(std::span<std::byte const> mine) {
   return std::move(s.gather_all);
 }
 
+result<std::vector<std::vector<std::byte>>>
+gravel_node::gather_alike(std::span<std::byte const> mine) {
+  auto all = all_gather(mine);
+  if (!all)
+    return all;
+  for (std::uint32_t n = 0; n < all->size(); ++n)
+    if ((*all)[n].size() != mine.size())
+      return make_error(net_errc::mismatched_collective,
+                        fmt::format("gravel: all_sum: {} bytes from {}, {} from {}",
+                                    (*all)[n].size(), to_string(pe{n}), mine.size(),
+                                    to_string(self())));
+  return all;
+}
+
 result<void> gravel_node::finish() {
   if (auto const b = barrier(); !b)
     return b;

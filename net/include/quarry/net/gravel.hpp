@@ -118,10 +118,12 @@ public:
   [[nodiscard]] result<std::vector<std::vector<std::byte>>>
   all_gather(std::span<std::byte const> mine);
   /// The sum of everybody's value.
+  ///
+  /// Errors   mismatched_collective – a node's value has another size
   template<class T>
   [[nodiscard]] result<T> all_sum(T mine) {
     static_assert(std::is_trivially_copyable_v<T>);
-    auto const all = all_gather(std::as_bytes(std::span(&mine, 1)));
+    auto const all = gather_alike(std::as_bytes(std::span(&mine, 1)));
     if (!all)
       return all.error();
     T sum{};
@@ -144,6 +146,10 @@ public:
   [[nodiscard]] std::size_t memory_bytes() const noexcept;
 
 private:
+  /// all_gather() of as many bytes from each.
+  [[nodiscard]] result<std::vector<std::vector<std::byte>>>
+  gather_alike(std::span<std::byte const> mine);
+
   class pipeline;
   template<emu::memory_model M, style S>
   class pipeline_of;
