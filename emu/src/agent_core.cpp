@@ -114,6 +114,7 @@ void agent_core::prepare(launch_state& l) const {
     if (!fits(l.groups.x, per.x) || !fits(l.groups.y, per.y) || !fits(l.groups.z, per.z))
       refuse(fmt::format("launch of {}: more than 4294967295 work-items in a dimension", l.kernel));
     c.work_items = {l.groups.x * per.x, l.groups.y * per.y, l.groups.z * per.z};
+    c.work_groups = {0}; // from here on it is said in work-items: a packet says it only once
   }
   if (c.lds_bytes > machine_.lds_bytes)
     refuse(fmt::format("launch of {}: {} bytes of LDS a group; a compute unit has {}", l.kernel,

@@ -28,6 +28,18 @@ auto by_line(diverged_place const& p) {
                     std::string_view(p.where.file_name()));
 }
 
+/// For whom those wait that can never go on, where everybody waits or has ended.
+work_group::wave_bits absent_from(work_group const& g) {
+  if (g.arrived != 0)
+    return g.all & ~g.arrived;
+  work_group::wave_bits members = 0; // of fine-grain barriers: others may have left and ended
+  for (fine_grain_barrier_state const& b : g.fine_grain_barriers)
+    for (std::uint32_t w = 0; b.arrived != 0 && w < g.wave_count; ++w)
+      if (b.members[w].any())
+        members |= work_group::wave_bits{1} << w;
+  return members & g.finished;
+}
+
 } // namespace
 
 std::string wave_slot::name() const {
@@ -173,16 +185,15 @@ std::optional<fault> work_group::settle() {
     return std::nullopt;
   if (complete_first_diverged())
     return std::nullopt;
-  std::string absent;
-  wave_bits const waiting_at = arrived != 0 ? arrived : parked;
-  for (wave_bits rest = all & ~waiting_at; rest != 0; rest &= rest - 1) {
+  std::string names;
+  for (wave_bits rest = absent_from(*this); rest != 0; rest &= rest - 1) {
     auto const w = static_cast<unsigned>(std::countr_zero(rest));
-    absent += fmt::format("{}{}{}", absent.empty() ? "" : ", ", w,
-                          (finished & (wave_bits{1} << w)) != 0 ? " (has ended)" : "");
+    names += fmt::format("{}{}{}", names.empty() ? "" : ", ", w,
+                         (finished & (wave_bits{1} << w)) != 0 ? " (has ended)" : "");
   }
   return fault{fault::kind::barrier_divergence, launch->kernel,
                fmt::format("barrier divergence in {}: absent wavefronts: {}\n{}{}", name(),
-                           absent.empty() ? "none; they wait in different places" : absent,
+                           names.empty() ? "none; they wait in different places" : names,
                            describe_waves(), launch->describe())};
 }
 

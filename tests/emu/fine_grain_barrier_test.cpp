@@ -226,6 +226,20 @@ struct two_barriers {
   }
 };
 
+/// Wavefront 0 leaves the barrier and ends; 1 and 3 end although they are members, 3 with one lane
+/// only; 2 waits.
+struct ends_as_a_member {
+  task<> operator()(any_wavefront auto& wf) const {
+    auto const fb = wf.make_fine_grain_barrier();
+    if (wf.index_in_group() == 0)
+      fb.leave(wf.slot(), wf.items());
+    if (wf.index_in_group() == 3)
+      fb.leave(wf.slot(), wf.items().without(lane_mask::only(5)));
+    if (wf.index_in_group() == 2)
+      co_await wf.barrier_of(fb);
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.fine_grain_barrier") {
@@ -297,6 +311,17 @@ TEST_SUITE("emu.fine_grain_barrier") {
                       out.global()));
       for (unsigned w = 0; w < 7; ++w)
         CHECK(out.host()[w] == (w % 2 == 0 ? 7 * 6 : 3 * 5));
+    });
+  }
+
+  TEST_CASE("members that end without leaving are named, and nobody who has left") {
+    with_every_agent([](agent& gpu) {
+      int const size = static_cast<int>(gpu.core().shape().wavefront_size);
+      auto const report = fail_with(
+          gpu.run({.work_groups = 1, .work_items_per_group = 4 * size}, ends_as_a_member{}),
+          fault::kind::barrier_divergence);
+      CHECK_SAYS(report, "absent wavefronts: 1 (has ended), 3 (has ended)\n");
+      CHECK_SAYS(report, "waits at barrier, fine_grain_barrier_test.cpp:");
     });
   }
 }

@@ -61,6 +61,15 @@ TEST_SUITE("emu.loaded_kernel") {
     CHECK(grid_of({}) == sizes{0, 1, 1});
   }
 
+  TEST_CASE("a grid that is given in groups and in work-items is refused, also where they agree") {
+    for (extent const items : {extent{320, 1, 1}, extent{64, 1, 1}})
+      CHECK_THROWS_WITH_AS(
+          static_cast<void>(
+              grid_of({.work_groups = 5, .work_items = items, .work_items_per_group = {64, 1, 1}})),
+          "packet for k: both are given; say either work_groups or work_items",
+          std::invalid_argument);
+  }
+
   TEST_CASE("it is a dispatch, whatever the header says; the rest of the header stays") {
     packet_header const other{packet_type::barrier_or, true, fence_scope::agent, fence_scope::none};
     auto const h = packet_header::of(packet_of({.work_groups = 1}, other, "k").header);

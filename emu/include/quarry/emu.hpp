@@ -24,6 +24,7 @@
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/emu/lane_slot.hpp>
 #include <quarry/emu/wavefront.hpp>
+#include <quarry/emu/wavefront_collectives.hpp>
 #include <quarry/emu/where.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/emu/work_item.hpp>

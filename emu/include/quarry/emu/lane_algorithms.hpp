@@ -30,6 +30,8 @@ template<lane_value T, int Size>
 [[nodiscard]] inline lanes<T, Size> exclusive_prefix_sum(lanes<T, Size> const& v,
                                                          lane_mask active) noexcept;
 
+// Of values alone, whoever is active: a kernel has wavefront::shuffle() and broadcast().
+
 /// Lane l gets lane source[l]'s value; sources are taken modulo Size.
 template<lane_value T, int Size, std::integral I>
 [[nodiscard]] inline lanes<T, Size> shuffle(lanes<T, Size> const& v,

@@ -17,8 +17,9 @@ class wave_slot;
 
 /// A dispatch packet for this grid, that names no kernel yet.
 ///
-/// Errors   std::invalid_argument – in a dimension a group of more than 65535 work-items, or a grid
-///          of more than 4294967295; what else is wrong with the grid the command processor says
+/// Errors   std::invalid_argument – both work_groups and work_items are given; in a dimension a
+///          group of more than 65535 work-items, or a grid of more than 4294967295; what else is
+///          wrong with the grid the command processor says
 [[nodiscard]] dispatch_packet packet_of(launch_config const& config, packet_header header,
                                         std::string const& kernel);
 

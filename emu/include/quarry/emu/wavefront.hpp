@@ -10,6 +10,7 @@
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/operations.hpp>
+#include <quarry/emu/wavefront_collectives.hpp>
 #include <quarry/emu/where.hpp>
 #include <quarry/emu/work_group.hpp>
 
@@ -28,7 +29,8 @@ namespace quarry::emu {
 ///
 /// Source   thesis §2.1, §2.3; design §3
 template<memory_model M, int Size>
-class basic_wavefront : public memory_operations<basic_wavefront<M, Size>, M> {
+class basic_wavefront : public memory_operations<basic_wavefront<M, Size>, M>,
+                        public wavefront_collectives<basic_wavefront<M, Size>, Size> {
   static_assert(Size == 32 || Size == 64, "a wavefront has 32 or 64 lanes");
 
 public:
@@ -108,7 +110,7 @@ public:
   /// no else: write wf.where(!cond).
   template<class Condition>
   [[nodiscard]] mask_scope where(Condition const& cond) noexcept {
-    return mask_scope(active_, as_mask(cond), left_);
+    return mask_scope(active_, this->as_mask(cond), left_);
   }
   /// `for (auto loop = wf.loop(); loop.keep(cond);) { … }`: a lane that has left stays out.
   [[nodiscard]] mask_loop loop() noexcept { return mask_loop(active_, left_); }
@@ -215,31 +217,6 @@ public:
         reinterpret_cast<T*>(take_lds(slot_, std::uint64_t{Rows} * Columns * sizeof(T), where)));
   }
 
-  // Wavefront collectives: over the active lanes, plain calls
-
-  template<class T, class Op>
-  [[nodiscard]] T reduce(lanes<T> const& v, Op op) const {
-    return emu::reduce(v, op, active_);
-  }
-  template<class T>
-  [[nodiscard]] lanes<T> prefix_sum(lanes<T> const& v) const {
-    return emu::exclusive_prefix_sum(v, active_);
-  }
-  template<class Condition>
-  [[nodiscard]] lane_mask ballot(Condition const& cond) const noexcept {
-    return as_mask(cond) & active_;
-  }
-  template<class Condition>
-  [[nodiscard]] bool any(Condition const& cond) const noexcept {
-    return ballot(cond).any();
-  }
-  template<class Condition>
-  [[nodiscard]] bool all(Condition const& cond) const noexcept {
-    return ballot(cond) == active_;
-  }
-  /// The leader's lane: the highest active one (thesis Figure 5-2b).
-  [[nodiscard]] int elect_leader() const noexcept { return active_.last(); }
-
   // Work-group collectives
 
   /// Every wavefront of the group arrives before any goes on.
@@ -292,13 +269,13 @@ public:
   template<class Condition, divergence_mechanism D = converged>
   [[nodiscard]] auto group_any(Condition const& cond, D how = {},
                                std::source_location where = std::source_location::current()) {
-    return group_reduction<bool, bit_or, D>(slot_, any(cond), {}, how, where);
+    return group_reduction<bool, bit_or, D>(slot_, this->any(cond), {}, how, where);
   }
   /// Is it so for all of them?
   template<class Condition, divergence_mechanism D = converged>
   [[nodiscard]] auto group_all(Condition const& cond, D how = {},
                                std::source_location where = std::source_location::current()) {
-    return group_reduction<bool, bit_and, D>(slot_, all(cond), {}, how, where);
+    return group_reduction<bool, bit_and, D>(slot_, this->all(cond), {}, how, where);
   }
 
   /// A fine-grain barrier that all work-items of the group have joined.
@@ -309,17 +286,11 @@ public:
   // For Quarry's own parts
 
   [[nodiscard]] M const& memory_port() const noexcept { return port_; }
-  [[nodiscard]] wave_slot& slot() noexcept { return slot_; }
+  [[nodiscard]] wave_slot& slot() const noexcept { return slot_; }
   [[nodiscard]] lane_mask& exec_mask() noexcept { return active_; }
 
 private:
   friend struct debug_layout_access;
-  static lane_mask as_mask(lane_mask m) noexcept { return m; }
-  template<class T>
-  static lane_mask as_mask(lane_predicate<T, Size> const& p) noexcept {
-    return p.bits();
-  }
-
   void need_one_dimension(std::source_location where) const {
     if (group_.launch->groups.y != 1 || group_.launch->groups.z != 1 || group_.size.y != 1 ||
         group_.size.z != 1) [[unlikely]]
