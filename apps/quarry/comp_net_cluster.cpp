@@ -4,6 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <bit>
 #include <initializer_list>
 #include <memory>
 #include <utility>
@@ -13,21 +14,19 @@ namespace {
 
 constexpr std::uint32_t most_work_groups = 4096;
 constexpr std::uint32_t most_service_threads = 64;
+constexpr std::uint32_t most_polling_rounds = 1'000'000;
+constexpr std::uint32_t most_ring_entries = 1024;
+constexpr std::uint32_t most_processor_cores = 64;
+constexpr std::uint32_t most_processor_rounds = 65536;
 /// For gather_values(), and what malloc() rounds up.
 constexpr std::size_t spare_heap_bytes = 256 * 1024;
 
 result<void> run_node(run_options const& o, comp_net_settings const& s, native_scheduler& scheduler,
                       std::unique_ptr<net::transport_port> transport, std::size_t heap_bytes,
                       comp_net_body const& body) {
-  program_agent gpu(scheduler, machine_of(o), {.checks_bounds = o.checks_bounds});
-  net::comp_net::node::options options;
-  options.configuration = name_of(configuration_choices, s.configuration);
-  options.rings = s.work_group_count;
-  options.service_threads = s.service_threads;
-  options.shmem.heap_bytes = heap_bytes + spare_heap_bytes;
-  options.shmem.timeout = o.timeout;
-  options.shmem.most_teams = 1;
-  auto net = net::comp_net::node::start(gpu.core(), std::move(transport), options);
+  program_agent gpu(scheduler, machine_of(o, s), {.checks_bounds = o.checks_bounds});
+  auto net =
+      net::comp_net::node::start(gpu.core(), std::move(transport), node_options(o, s, heap_bytes));
   if (!net)
     return net.error();
   host_threads threads(net->configuration().uses_gpu ? 1 : threads_per_node(o));
@@ -46,6 +45,15 @@ void add_comp_net_options(CLI::App& command, comp_net_settings& settings) {
              "work-groups of each node that communicate, each by itself");
   add_number(command, "--service-threads", settings.service_threads, 1, most_service_threads,
              "of the network service, which share the work-groups");
+  add_number(command, "--polling-rounds", settings.polling_rounds, 1, most_polling_rounds,
+             "of the network service, until it looks at what work-groups wait for");
+  add_number(command, "--ring-entries", settings.ring_entries, 1, most_ring_entries,
+             "of each work-group's ring of commands, a power of two");
+  add_number(command, "--command-processor-cores", settings.processor_cores, 1,
+             most_processor_cores, "that dispatch, and serve the network in comp_net");
+  add_number(command, "--command-processor-rounds", settings.processor_rounds, 1,
+             most_processor_rounds,
+             "that a service with work gets, until it is the next one's turn");
 }
 
 void check(CLI::App const& command, comp_net_settings const& settings) {
@@ -56,14 +64,41 @@ void check(CLI::App const& command, comp_net_settings const& settings) {
                                    name_of(configuration_choices, settings.configuration), why));
   };
   if (settings.configuration == configuration_kind::cpu)
-    refuse_each({"--compute-units", "--wavefront-size", "--check-bounds", "--service-threads"},
+    refuse_each({"--compute-units", "--wavefront-size", "--check-bounds", "--service-threads",
+                 "--polling-rounds", "--ring-entries", "--command-processor-cores",
+                 "--command-processor-rounds"},
                 "there is no GPU");
   if (settings.configuration == configuration_kind::inter_kernel)
-    refuse_each({"--service-threads"}, "hosts communicate, between kernels");
+    refuse_each({"--service-threads", "--polling-rounds", "--ring-entries"},
+                "hosts communicate, between kernels");
+  if (!std::has_single_bit(settings.ring_entries))
+    refuse("--ring-entries", fmt::format("is {}; allowed are powers of two up to {}",
+                                         settings.ring_entries, most_ring_entries));
   if (settings.service_threads > settings.work_group_count)
     refuse("--service-threads",
            fmt::format("{} for {} work-groups; allowed is one for each at most",
                        settings.service_threads, settings.work_group_count));
+}
+
+emu::machine machine_of(run_options const& o, comp_net_settings const& s) {
+  emu::machine m = machine_of(o);
+  m.command_processor_cores = s.processor_cores;
+  m.command_processor_rounds = s.processor_rounds;
+  return m;
+}
+
+net::comp_net::node::options node_options(run_options const& o, comp_net_settings const& s,
+                                          std::size_t heap_bytes) {
+  net::comp_net::node::options options;
+  options.configuration = name_of(configuration_choices, s.configuration);
+  options.rings = s.work_group_count;
+  options.ring_entries = s.ring_entries;
+  options.service_threads = s.service_threads;
+  options.polling_rounds = s.polling_rounds;
+  options.shmem.heap_bytes = heap_bytes + spare_heap_bytes;
+  options.shmem.timeout = o.timeout;
+  options.shmem.most_teams = 1;
+  return options;
 }
 
 void add_settings(program_result& result, comp_net_settings const& settings) {
@@ -71,6 +106,11 @@ void add_settings(program_result& result, comp_net_settings const& settings) {
       {"configuration", name_of(configuration_choices, settings.configuration)});
   result.settings.push_back({"work-groups", fmt::format("{}", settings.work_group_count)});
   result.settings.push_back({"service threads", fmt::format("{}", settings.service_threads)});
+  result.settings.push_back({"polling rounds", fmt::format("{}", settings.polling_rounds)});
+  result.settings.push_back({"ring entries", fmt::format("{}", settings.ring_entries)});
+  result.settings.push_back(
+      {"command processor",
+       fmt::format("{} cores, {} rounds", settings.processor_cores, settings.processor_rounds)});
 }
 
 result<void> run_comp_net_nodes(run_options const& options, comp_net_settings const& settings,

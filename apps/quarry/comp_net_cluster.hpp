@@ -7,6 +7,7 @@
 #include "host_threads.hpp"
 
 #include <quarry/emu/core.hpp>
+#include <quarry/emu/grid.hpp>
 #include <quarry/net/comp_net/configuration.hpp>
 #include <quarry/net/comp_net/context.hpp>
 #include <quarry/net/comp_net/node.hpp>
@@ -34,12 +35,21 @@ struct comp_net_settings {
   configuration_kind configuration = configuration_kind::comp_net;
   std::uint32_t work_group_count = 2; ///< that communicate, of each node
   std::uint32_t service_threads = 1;
+  std::uint32_t polling_rounds = 4; ///< of a service, until blocking operations are looked at
+  std::uint32_t ring_entries = 64;  ///< of each work-group
+  std::uint32_t processor_cores = emu::machine{}.command_processor_cores;
+  std::uint32_t processor_rounds = emu::machine{}.command_processor_rounds; ///< of a service's turn
 };
 
-/// Adds --configuration, --work-groups and --service-threads.
+/// Adds --configuration, --work-groups, --service-threads, --polling-rounds, --ring-entries,
+/// --command-processor-cores and --command-processor-rounds.
 void add_comp_net_options(CLI::App& command, comp_net_settings& settings);
 /// Refuses what does not go together, and what has no effect: for check_when_read().
 void check(CLI::App const& command, comp_net_settings const& settings);
+/// The GPU and the node that they ask for. Each node has `heap_bytes` for shmem::node::malloc().
+[[nodiscard]] emu::machine machine_of(run_options const& o, comp_net_settings const& s);
+[[nodiscard]] net::comp_net::node::options
+node_options(run_options const& o, comp_net_settings const& s, std::size_t heap_bytes);
 /// They stand in the table's head.
 void add_settings(program_result& result, comp_net_settings const& settings);
 

@@ -57,6 +57,17 @@ TEST_SUITE("apps.explore_configurations") {
   TEST_CASE("sgd: the same") {
     check_orders("sgd");
   }
+  TEST_CASE("apu and dgpu come to the same executions, comp_net to others") {
+    for (char const* const name : {"allreduce", "ping-pong", "jacobi"}) {
+      CAPTURE(name);
+      auto const hash = [&](std::string_view configuration) {
+        return explore_target(in_configuration(name, configuration), nullptr, {.executions = 20})
+            .trace_hash;
+      };
+      CHECK(hash(net::comp_net::apu::name) == hash(net::comp_net::dgpu::name));
+      CHECK(hash(net::comp_net::apu::name) != hash(net::comp_net::on_command_processor::name));
+    }
+  }
   TEST_CASE("these are all programs that there are") {
     std::set<std::string> programs;
     for (target const& t : targets())

@@ -56,6 +56,7 @@ struct job_shape {
   bool shares_memory = true;
   std::uint32_t service_threads = 1;
   std::uint32_t ring_entries = 4;
+  std::uint32_t polling_rounds = 4;
   std::chrono::milliseconds stall_timeout{60'000};
   std::chrono::milliseconds timeout{10'000}; ///< of waits for other nodes
   bool finishes = true;                      ///< false: the nodes leave without a word
@@ -69,6 +70,7 @@ inline void run_one(executor& scheduler, std::unique_ptr<transport_port> end, jo
                                   .rings = 8,
                                   .ring_entries = s.ring_entries,
                                   .service_threads = s.service_threads,
+                                  .polling_rounds = s.polling_rounds,
                                   .reduce_bytes = 64,
                                   .shmem = {.heap_bytes = heap_words * 8 + 4096,
                                             .timeout = s.timeout,
@@ -133,8 +135,27 @@ inline void run_losing(job_shape s, node_body const& body) {
   run_job(s, body);
 }
 
+/// Where with_every_job() runs its jobs, if it is not in threads of this process: over MPI.
+inline void (*elsewhere)(job_shape const& s, node_body const& body) = nullptr;
+
+/// Natively: straight into the other heaps, by messages in process, and over loopback.
+inline void with_every_network(job_shape s, node_body const& body) {
+  CAPTURE(*s.threads);
+  run_job(s, body);
+  if (s.nodes == 1)
+    return; // nothing leaves it
+  {
+    INFO("in process, by messages");
+    s.shares_memory = false;
+    run_job(s, body);
+  }
+  INFO("loopback");
+  s.over_loopback = true;
+  run_job(s, body);
+}
+
 /// Runs the body on 1, 2 and 4 nodes in the three configurations with device calls: natively with 1
-/// and 2 threads a node, by round robin and by a seed.
+/// and 2 threads a node, over every network; by round robin and by a seed.
 inline void with_every_job(node_body const& body) {
   for (auto const name :
        {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name})
@@ -143,8 +164,10 @@ inline void with_every_job(node_body const& body) {
       for (std::size_t const threads : {1U, 2U}) {
         s.threads = threads;
         s.wavefront_size = threads == 1 ? 64 : 32;
-        run_job(s, body);
+        elsewhere != nullptr ? elsewhere(s, body) : with_every_network(s, body);
       }
+      if (elsewhere != nullptr)
+        continue;
       s.threads.reset();
       run_job(s, body);
       s.seed = 7;

@@ -2,9 +2,12 @@
 #include "comp_net_job.hpp"
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <numeric>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -59,6 +62,49 @@ struct wait_for_one {
   }
 };
 
+constexpr std::uint64_t many_puts = 20'000;
+
+/// Group 0 waits for an atomic, while group 1 puts one value after the other and waits for nothing;
+/// `seen` gets how far group 1 had come when group 0 went on.
+struct one_waits_beside_another {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
+                    global<std::uint64_t> seen, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    if (wf.linear_group_id() == 0) {
+      auto counted = ctx.atomic_fetch_inc(wf, words, net.self());
+      static_cast<void>(co_await std::move(counted));
+      wf.store(seen, wf.load(words + 1, order::relaxed, scope::system));
+    } else {
+      for (std::uint64_t i = 1; i <= many_puts; ++i) {
+        auto put = ctx.put_nbi(wf, words + 1, own + i, 1, net.self());
+        co_await std::move(put);
+      }
+    }
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+/// On one thread: the ring holds all of group 1's puts before the service has its turn.
+std::uint64_t seen_after(std::string_view configuration, std::uint32_t polling_rounds) {
+  job_shape const s{.configuration = configuration,
+                    .threads = 1,
+                    .ring_entries = 32'768,
+                    .polling_rounds = polling_rounds};
+  std::uint64_t came = 0;
+  run_job(s, [&](test_node& n) {
+    auto own = n.gpu.allocate<std::uint64_t>(many_puts + 1, "own");
+    auto seen = n.gpu.allocate<std::uint64_t>(1, "seen");
+    std::iota(own.host().begin(), own.host().end(), 0);
+    succeed(n.gpu.run(one_wavefront_each(2), one_waits_beside_another{}, n.at(), own.global(),
+                      seen.global(), std::ref(n.net.device())));
+    CHECK(n.words[1] == many_puts);
+    came = seen.host()[0];
+  });
+  return came;
+}
+
 std::string refused(comp_net::node::options const& o) {
   native_scheduler scheduler({.threads = 1});
   agent gpu(scheduler);
@@ -88,6 +134,17 @@ TEST_SUITE("net.comp_net_node") {
         s.over_loopback = true;
         run_job(s, check_pass_around);
       }
+  }
+
+  TEST_CASE("a wait ends after so many polling rounds, though another ring is never empty") {
+    for (auto const name : {comp_net::on_command_processor::name, comp_net::apu::name}) {
+      CAPTURE(name);
+      auto const few = seen_after(name, 1), more = seen_after(name, 10'000);
+      CHECK(few < 10'000);
+      CHECK(more >= 10'000);
+      CHECK(more < many_puts);
+      CHECK(seen_after(name, 1'000'000) == many_puts); // when there is nothing else to do
+    }
   }
 
   TEST_CASE("without device calls there is no device, and shmem is the host's") {

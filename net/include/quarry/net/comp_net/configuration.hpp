@@ -21,7 +21,8 @@ enum class service_place : std::uint8_t {
 /// on_command_processor, apu, dgpu, inter_kernel, cpu.
 ///
 /// `ring_scope`: where a work-group and the service meet; `is_coherent`: the host's caches see the
-/// GPU's writes without a transfer (for schedulers with latencies).
+/// GPU's writes without a transfer. It is for schedulers with latencies: nothing reads it yet, so
+/// that apu and dgpu are the same, natively and in explored schedules, until virtual time is kept.
 ///
 /// Source   ComP-Net §5.1
 template<class C>
@@ -49,7 +50,7 @@ struct apu {
   static constexpr bool is_coherent = true;
   static constexpr bool uses_gpu = true;
 };
-/// A host thread on the other side of PCIe.
+/// A host thread on the other side of PCIe. What a transfer costs is for virtual time to say.
 struct dgpu {
   static constexpr std::string_view name = "dgpu";
   static constexpr service_place place = service_place::host_thread;
