@@ -3,12 +3,14 @@
 
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/handover.hpp>
+#include <quarry/emu/operations.hpp>
 #include <quarry/result.hpp>
 #include <quarry/scheduler.hpp>
 
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -65,12 +67,21 @@ public:
     job_ = &f;
     world_.scheduler().notify();
     auto const mine = f(0);
-    static_cast<void>(world_.scheduler().run_until([this] { return job_ == nullptr; }));
+    await_other();
     has_run_.take();
     return mine ? outcome_ : mine;
   }
 
 private:
+  /// Not in run_until(), which gives up where nobody can go on: the other one still uses the job
+  /// then, and is to give up first.
+  void await_other() {
+    auto const is_over = [](void* t) { return static_cast<explored_threads*>(t)->job_ == nullptr; };
+    if (!is_over(this))
+      emu::wait_on_fiber(*memory(0).memory_port().port(), is_over, this, nullptr,
+                         std::source_location::current());
+  }
+
   world& world_;
   std::uint32_t count_ = 1;
   std::array<world_core*, 2> cores_{};
