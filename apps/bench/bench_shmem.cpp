@@ -199,7 +199,18 @@ void mpi_ping_pong(benchmark::State& state, mpi_over how, char const* program) {
   state.SetItemsProcessed(state.iterations());
 }
 
-/// A second in which nothing happens: the counter `cores` says how many it kept busy.
+/// Of a core, that a job may use in which nobody calls anything: a job of eight nodes at least.
+constexpr double idle_share = 0.02;
+
+/// Says how much of a core was used, and fails where that is too much.
+void report_idle(benchmark::State& state, double cores, idling how) {
+  state.counters["cores"] = cores;
+  auto const too_much = "an idle job has used " + std::to_string(100 * cores) +
+                        " % of a core; it may use less than 2";
+  check(state, how != idling::nothing || cores < idle_share, too_much.c_str());
+}
+
+/// A second in which nothing happens.
 void idle_together(benchmark::State& state, maker make, idling how) {
   constexpr int seconds = 1;
   double used = 0;
@@ -210,7 +221,7 @@ void idle_together(benchmark::State& state, maker make, idling how) {
       others.emplace_back([&, id] { idle(std::move(all[id]), how, seconds); });
     used += idle(std::move(all[0]), how, seconds);
   }
-  state.counters["cores"] = used / seconds / static_cast<double>(state.iterations());
+  report_idle(state, used / seconds / static_cast<double>(state.iterations()), how);
 }
 
 void mpi_idle(benchmark::State& state, mpi_over over, idling how) {
@@ -220,7 +231,7 @@ void mpi_idle(benchmark::State& state, mpi_over over, idling how) {
     check(state, used.has_value(), "the job of MPI failed");
     cores += used.value_or(0);
   }
-  state.counters["cores"] = cores / static_cast<double>(state.iterations());
+  report_idle(state, cores / static_cast<double>(state.iterations()), how);
 }
 
 // The same by Asio alone
