@@ -6,6 +6,7 @@
 #include "interrupt.hpp"
 #include "progress_report.hpp"
 #include "text_file.hpp"
+#include "weakening_table.hpp"
 
 #include <quarry/emu/replay_file.hpp>
 #include <quarry/explore/target.hpp>
@@ -14,9 +15,7 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -97,103 +96,6 @@ verdict explore(target const& t, weakening const* w, explore_options options, re
   return explore_target(t, w, std::move(options));
 }
 
-std::uint64_t quantile(std::vector<std::uint64_t> const& sorted, double q) {
-  auto const place = std::llround(q * static_cast<double>(sorted.size() - 1));
-  return sorted[static_cast<std::size_t>(place)];
-}
-
-/// How a weakening was found, from several seeds.
-struct noticed {
-  std::vector<std::uint64_t> needed; ///< executions, ascending; one for each seed that found it
-  std::string kinds;
-  [[nodiscard]] bool always(std::uint64_t runs) const { return needed.size() == runs; }
-};
-
-noticed look_for(target const& t, weakening const& w, request const& r) {
-  noticed found;
-  for (std::uint64_t run = 0; run < r.runs && !interrupt::is_wanted(); ++run) {
-    explore_options options = r.options;
-    options.shrinks = options.diagnoses = false;
-    options.failures.clear();
-    options.seed += run * 1'000'000'007;
-    verdict const v = explore(t, &w, options, r);
-    if (!v.divergence.empty()) // Quarry's own worlds keep nothing
-      throw std::logic_error(v.name + ": " + v.divergence);
-    if (!v.failure)
-      continue;
-    found.needed.push_back(v.failure->execution);
-    if (found.kinds.find(v.failure->kind) == std::string::npos)
-      found.kinds += (found.kinds.empty() ? "" : ", ") + v.failure->kind;
-  }
-  std::sort(found.needed.begin(), found.needed.end());
-  return found;
-}
-
-void add_row(weakening const& w, noticed const& found, target const& t, request const& r,
-             ordered_json& rows) {
-  ordered_json row{{"target", t.name},
-                   {"weakened", w.name()},
-                   {"runs", r.runs},
-                   {"found", found.needed.size()},
-                   {"as", found.kinds}};
-  if (!found.needed.empty()) {
-    row["median"] = quantile(found.needed, 0.5);
-    row["p90"] = quantile(found.needed, 0.9);
-  }
-  rows.push_back(row);
-  print(found.needed.empty()
-            ? fmt::format("{:<62} {:<20} {:>5}\n", w.name(), "not by itself", 0)
-            : fmt::format("{:<62} {:<20} {:>5} {:>8} {:>8}\n", w.name(), found.kinds,
-                          found.needed.size(), quantile(found.needed, 0.5),
-                          quantile(found.needed, 0.9)));
-}
-
-/// Each weakening, from `runs` seeds: how many executions until somebody notices. One that nobody
-/// notices may do the work of another one: then both together are noticed.
-int weaken_all(target const& t, request const& r, ordered_json& rows) {
-  if (t.weakenings.empty())
-    throw std::invalid_argument(t.name + " has nothing that can be weakened; quarry explore --list "
-                                         "names what can be");
-  print(fmt::format("{:<62} {:<20} {:>5} {:>8} {:>8}  {}\n", "weakened", "found as", "found",
-                    "median", "p90", "in executions"));
-  std::vector<weakening> alone; // those that nobody notices
-  for (weakening const& w : t.weakenings) {
-    auto const found = look_for(t, w, r);
-    if (interrupt::is_wanted())
-      return interrupted;
-    add_row(w, found, t, r, rows);
-    if (!found.always(r.runs))
-      alone.push_back(w);
-  }
-  int status = 0;
-  for (weakening const& w : alone) {
-    auto const& listed = t.indistinguishable;
-    bool is_noticed = std::find(listed.begin(), listed.end(), w.name()) != listed.end();
-    if (is_noticed)
-      print(fmt::format("{:<62} indistinguishable: other entries order the same\n", w.name()));
-    for (weakening const& other : alone) {
-      weakening both = w;
-      both.also = &other;
-      if (other.entry == w.entry)
-        continue;
-      request once = r;
-      once.runs = 1;
-      bool const is_worth_it = look_for(t, both, once).always(1);
-      auto const found = is_worth_it ? look_for(t, both, r) : noticed{};
-      if (interrupt::is_wanted())
-        return status == failed ? failed : interrupted;
-      if (!is_worth_it)
-        continue;
-      add_row(both, found, t, r, rows);
-      is_noticed = found.always(r.runs);
-      break;
-    }
-    if (!is_noticed)
-      status = failed;
-  }
-  return status;
-}
-
 int explore_once(target const& t, weakening const* w, request const& r, ordered_json& rows) {
   verdict const v = explore(t, w, r.options, r);
   print(v.to_string());
@@ -212,7 +114,11 @@ int run(request& r) {
     auto rows = ordered_json::array();
     int status = 0;
     if (r.all_weakenings)
-      status = weaken_all(t, r, rows);
+      status = weaken_all(
+          t,
+          {r.options, r.runs,
+           [&](auto const* w, auto options) { return explore(t, w, std::move(options), r); }},
+          rows);
     else if (r.weaken.empty())
       status = explore_once(t, nullptr, r, rows);
     else if (r.weaken.find('+') != std::string::npos) {

@@ -36,8 +36,9 @@ constexpr char const* examples =
     "all executions were seen and it was not, else `inconclusive`. A list of expectations has the\n"
     "columns test,verdict,class; the class is exact-allowed, exact-forbidden, forbidden (never\n"
     "reached, as far as was seen) or model-stronger (allowed, but need not be reached).\n"
-    "Exit status: 0 all expectations are met, 1 one is not, 2 bad usage or a file that is no\n"
-    "litmus test, 3 a fault of the world.\n";
+    "A file that is no litmus test is refused, which its row says, and the others are run.\n"
+    "Exit status: 0 all expectations are met, 1 one is not, 2 bad usage, or a file was refused,\n"
+    "3 a fault of the world.\n";
 
 struct litmus_request {
   std::vector<std::string> paths;
@@ -74,24 +75,30 @@ result<std::vector<fs::path>> find_tests(fs::path const& path) {
   return found;
 }
 
-/// All tests that were asked for. Says everything that is wrong, not only the first.
+litmus_row read_row(fs::path const& file) {
+  litmus_row row;
+  if (auto read = litmus::read_test(file)) {
+    row.what = std::move(*read);
+  } else {
+    row.what.file = file.string();
+    row.refused = read.error().what;
+  }
+  return row;
+}
+
+/// All tests that were asked for, those that are refused among them. Says everything that is wrong
+/// with the folders, not only the first.
 bool read_tests(litmus_request const& asked, std::vector<litmus_row>& rows) {
   bool is_good = true;
-  auto const refuse = [&](error const& e) {
-    say(e.what);
-    is_good = false;
-  };
   for (auto const& path : asked.paths) {
     auto const files = find_tests(path);
     if (!files) {
-      refuse(files.error());
+      say(files.error().what);
+      is_good = false;
       continue;
     }
     for (auto const& file : *files)
-      if (auto read = litmus::read_test(file))
-        rows.push_back({std::move(*read)});
-      else
-        refuse(read.error());
+      rows.push_back(read_row(file));
   }
   return is_good;
 }
@@ -135,7 +142,7 @@ int run(litmus_request const& asked) {
   progress_report progress("quarry litmus", "tests");
   for (auto& row : rows) {
     progress.begin(row.what.file, rows.size(), static_cast<std::size_t>(&row - rows.data()));
-    if (row.what.unsupported.empty())
+    if (row.refused.empty() && row.what.unsupported.empty())
       row.found = litmus::explore(row.what, {.states = asked.most_states});
     print(to_text(row, asked.with_outcomes));
   }
@@ -150,7 +157,11 @@ int run(litmus_request const& asked) {
     say("standard output: cannot write");
     return world_fault;
   }
-  return std::ranges::all_of(rows, &litmus_row::is_met) ? 0 : not_met;
+  if (!std::ranges::all_of(rows, &litmus_row::is_met))
+    return not_met;
+  bool const is_any_refused =
+      std::ranges::any_of(rows, [](auto const& row) { return !row.refused.empty(); });
+  return is_any_refused ? bad_input : 0;
 }
 
 } // namespace

@@ -27,6 +27,12 @@ bool has_verdict(litmus_row const& row, verdict v) {
   return row.found && row.found->what == v;
 }
 
+std::string verdict_of(litmus_row const& row) {
+  if (!row.refused.empty())
+    return "refused";
+  return row.found ? std::string(to_string(row.found->what)) : "unsupported";
+}
+
 std::string outcomes_of(litmus::test const& t, litmus::search_result const& found) {
   std::string text;
   for (auto const& [values, outcome] : found.outcomes) {
@@ -69,8 +75,10 @@ std::string to_text(litmus_row const& row, bool with_outcomes) {
   auto const expected = row.expected ? to_string(*row.expected) : "-";
   auto const met = !row.expected ? "-" : row.is_met() ? "yes" : "NO";
   if (!row.found) {
-    auto text = fmt::format("   {:<12}  {:>9}  {:>10}  {:<15}  {:<4}  {}\n", "unsupported", "-",
+    auto text = fmt::format("   {:<12}  {:>9}  {:>10}  {:<15}  {:<4}  {}\n", verdict_of(row), "-",
                             "-", expected, met, row.what.file);
+    if (!row.refused.empty())
+      text += fmt::format("                 {}\n", row.refused);
     for (auto const& feature : row.what.unsupported)
       text += fmt::format("                 {}\n", feature);
     return text;
@@ -85,11 +93,13 @@ std::string litmus_summary(std::vector<litmus_row> const& rows) {
   auto const verdicts = [&](verdict v) {
     return count_of(rows, [&](auto const& row) { return has_verdict(row, v); });
   };
+  auto const refused = count_of(rows, [](auto const& row) { return !row.refused.empty(); });
   auto text = fmt::format("#\n# {} tests: {} allowed, {} forbidden, {} inconclusive, {} "
-                          "unsupported\n",
+                          "unsupported{}\n",
                           rows.size(), verdicts(verdict::allowed), verdicts(verdict::forbidden),
                           verdicts(verdict::inconclusive),
-                          count_of(rows, [](auto const& row) { return !row.found; }));
+                          count_of(rows, [](auto const& row) { return !row.found; }) - refused,
+                          refused == 0 ? "" : fmt::format(", {} refused", refused));
   auto const expected = classes_of(rows);
   if (expected.empty())
     return text;
@@ -102,11 +112,13 @@ std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_stat
   ordered_json tests = ordered_json::array();
   for (auto const& row : rows) {
     ordered_json one{{"file", row.what.file}, {"name", row.what.name}};
-    one["verdict"] = row.found ? to_string(row.found->what) : "unsupported";
+    one["verdict"] = verdict_of(row);
     if (row.expected) {
       one["expected"] = to_string(*row.expected);
       one["met"] = row.is_met();
     }
+    if (!row.refused.empty())
+      one["refused"] = row.refused;
     if (!row.found) {
       one["unsupported"] = row.what.unsupported;
       tests.push_back(std::move(one));

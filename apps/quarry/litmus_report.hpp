@@ -14,9 +14,10 @@ namespace quarry::command {
 
 /// What became of one test.
 struct litmus_row {
-  litmus::test what;
+  litmus::test what;     ///< of a file that is refused its name alone
+  std::string refused{}; ///< why the file is no litmus test; empty: it is one
   std::optional<litmus::expected_class> expected{};
-  std::optional<litmus::search_result> found{}; ///< none: something is unsupported
+  std::optional<litmus::search_result> found{}; ///< none: refused, or something is unsupported
 
   [[nodiscard]] bool is_met() const;
 };

@@ -129,12 +129,29 @@ TEST_SUITE("apps.litmus_command") {
     CHECK(unverified.says("o.csv: no row is for a test that was asked for"));
     temporary_folder const empty;
     CHECK(litmus({empty.path()}).says("no file in " + empty.path().string() + " ends in .litmus"));
+  }
+
+  TEST_CASE("a file that is no test is refused by name, with status 2, and the others are run") {
+    corpus const here;
     here.add("bad1.litmus", "PTX t\n{x=0\n");
     here.add("bad2.litmus", "AArch64 t\n");
-    auto const done = litmus({here.path()});
+    auto const file = here.path() / "out.json";
+    auto const done = litmus({here.path(), "--expected", here.list, "--json", file});
     CHECK(done.status == 2);
+    CHECK(done.says("   refused               -           -  -                -     " +
+                    (here.path() / "bad1.litmus").string()));
     CHECK(done.says("bad1.litmus:3: the file ends, expected ';' or '}' after a declaration"));
     CHECK(done.says("bad2.litmus:1: read 'AArch64', expected PTX or VULKAN"));
-    CHECK(done.out.empty());
+    CHECK(done.says("exact-allowed    yes   " + (here.path() / "wrong.litmus").string()));
+    CHECK(done.says("# 4 tests: 1 allowed, 1 forbidden, 0 inconclusive, 0 unsupported, 2 refused"));
+    auto const json = nlohmann::json::parse(temporary_folder::read(file));
+    CHECK(json.at("tests")[0].at("verdict") == "refused");
+    CHECK(json["tests"][0].at("refused").get<std::string>().ends_with("after a declaration"));
+    CHECK(litmus({here.path() / "bad1.litmus"}).status == 2);
+    auto const list =
+        here.write("e.csv", "test,verdict,class\nbad1.litmus,allowed,exact-allowed\n");
+    auto const unmet = litmus({here.path(), "--expected", list});
+    CHECK(unmet.status == 1);
+    CHECK(unmet.says("exact-allowed    NO    " + (here.path() / "bad1.litmus").string()));
   }
 }
