@@ -69,8 +69,10 @@ void add_jobs(std::uint32_t nodes) {
   }
 #if QUARRY_BENCH_MPI
   if (nodes > 1)
-    for (std::string const who : {"mpi_aggregator", "mpi_alltoallv"})
-      add_job(who, nodes, mpi_gups(who, size));
+    for (std::string const who : {"mpi_aggregator", "mpi_alltoallv"}) {
+      add_job(who, nodes, mpi_gups(who, size, 4)); // an update is what Gravel makes of it
+      add_job(who + "_8_bytes", nodes, mpi_gups(who, size, 8));
+    }
 #endif
 }
 

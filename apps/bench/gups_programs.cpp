@@ -35,7 +35,7 @@ gups_answer run_mpi(std::vector<std::string> const& command) {
 
 } // namespace
 
-gups_program mpi_gups(std::string const& who, gups_size const& size) {
+gups_program mpi_gups(std::string const& who, gups_size const& size, std::uint32_t update_bytes) {
   std::vector<std::string> const command{
       QUARRY_BENCH_MPIRUN, "-n", std::to_string(size.nodes), "--oversubscribe",
       "--allow-run-as-root",
@@ -45,7 +45,8 @@ gups_program mpi_gups(std::string const& who, gups_size const& size) {
       "--mca", "pml", "ob1", "--mca", "btl", "tcp,self", "--mca", "btl_tcp_if_include", "lo",
       program_folder() + "/gups_" + who, "--updates-per-node",
       std::to_string(size.updates / size.nodes), "--table-log2",
-      std::to_string(size.log2_entries_per_node), "--seed", std::to_string(size.seed)};
+      std::to_string(size.log2_entries_per_node), "--seed", std::to_string(size.seed),
+      "--update-bytes", std::to_string(update_bytes)};
   return [command] { return run_mpi(command); };
 }
 #endif

@@ -32,7 +32,10 @@ struct gups_answer {
 using gups_program = std::function<gups_answer()>;
 
 /// Open MPI over TCP on the loopback interface; `who` is mpi_aggregator or mpi_alltoallv.
-[[nodiscard]] gups_program mpi_gups(std::string const& who, gups_size const& size);
+///
+/// Shape    update_bytes: what an update is on the wire, 4 or 8
+[[nodiscard]] gups_program mpi_gups(std::string const& who, gups_size const& size,
+                                    std::uint32_t update_bytes);
 
 /// `quarry run gups` in a style of Gravel: a process a node over loopback, one node in process.
 [[nodiscard]] gups_program quarry_gups(std::string const& style, gups_size const& size);
