@@ -126,7 +126,7 @@ TEST_SUITE("apps.explore_target") {
                                                       {"cilk-hybrid", 0xcf400efb5661aa1c},
                                                       {"comp-net-ring", 0x3669d4a9bec5f6ad},
                                                       {"comp-net-host-ring", 0x3669d4a9bec5f6ad},
-                                                      {"shmem-barrier", 0x0116ad7dfef7862a},
+                                                      {"shmem-barrier", 0xf4e2dcaf08564a40},
                                                       {"gravel", 0xa3320af108375036},
                                                       {"pagerank", 0x0349779fd43b9603}};
     for (auto const& [name, hash] : hashes) {
