@@ -225,11 +225,11 @@ void add_strategy(CLI::App& command, explore_options& options) {
 
 void add_bounds(CLI::App& command, search_bounds& most) {
   add_bound(command, "--deviations", most.deviations,
-            "exhaustive: at most so many switches, stale values and late writes in an execution");
+            "exhaustive: at most so many switches, stale values, late writes and messages");
   add_bound(command, "--preemptions", most.preemptions,
             "exhaustive: at most so many switches from an actor that could go on (context bound)");
   add_bound(command, "--stale", most.stale,
-            "exhaustive: at most so many stale values and late writes");
+            "exhaustive: at most so many stale values, late writes and messages");
 }
 
 } // namespace

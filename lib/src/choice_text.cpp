@@ -12,7 +12,7 @@ namespace quarry {
 
 namespace {
 
-constexpr std::string_view letters = "avw"; // by choice_kind
+constexpr std::string_view letters = "avwm"; // by choice_kind
 static_assert(letters.size() == choice_kind_count);
 
 // Writing

@@ -48,6 +48,7 @@ void random_walk::use(choice_rates rates) {
       {choice_kind::actor, rates.leave_percent},
       {choice_kind::value, rates.stale_percent},
       {choice_kind::write_back, rates.write_back_percent},
+      {choice_kind::message, rates.leave_percent},
   };
   static_assert(std::size(percents) == choice_kind_count);
   for (auto const& [kind, percent] : percents) {

@@ -180,25 +180,27 @@ void sequential_scheduler::go_on_after_report() {
   is_report_wanted_.store(false, std::memory_order_relaxed);
 }
 
-std::size_t sequential_scheduler::choose(std::size_t count) {
-  if (debugger_asks()) [[unlikely]]
-    debug_decision(debug_entry(), nullptr, decisions_ + 1);
-  std::size_t const pick = options_.seed ? random_() % count : 0;
-  ++decisions_;
-  trace_hash_ = (trace_hash_ ^ (pick * 64 + count)) * 0x100000001b3;
-  return pick;
+std::size_t sequential_scheduler::draw(std::size_t count) {
+  std::size_t const drawn = options_.seed ? random_() % count : 0;
+  trace_hash_ = (trace_hash_ ^ (drawn * 64 + count)) * 0x100000001b3;
+  return drawn;
+}
+
+unsigned sequential_scheduler::pick(unsigned n, choice_kind kind) {
+  return options_.choices == nullptr ? static_cast<unsigned>(draw(n))
+                                     : options_.choices->pick(n, kind);
 }
 
 /// Among those that are ready, of whom there is one.
 actor& sequential_scheduler::choose_next() {
   std::size_t chosen = 0;
-  if (options_.choices == nullptr || ready_.size() == 1) {
-    chosen = options_.choices == nullptr ? choose(ready_.size()) : 0;
-  } else {
+  if (options_.choices == nullptr || ready_.size() != 1) {
     if (debugger_asks()) [[unlikely]]
       debug_decision(debug_entry(), nullptr, decisions_ + 1);
     ++decisions_;
-    chosen = options_.choices->pick_actor(std::span(numbers_).subspan(1));
+    chosen = options_.choices == nullptr
+                 ? draw(ready_.size())
+                 : options_.choices->pick_actor(std::span(numbers_).subspan(1));
   }
   actor& a = *ready_[chosen];
   if (tells_effects_ && ready_.size() == 1) [[unlikely]]

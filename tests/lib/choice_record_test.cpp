@@ -131,10 +131,11 @@ TEST_SUITE("lib.choice_record") {
       all.push_back({a_write_back, 2, 0});
     }
     all.push_back({a_value, 3, 2});
+    all.push_back({choice_kind::message, 4, 3});
     std::string const text = choice_record(all).to_text();
-    std::string const body = "a2*17 a2:1 (v3*2 w2)*40 v3:2\n";
+    std::string const body = "a2*17 a2:1 (v3*2 w2)*40 v3:2 m4:3\n";
     CHECK(text.substr(text.find('\n') + 1) == body);
-    CHECK(text.starts_with("choices 139 trace 0x"));
+    CHECK(text.starts_with("choices 140 trace 0x"));
     CHECK(choice_record().to_text() == "choices 0 trace 0xcbf29ce44fd0bfc1\n");
   }
 

@@ -32,6 +32,7 @@ TEST_SUITE("lib.choices") {
     CHECK(to_string(choice_kind::actor) == "actor");
     CHECK(to_string(choice_kind::value) == "value");
     CHECK(to_string(choice_kind::write_back) == "write_back");
+    CHECK(to_string(choice_kind::message) == "message");
     std::set<std::string_view> names;
     for (int k = 0; k < choice_kind_count; ++k)
       names.insert(to_string(static_cast<choice_kind>(k)));

@@ -37,6 +37,7 @@ TEST_SUITE("lib.random_walk") {
     CHECK(counts(walk, choice_kind::actor) == five{90'023, 2477, 2494, 2450, 2556});
     CHECK(counts(walk, choice_kind::value) == five{98'008, 506, 500, 489, 497});
     CHECK(counts(walk, choice_kind::write_back) == five{20'047, 19'885, 19'892, 19'975, 20'201});
+    CHECK(counts(walk, choice_kind::message) == counts(walk, choice_kind::actor));
   }
 
   TEST_CASE("rates of 0 and 100 % are never and always") {

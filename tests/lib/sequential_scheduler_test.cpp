@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -149,6 +150,24 @@ TEST_SUITE("lib.sequential_scheduler") {
     }
     CHECK(logs.size() > 20);
     CHECK(hashes.size() >= logs.size());
+  }
+
+  TEST_CASE("what is no choice of an actor follows the seed, too, and is boring without one") {
+    sequential_scheduler in_turn;
+    CHECK(in_turn.pick(3, choice_kind::message) == 0);
+    std::set<unsigned> picked;
+    std::set<std::uint64_t> hashes;
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+      sequential_scheduler first({.seed = seed}), second({.seed = seed});
+      unsigned const which = first.pick(3, choice_kind::message);
+      CHECK(second.pick(3, choice_kind::message) == which);
+      CHECK(first.trace_hash() == second.trace_hash());
+      CHECK(first.decision_count() == 0);
+      picked.insert(which);
+      hashes.insert(first.trace_hash());
+    }
+    CHECK(picked == std::set{0U, 1U, 2U});
+    CHECK(hashes.size() == 3);
   }
 
   TEST_CASE("every actor catches its own exceptions, whoever threw in between") {

@@ -14,11 +14,12 @@ enum class choice_kind : std::uint8_t {
   actor,      ///< who goes on
   value,      ///< which write a load sees
   write_back, ///< whether a write reached the next cache before another one did
+  message,    ///< which of the messages that have come is acted on
 };
-inline constexpr int choice_kind_count = 3;
+inline constexpr int choice_kind_count = 4;
 
 [[nodiscard]] constexpr std::string_view to_string(choice_kind kind) noexcept {
-  constexpr std::string_view names[] = {"actor", "value", "write_back"};
+  constexpr std::string_view names[] = {"actor", "value", "write_back", "message"};
   static_assert(std::size(names) == choice_kind_count);
   return names[static_cast<std::size_t>(kind)];
 }
@@ -41,7 +42,8 @@ public:
   virtual ~chooser() = default;
 
   /// One of 0 … n - 1, for n >= 2. 0 is the boring one: the same actor goes on, the newest value is
-  /// seen; so that any prefix of a stream, with zeros after it, is an execution.
+  /// seen, messages keep their order; so that any prefix of a stream, with zeros after it, is an
+  /// execution.
   virtual unsigned pick(unsigned n, choice_kind kind) = 0;
 
   /// Who goes on: an index into `ready`, actors by their number in order of creation, the first of

@@ -34,12 +34,12 @@ public:
   struct limits {
     std::uint64_t states = ~std::uint64_t{0}; ///< distinct ones, then it is bounded
     /// Choices of an execution that are not 0, then the rest are 0: somebody else goes on than the
-    /// one that ran last, or than the next in the scheduler's queue; stale values, late writes.
+    /// one that ran last, or than the next in the scheduler's queue; what counts as stale.
     std::uint32_t deviations = unlimited;
     /// Of an execution: preemption_count. Who goes on where the actor that ran last cannot, what
     /// loads see and when writes arrive is free.
     std::uint32_t preemptions = unlimited;
-    /// Of an execution: loads that do not see the newest value, and writes that are late.
+    /// Of an execution: loads that do not see the newest value, writes and messages that are late.
     std::uint32_t stale = unlimited;
 
     static constexpr std::uint32_t unlimited = ~std::uint32_t{0};

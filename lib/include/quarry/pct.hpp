@@ -36,7 +36,7 @@ class pct final : public chooser {
 public:
   struct options {
     unsigned depth = 3;
-    /// None: every execution draws them. leave_percent plays no part.
+    /// None: every execution draws them. leave_percent is of messages alone.
     std::optional<choice_rates> rates{};
     /// For how many choices an actor may be the one chosen before it is put last.
     unsigned patience = 1000;

@@ -19,7 +19,7 @@ struct choice_rates {
   /// Which of the older writes a load sees that does not see the newest.
   enum class age : std::uint8_t { any, oldest };
 
-  unsigned leave_percent = 50;      ///< an actor that could go on
+  unsigned leave_percent = 50;      ///< an actor that could go on; the message that came first
   unsigned stale_percent = 50;      ///< loads
   unsigned write_back_percent = 50; ///< of those who could have
   age stale_age = age::any;         ///< any: each as likely as the others

@@ -78,6 +78,9 @@ public:
   /// An execution that need not be run: debuggers count it.
   void pass_over() noexcept { ++debug_entry().executions; }
 
+  /// A choice of whoever runs, about something else than who goes on: one of 0 … n - 1, for n >= 2.
+  [[nodiscard]] unsigned pick(unsigned n, choice_kind kind);
+
   /// Whose slice runs; null outside.
   [[nodiscard]] actor* current() const noexcept { return current_; }
   /// As if that were the last decision of the execution.
@@ -100,7 +103,7 @@ private:
   [[noreturn]] void give_up(std::span<host_actor* const> hosts);
   enum class step_result : std::uint8_t { ran, nobody };
   step_result step();
-  std::size_t choose(std::size_t count);
+  std::size_t draw(std::size_t count); ///< where there is no chooser
   actor& choose_next();
   bool ask_the_polling() { return !polling_.empty() && ask_each_polling(); }
   bool ask_each_polling();

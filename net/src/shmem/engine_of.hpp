@@ -17,13 +17,14 @@
 #include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace quarry::net::shmem {
 
 /// The accesses to memory, for one memory model.
 ///
 /// Natively others' operations are applied as they come. Under a deterministic scheduler they lie
-/// in a bag; two actors, the lanes, take out what no fence holds back and apply it, so that the
+/// in a bag; two actors, the lanes, take out any that no fence holds back and apply it, so that the
 /// schedule decides the order.
 template<emu::memory_model M>
 class engine_of final : public engine {
@@ -309,13 +310,19 @@ private:
         return true;
     return false;
   }
+  /// Any that is free; the boring choice is the oldest one.
   typename std::list<parcel>::iterator take_next() {
+    free_.clear();
     for (auto p = bag_.begin(); p != bag_.end(); ++p)
-      if (is_free(p)) {
-        p->is_taken = true;
-        return p;
-      }
-    return bag_.end();
+      if (is_free(p))
+        free_.push_back(p);
+    if (free_.empty())
+      return bag_.end();
+    auto const count = static_cast<unsigned>(free_.size());
+    bool const is_choice = count > 1 && sequential_ != nullptr;
+    auto const next = free_[is_choice ? sequential_->pick(count, choice_kind::message) : 0];
+    next->is_taken = true;
+    return next;
   }
 
   void apply_on(core const& self, std::size_t lane, parcel& p) {
@@ -335,6 +342,7 @@ private:
 
   sequential_scheduler* sequential_;
   std::list<parcel> bag_; ///< in the order in which they came
+  std::vector<typename std::list<parcel>::iterator> free_{};
   std::map<stream, std::array<lane_record, lane_count>> records_;
   strand network_;
   strand lanes_;

@@ -30,7 +30,7 @@ struct search_bounds {
   /// Pre-emptions (context bound): somebody else goes on though the actor that ran last could, and
   /// has not yielded.
   std::optional<std::uint32_t> preemptions{};
-  /// Loads that do not see the newest value there is, and writes that are late.
+  /// Loads that do not see the newest value there is, writes and messages that are late.
   std::optional<std::uint32_t> stale{};
 
   [[nodiscard]] explicit operator bool() const noexcept {
