@@ -108,7 +108,7 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
       scheduler_({.most_decisions = with_end(o.most_decisions),
                   .tells_alone_from = o.most_decisions,
                   .when_nobody_can = [this] { return memory_.settle() || end_.look_again(); },
-                  .when_given_up = [this] { threads_.end(); }}),
+                  .when_given_up = [this](report const&) { threads_.end(); }}),
       memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
       threads_(scheduler_, memory_),
       end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {}
