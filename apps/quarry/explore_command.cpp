@@ -74,6 +74,7 @@ ordered_json to_json(verdict const& v) {
                    {"cut_short", v.is_cut_short},
                    {"interrupted", v.is_interrupted},
                    {"seconds", v.seconds},
+                   {"executions_per_second", v.run_per_second()},
                    {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
                    {"failed", v.failure.has_value()}};
   if (!v.divergence.empty())
@@ -114,7 +115,7 @@ noticed look_for(target const& t, weakening const& w, request const& r) {
   for (std::uint64_t run = 0; run < r.runs && !interrupt::is_wanted(); ++run) {
     explore_options options = r.options;
     options.shrinks = options.diagnoses = false;
-    options.failures.clear();
+    options.keeps_failures = false;
     options.seed += run * 1'000'000'007;
     verdict const v = explore(t, &w, options, r);
     if (!v.divergence.empty()) // Quarry's own worlds keep nothing
@@ -346,6 +347,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";
   r->options.replay_command = "quarry replay ";
+  r->options.debug_command = "quarry gdb --replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
   command->add_flag("--list", r->list, "list the targets, and what can be weakened in each");
   add_number(*command, "--executions", r->options.executions, 1, UINT64_MAX, "at most so many");
@@ -386,6 +388,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([command, r, &exit_status] {
+    r->options.keeps_failures = !r->options.failures.empty();
     exit_status = r->list || command->count("target") == 0 ? list_targets() : run(*r);
   });
 }

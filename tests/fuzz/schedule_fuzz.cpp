@@ -33,8 +33,9 @@ request& asked() {
   return one;
 }
 
-verdict run(explore_options const& options) {
+verdict run(explore_options options) {
   request const& r = asked();
+  options.keeps_failures = false; // an exploration for each input
   return exploration::explore_target(*r.target, r.weakening ? &*r.weakening : nullptr, options);
 }
 

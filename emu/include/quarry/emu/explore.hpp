@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -91,9 +92,12 @@ struct explore_options {
   /// In reports, and of files. Empty: the line that explores; a name of its own stays when lines
   /// move.
   std::string name{};
-  /// Folder for failures, a replay file each, and a mark of how far a process came that died.
-  /// Empty: QUARRY_FAILURES of the environment; without that, nowhere.
+  /// Folder for failures, a replay file each, and, while it explores, a mark of the seed and of how
+  /// far it has come, for a process that dies. Empty: QUARRY_FAILURES of the environment (where
+  /// that is empty, too: nowhere); without that `quarry-failures`, which is there only as long as
+  /// there is something in it, and may be impossible to make.
   std::string failures{};
+  bool keeps_failures = true; ///< false: nowhere, whatever is said elsewhere
   /// Counts the executions, as they begin or are known, for who looks on. Null: nobody does.
   /// Borrowed.
   std::atomic<std::uint64_t>* begun = nullptr;
@@ -102,6 +106,8 @@ struct explore_options {
   std::atomic<bool> const* interrupted = nullptr;
   /// What repeats a saved failure, but for the file. Empty: this program, `--quarry-replay=`.
   std::string replay_command{};
+  /// What shows it in gdb, but for the file. Empty: `quarry gdb --` and this program.
+  std::string debug_command{};
 };
 
 /// An actor that a world starts: a host thread, as far as scopes go.
@@ -169,6 +175,7 @@ struct exploration_failure {
   std::optional<mending> mended{};
   std::string file{};        ///< the replay file; empty: not saved
   std::string replay_line{}; ///< the command that repeats it
+  std::string debug_line{};  ///< the command that shows it in gdb
 };
 
 /// What an exploration came to.
@@ -184,20 +191,29 @@ struct verdict {
   bool is_cut_short = false;    ///< exhaustive: the limit of executions has left some out
   bool is_interrupted = false;  ///< explore_options::interrupted has left something out
   std::uint64_t trace_hash = 0; ///< of all executions
-  double seconds = 0;
+  double seconds = 0;           ///< all in all
+  double exploring_seconds = 0; ///< without shrinking, diagnosis, narrowing
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
   /// Of a replay: where the execution was another than the recorded one, or what else differs.
   /// Otherwise: where an execution was not what the same choices had led to before.
   std::string divergence;
   std::string left_behind; ///< by a process that died in the exploration of this name: a file
+  std::string not_kept;    ///< why nothing could be kept where it is by default
 
   /// No failure; and an execution that has come to its end, if there were any.
   explicit operator bool() const noexcept {
     return !failure && (executions == 0 || inconclusive != executions);
   }
+  /// Executions that were run, a second; 0: it is not known.
+  [[nodiscard]] double run_per_second() const noexcept;
   /// The report, or what was explored and what was not.
   [[nodiscard]] std::string to_string() const;
+  /// The same: for test macros, which print what they check.
+  template<class Character, class Traits>
+  friend auto& operator<<(std::basic_ostream<Character, Traits>& out, verdict const& v) {
+    return out << v.to_string();
+  }
 };
 
 /// Runs the world in many executions, until one fails.
