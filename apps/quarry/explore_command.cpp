@@ -246,21 +246,15 @@ int replay_one(std::string const& path) {
     std::vector<weakening> those;
     if (with != std::string::npos)
       those = exploration::find_together(t, file->name.substr(with + 6));
-    if (file->build != build_id())
-      std::fputs("quarry replay: the file is of another build; the execution may be another one\n",
-                 stderr);
     verdict const v = explore_target(t, those.empty() ? nullptr : &those.front(),
                                      {.detects_races = file->detects_races,
                                       .direct_lint = file->direct_lint,
-                                      .shrinks = false,
-                                      .diagnoses = false,
-                                      .replays = file->choices});
+                                      .repeats = &*file});
     print(v.to_string());
-    if (v.failure && v.failure->kind == file->kind && v.failure->where == file->where)
+    if (v.missed.empty())
       return failed;
-    return complain(
-        "replay", fmt::format("{}: did not fail as recorded: {} {}", path, file->kind, file->where),
-        world_fault);
+    return complain("replay", fmt::format("{}: did not fail as recorded: {}", path, v.missed),
+                    world_fault);
   } catch (std::invalid_argument const& e) {
     return complain("replay",
                     fmt::format("{}; what another program has saved it repeats itself: "

@@ -48,6 +48,7 @@ void save(verdict const& v) {
                          .seed = 0,
                          .detects_races = r.detects_races,
                          .direct_lint = false,
+                         .most_decisions = r.target->most_decisions,
                          .kind = v.failure->kind,
                          .where = v.failure->where,
                          .choices = v.failure->shrunk};

@@ -4,6 +4,7 @@
 #include "drawn_executions.hpp"
 #include "explorer.hpp"
 #include "failure_folder.hpp"
+#include "repetition.hpp"
 #include "replay_request.hpp"
 #include "sampling.hpp"
 #include "searching.hpp"
@@ -61,6 +62,7 @@ void narrate(explorer& worlds, exploration_failure& f) {
   if (!r.finding || !is_same_class(*r.finding, f))
     return;
   f.report = r.finding->report;
+  f.shrunk = worlds.chosen().record(); // with what a replay is to find in the end
 }
 
 /// Tries what becomes of a world when some of its operations are stronger, or weaker.
@@ -141,7 +143,8 @@ void diagnose(explorer& worlds, explore_options const& options, exploration_fail
 struct assignment {
   explore_options options;
   kept_in place;
-  replay_file const* requested = nullptr; ///< by whoever started the program
+  bool is_from_outside = false; ///< whoever started the program wants it repeated
+  std::string differs;          ///< from what was recorded, a line each
 };
 
 kept_in place_of(explore_options const& o) {
@@ -159,14 +162,12 @@ assignment completed(explore_options o, std::source_location where) {
   if (o.name.empty())
     o.name = to_string(where);
   assignment a;
-  if (!o.replays)
-    a.requested = requested_replay(o.name);
-  if (replay_file const* const wanted = a.requested) {
-    o.replays = wanted->choices;
-    o.detects_races = wanted->detects_races;
-    o.direct_lint = wanted->direct_lint;
-    o.shrinks = o.diagnoses = false;
+  if (!o.replays && o.repeats == nullptr) {
+    o.repeats = requested_replay(o.name);
+    a.is_from_outside = o.repeats != nullptr;
   }
+  if (o.repeats != nullptr)
+    a.differs = repeat_by(o, *o.repeats);
   a.place = place_of(o);
   a.options = std::move(o);
   return a;
@@ -181,8 +182,7 @@ public:
     verdict_.name = options_.name;
     verdict_.left_behind = folder_.left_behind();
     verdict_.not_kept = folder_.why_not();
-    if (work_.requested != nullptr && work_.requested->build != build_id())
-      verdict_.divergence = "the replay file is of another build\n";
+    verdict_.divergence = work_.differs;
   }
 
   verdict run() {
@@ -208,8 +208,8 @@ public:
     }
     if (verdict_.failure ? options_.shrinks || options_.diagnoses : options_.narrows)
       verdict_.is_interrupted = is_interrupted(options_);
-    if (work_.requested != nullptr)
-      compare_with(*work_.requested);
+    if (options_.repeats != nullptr)
+      compare_with(*options_.repeats);
     verdict_.seconds = seconds();
     return std::move(verdict_);
   }
@@ -230,14 +230,18 @@ private:
     std::move(one).tell(verdict_);
     if (auto const& d = recorded.diverged())
       verdict_.divergence += d->to_string() + "\n";
+    verdict_.divergence += difference(what, worlds_.chosen().record());
   }
 
-  /// Who looks at a verdict that is well does not read it.
-  void compare_with(replay_file const& recorded) const {
+  /// Who looks at a verdict does not always print it.
+  void compare_with(replay_file const& recorded) {
     auto const& f = verdict_.failure;
-    if (!f || f->kind != recorded.kind || f->where != recorded.where)
-      fmt::print(stderr, "quarry: {} did not fail as recorded: {} {}\n{}", options_.name,
-                 recorded.kind, recorded.where, indented(verdict_.divergence));
+    if (f && f->kind == recorded.kind && f->where == recorded.where)
+      return;
+    verdict_.missed = fmt::format("{} {}", recorded.kind, recorded.where);
+    if (work_.is_from_outside)
+      fmt::print(stderr, "quarry: {} did not fail as recorded: {}\n{}", options_.name,
+                 verdict_.missed, indented(verdict_.divergence));
   }
 
   void save(exploration_failure& f) {
@@ -246,6 +250,7 @@ private:
                            .seed = f.seed,
                            .detects_races = options_.detects_races,
                            .direct_lint = options_.direct_lint,
+                           .most_decisions = options_.most_decisions,
                            .kind = f.kind,
                            .where = f.where,
                            .choices = f.shrunk});

@@ -88,6 +88,8 @@ std::string extent_of(verdict const& v) {
 /// What else is to be known, a line each.
 std::string warnings_of(verdict const& v) {
   std::string text = indented(v.divergence);
+  if (!v.missed.empty())
+    text += fmt::format("  it did not fail as recorded: {}\n", v.missed);
   if (!v.left_behind.empty())
     text += fmt::format("  a process died in an earlier exploration: {}\n", v.left_behind);
   if (!v.not_kept.empty())
@@ -96,7 +98,8 @@ std::string warnings_of(verdict const& v) {
 }
 
 std::string without_failure(verdict const& v) {
-  auto const [word, what] = v.is_complete ? std::pair("PASS", "no failure")
+  auto const [word, what] = !v.missed.empty() ? std::pair("GONE", "no failure")
+                            : v.is_complete   ? std::pair("PASS", "no failure")
                             : v               ? std::pair("OK  ", "no failure")
                                               : std::pair("OPEN", "nothing came to its end");
   return fmt::format("{}  {}: {} in {}\n{}{}", word, v.name, what, extent_of(v), warnings_of(v),

@@ -24,6 +24,8 @@
 
 namespace quarry {
 
+struct replay_file;
+
 /// How many of what an execution of an exhaustive exploration may have; nothing: any number.
 struct search_bounds {
   /// Choices that are not the boring one, of whatever kind (delay bound).
@@ -89,6 +91,9 @@ struct explore_options {
   bool narrows = false;
   /// Only this execution, nothing else.
   std::optional<choice_record> replays{};
+  /// Only the execution that is recorded there, with the options that are; the verdict says what
+  /// differs, and is false unless it fails as recorded. Null: no such thing. Borrowed.
+  replay_file const* repeats = nullptr;
   /// In reports, and of files. Empty: the line that explores; a name of its own stays when lines
   /// move.
   std::string name{};
@@ -198,12 +203,15 @@ struct verdict {
   /// Of a replay: where the execution was another than the recorded one, or what else differs.
   /// Otherwise: where an execution was not what the same choices had led to before.
   std::string divergence;
+  /// Of a replay: the recorded failure, which did not come; empty: it did.
+  std::string missed;
   std::string left_behind; ///< by a process that died in the exploration of this name: a file
   std::string not_kept;    ///< why nothing could be kept where it is by default
 
-  /// No failure; and an execution that has come to its end, if there were any.
+  /// No failure, not even a recorded one; and an execution that has come to its end, if there were
+  /// any.
   explicit operator bool() const noexcept {
-    return !failure && (executions == 0 || inconclusive != executions);
+    return !failure && missed.empty() && (executions == 0 || inconclusive != executions);
   }
   /// Executions that were run, a second; 0: it is not known.
   [[nodiscard]] double run_per_second() const noexcept;
@@ -223,7 +231,8 @@ struct verdict {
 /// counts without being run, but for one in a thousand: is it the same again?
 ///
 /// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
-/// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
+/// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name, with
+/// the options that were recorded: what else differs then is said.
 ///
 /// Errors   std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
