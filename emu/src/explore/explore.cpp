@@ -59,6 +59,7 @@ void narrate(explorer& worlds, exploration_failure& f) {
   choices.begin(0);
   auto const r = worlds.run(choices, true);
   f.history = r.history;
+  f.equal = r.equal;
   if (!r.finding || !is_same_class(*r.finding, f))
     return;
   f.report = r.finding->report;

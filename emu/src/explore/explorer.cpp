@@ -2,6 +2,8 @@
 // A world's own operations, and one execution of it.
 #include "explorer.hpp"
 
+#include "failure_class.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -32,7 +34,8 @@ void world::join(std::source_location where) {
 void world::check(bool holds, std::string_view what, std::source_location where) {
   if (!holds)
     implementation_.memory.found(
-        {"check", to_string(where), fmt::format("{}: {}\n", to_string(where), what)});
+        {"check", to_string(where),
+         fmt::format("{}: {}\n{}", to_string(where), what, implementation_.memory.text_of(where))});
 }
 
 // The end
@@ -108,7 +111,11 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
       scheduler_({.most_decisions = with_end(o.most_decisions),
                   .tells_alone_from = o.most_decisions,
                   .when_nobody_can = [this] { return memory_.settle() || end_.look_again(); },
-                  .when_given_up = [this](report const&) { threads_.end(); }}),
+                  .when_given_up =
+                      [this](report const& table) {
+                        waits_ = source_lines_of(table.to_string());
+                        threads_.end();
+                      }}),
       memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
       threads_(scheduler_, memory_),
       end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {}
@@ -118,6 +125,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   recorder_.begin();
   scheduler_.begin(recorder_);
   memory_.begin(recorder_, keeps_history);
+  waits_.clear();
   std::string who_waits; // where a host has not come back from a wait
   try {
     scheduler_.run([&] {
@@ -128,23 +136,27 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
     });
   } catch (stall_error const& e) {
     if (!scheduler_.is_out_of_decisions())
-      memory_.found({"deadlock", "", e.what()});
+      memory_.found({"deadlock", waits_, e.what()});
     who_waits = e.what();
   } catch (emu::kernel_stop const& stop) { // by an operation of a host thread
     memory_.found(stop, to_string(stop.what));
   } catch (std::exception const& e) {
-    memory_.found({"exception", "", e.what()});
+    memory_.found({"exception", without_addresses(e.what()), e.what()});
   }
   if (scheduler_.is_out_of_decisions() && end_.is_without_hope())
-    memory_.found({"livelock", "",
+    memory_.found({"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits),
                    fmt::format("livelock: nobody writes or wakes anybody any more, even if all "
                                "take turns and see the newest values\n  busiest: {}\n{}",
                                memory_.busiest(), who_waits)});
   memory_.end();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();
-  return {memory_.first_finding(), is_cut, is_beyond, is_cut || is_beyond ? memory_.busiest() : "",
-          memory_.history()};
+  return {memory_.first_finding(),
+          is_cut,
+          is_beyond,
+          is_cut || is_beyond ? memory_.busiest() : "",
+          memory_.history(),
+          memory_.equal_count()};
 }
 
 } // namespace quarry

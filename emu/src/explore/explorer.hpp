@@ -75,6 +75,7 @@ public:
     bool is_beyond = false; ///< the limit, without one: its end was not that of the choices
     std::string busiest{};  ///< then
     std::string history{};
+    std::uint64_t equal = 0; ///< findings like it, beside it
   };
 
   explorer(explore_options const& o, std::function<void(world&)> const& f);
@@ -98,6 +99,7 @@ private:
   emu::allocations known_; ///< empty between executions
   fair_end end_;
   recorder recorder_{end_};
+  std::string waits_; ///< who waited for what when the execution was given up
 };
 
 /// What a world stands on.

@@ -119,6 +119,8 @@ std::string verdict::to_string() const {
       fmt::format("FAIL  {}  kind={}  {}  (execution {}{}; {})\n{}{}", name, f.kind, f.where,
                   f.execution, f.seed == 0 ? "" : fmt::format(", seed {:#x}", f.seed),
                   extent_of(*this), f.report, warnings_of(*this));
+  if (f.equal != 0)
+    text += fmt::format("  {} more like it in the same execution\n", f.equal);
   if (!f.history.empty())
     text += "  the last operations before it:\n" + f.history;
   text += fmt::format("  shrunk: {} -> {} choices that are not the boring one, {} -> {} "

@@ -112,7 +112,7 @@ void world_threads::join(std::source_location where) {
   while (at_work_ != 0) {
     QUARRY_ASSERT(joining_ == nullptr);
     joining_ = &self;
-    self.wait_for("join", where, this);
+    self.wait_for("join", where); // the other rows say for whom
     self.fiber->suspend();
     if (self.is_abandoned)
       throw abandoned{};

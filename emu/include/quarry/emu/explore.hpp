@@ -169,7 +169,9 @@ struct exploration_failure {
   /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "misuse", "exception",
   /// or a kernel's fault
   std::string kind;
-  std::string where; ///< the source line, or the two of a race; with `kind`, the failure's class
+  /// The source line, the two of a race, those where actors wait or spin; of an exception what it
+  /// says. With `kind`, the failure's class.
+  std::string where;
   std::string report;
   std::string history;         ///< the last operations before it, a line each
   std::uint64_t seed = 0;      ///< of the execution; 0: it was searched for, or replayed
@@ -181,6 +183,7 @@ struct exploration_failure {
   std::string file{};        ///< the replay file; empty: not saved
   std::string replay_line{}; ///< the command that repeats it
   std::string debug_line{};  ///< the command that shows it in gdb
+  std::uint64_t equal = 0;   ///< others of its class in the same execution
 };
 
 /// What an exploration came to.
