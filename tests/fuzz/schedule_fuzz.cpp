@@ -36,6 +36,7 @@ request& asked() {
 verdict run(explore_options options) {
   request const& r = asked();
   options.keeps_failures = false; // an exploration for each input
+  options.patience = {};          // the fuzzer has its own
   return exploration::explore_target(*r.target, r.weakening ? &*r.weakening : nullptr, options);
 }
 

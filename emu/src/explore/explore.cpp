@@ -4,11 +4,13 @@
 #include "drawn_executions.hpp"
 #include "explorer.hpp"
 #include "failure_folder.hpp"
+#include "noexcept_report.hpp"
 #include "repetition.hpp"
 #include "replay_request.hpp"
 #include "sampling.hpp"
 #include "searching.hpp"
 #include "stretch.hpp"
+#include "watchdog.hpp"
 
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
@@ -35,6 +37,8 @@ void examine(explorer& worlds, explore_options const& options, exploration_failu
   auto const again = [&](choice_record const& r) -> std::optional<choice_record> {
     replay recorded(r);
     recorded.begin(0);
+    if (worlds.has_left_many())
+      return std::nullopt;
     auto const found = worlds.run(recorded).finding;
     if (!found || !is_same_class(*found, f))
       return std::nullopt;
@@ -95,7 +99,8 @@ public:
 
   /// First of all in the execution `known` to fail, if there is one.
   [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, choice_record const* known) {
-    if ((known != nullptr && spent_ > most_executions) || is_interrupted(options_))
+    if ((known != nullptr && spent_ > most_executions) || is_interrupted(options_) ||
+        worlds_.has_left_many())
       return true;
     drawn_.forget();
     worlds_.adjust(with);
@@ -179,7 +184,7 @@ public:
   exploration(assignment a, std::function<void(world&)> const& f)
       : work_(std::move(a)), options_(work_.options), function_(f),
         folder_(work_.place, options_.name, options_.seed, options_.jobs),
-        worlds_(options_, f) {
+        watch_(options_, folder_), worlds_(options_, f, watch_) {
     verdict_.name = options_.name;
     verdict_.left_behind = folder_.left_behind();
     verdict_.not_kept = folder_.why_not();
@@ -198,7 +203,8 @@ public:
     if (verdict_.failure) {
       examine(worlds_, options_, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
-      if (options_.diagnoses && verdict_.failure->is_repeatable && !is_interrupted(options_))
+      if (options_.diagnoses && verdict_.failure->is_repeatable &&
+          verdict_.failure->kind != "unwinding" && !is_interrupted(options_))
         diagnose(worlds_, options_, *verdict_.failure);
       save(*verdict_.failure);
     } else if (options_.narrows && !is_interrupted(options_)) {
@@ -266,6 +272,7 @@ private:
   explore_options const& options_;
   std::function<void(world&)> const& function_;
   failure_folder folder_;
+  watchdog watch_;
   explorer worlds_;
   clock::time_point begun_;
   verdict verdict_;
@@ -291,6 +298,7 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
     throw std::invalid_argument("explore: what is reduced or hashes states runs with one job only");
   if (options.jobs > 1 && options.strategy == "bytes")
     throw std::invalid_argument("explore: bytes runs with one job only");
+  report_abandoned_in_noexcept();
   return exploration(completed(options, where), world_function).run();
 }
 

@@ -70,6 +70,13 @@ void explored_memory::found(fault const& f) {
   found({std::string(to_string(f.what)), fmt::format("{}: {}", f.kernel, lines), f.report});
 }
 
+void explored_memory::found_or_noted(finding f) {
+  if (finding_)
+    finding_->report += f.report;
+  else
+    found(std::move(f));
+}
+
 void explored_memory::found(kernel_stop const& stop, std::string_view who) {
   std::string const where = quarry::to_string(stop.where);
   found({std::string(to_string(stop.what)), where,

@@ -4,6 +4,7 @@
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/work_group.hpp>
 #include <quarry/report.hpp>
 
 #include <fmt/core.h>
@@ -94,6 +95,41 @@ std::uint32_t explored_memory::know(launch_state const& l, agent_core const& age
   d.group_size = l.config.work_items_per_group.volume();
   d.where = l.config.where;
   return static_cast<std::uint32_t>(dispatch_count_++);
+}
+
+cache_port const* explored_memory::find_port(actor const& a) const {
+  if (auto const* const wave = dynamic_cast<wave_slot const*>(&a))
+    return wave->port;
+  return a.number < by_number_.size() ? by_number_[a.number] : nullptr;
+}
+
+std::string explored_memory::describe(actor const& a) const {
+  cache_port const* const port = find_port(a);
+  std::string text = port == nullptr ? a.name() : name_of(port->id());
+  if (port != nullptr && actors_[port->id()].name.is_wave)
+    text += " of " + dispatches_[actors_[port->id()].name.dispatch].kernel;
+  std::source_location const last =
+      port == nullptr ? std::source_location() : actors_[port->id()].last;
+  text +=
+      last.line() == 0 ? ": no operation so far" : ": last operation at " + quarry::to_string(last);
+  if (a.reason.where.line() != 0)
+    text += ", last wait at " + quarry::to_string(a.reason.where);
+  return text;
+}
+
+std::string explored_memory::who_runs() const {
+  if (actor const* const a = scheduler_.current())
+    return describe(*a);
+  // Frames are destroyed, say.
+  return "no actor; those that did most: " + busiest();
+}
+
+std::string explored_memory::where_it_runs() const {
+  actor const* const a = scheduler_.current();
+  cache_port const* const port = a == nullptr ? nullptr : find_port(*a);
+  return port == nullptr || actors_[port->id()].last.line() == 0
+             ? ""
+             : quarry::to_string(actors_[port->id()].last);
 }
 
 } // namespace quarry::emu

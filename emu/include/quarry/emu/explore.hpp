@@ -10,6 +10,7 @@
 #include <quarry/task.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -76,6 +77,12 @@ struct explore_options {
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
   /// livelock: given a fair end, nobody writes or wakes anybody any more.
   std::uint64_t most_decisions = 20'000;
+  /// Without a decision for so long, an execution is taken for one that never ends: an actor spins
+  /// on what only native code can change, or holds a native lock. stderr is told who and where, a
+  /// replay file is saved, and the process ends with the status `stuck_status`: a native loop
+  /// cannot be left in another way. 0: waits for ever, as it does under a debugger.
+  std::chrono::milliseconds patience{5'000};
+  static constexpr int stuck_status = 70;
   /// Runs executions also whose choices have all been made in an earlier one, one after the other:
   /// for a world that keeps something of its own, such as how often it has seen an outcome. What an
   /// exploration comes to is the same.
@@ -167,7 +174,7 @@ struct mending {
 /// What went wrong in an execution.
 struct exploration_failure {
   /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "misuse", "exception",
-  /// or a kernel's fault
+  /// "unwinding", or a kernel's fault
   std::string kind;
   /// The source line, the two of a race, those where actors wait or spin; of an exception what it
   /// says. With `kind`, the failure's class.
@@ -236,6 +243,11 @@ struct verdict {
 /// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
 /// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name, with
 /// the options that were recorded: what else differs then is said.
+///
+/// An execution that is cut off, or comes to no end, unwinds its actors by an exception,
+/// `abandoned`, which operations and waits throw: a kernel, or an actor, lets it pass, and does
+/// neither in a `noexcept` function, where it would end the process. An actor that goes on all the
+/// same is left where it is, and that is a failure, "unwinding": what it owns is not freed.
 ///
 /// Errors   std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with

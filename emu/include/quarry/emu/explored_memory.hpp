@@ -121,6 +121,8 @@ public:
   };
   void found(finding f);
   void found(fault const& f);
+  /// If something else has gone wrong before, it becomes a part of that one's report.
+  void found_or_noted(finding f);
   /// Findings of the first one's class beside it.
   [[nodiscard]] std::uint64_t equal_count() const noexcept { return equal_count_; }
   /// What an operation of an actor that is no wavefront has thrown; `who` says it in the report.
@@ -134,6 +136,12 @@ public:
   /// "  | w.check(…);", that source line, for reports: where there is a history and the file can be
   /// read; otherwise empty.
   [[nodiscard]] std::string text_of(std::source_location where) const;
+  /// "wave 1:1:2:5 (1,0,0)/0 of produce: last operation at a.hpp:12, last wait at a.hpp:9"
+  [[nodiscard]] std::string describe(actor const& a) const;
+  /// The same of the actor whose slice runs, in native code perhaps.
+  [[nodiscard]] std::string who_runs() const;
+  /// Its last operation's line; empty: it has done none.
+  [[nodiscard]] std::string where_it_runs() const;
 
   [[nodiscard]] cache_machine& machine() noexcept { return machine_; }
   [[nodiscard]] sequential_scheduler& scheduler() noexcept { return scheduler_; }
@@ -207,6 +215,8 @@ private:
   /// Its name has yet to be given.
   cache_port& add(actor_id id, race_detector::place where);
   [[nodiscard]] std::string name_of(actor_id who) const;
+  /// Null: it has reached for no memory.
+  [[nodiscard]] cache_port const* find_port(actor const& a) const;
   /// "in dispatch 2 of agent 1: produce, 4 groups of 64, launched at main.cpp:12"; empty for hosts.
   [[nodiscard]] std::string dispatch_of(actor_id who) const;
   std::uint32_t know(launch_state const& l, agent_core const& agent);
