@@ -32,8 +32,12 @@ void explore_executions(benchmark::State& state, std::function<void(world&)> con
   std::uint64_t run = 0;
   bool is_right = true;
   for (auto _ : state) {
-    auto const v = explore(
-        {.executions = batch, .jobs = h.jobs, .seed = seed, .runs_repeated = h.runs_repeated}, f);
+    auto const v = explore({.executions = batch,
+                            .jobs = h.jobs,
+                            .seed = seed,
+                            .runs_repeated = h.runs_repeated,
+                            .keeps_failures = false},
+                           f);
     run += v.executions - v.repeated;
     is_right = is_right && v && v.inconclusive == 0;
     seed += batch;
@@ -112,7 +116,8 @@ void explore_operations(benchmark::State& state, std::uint64_t operations,
   std::uint64_t seed = 1;
   bool is_right = true;
   for (auto _ : state) {
-    auto const v = explore({.executions = 10, .seed = seed, .most_decisions = 1'000'000}, f);
+    auto const v = explore(
+        {.executions = 10, .seed = seed, .most_decisions = 1'000'000, .keeps_failures = false}, f);
     is_right = is_right && v && v.inconclusive == 0;
     seed += 10;
   }
@@ -204,7 +209,8 @@ void treiber_aba(benchmark::State& state) {
       auto const v = explore({.executions = 100'000,
                               .seed = 1 + run * 1'000'000'007,
                               .shrinks = false,
-                              .diagnoses = false},
+                              .diagnoses = false,
+                              .keeps_failures = false},
                              treiber_stack);
       if (v.failure)
         needed.push_back(v.failure->execution);

@@ -73,6 +73,7 @@ ordered_json to_json(verdict const& v) {
                    {"cut_short", v.is_cut_short},
                    {"interrupted", v.is_interrupted},
                    {"seconds", v.seconds},
+                   {"executions_per_second", v.run_per_second()},
                    {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
                    {"failed", v.failure.has_value()}};
   if (!v.divergence.empty())
@@ -151,21 +152,15 @@ int replay_one(std::string const& path) {
     std::vector<weakening> those;
     if (with != std::string::npos)
       those = exploration::find_together(t, file->name.substr(with + 6));
-    if (file->build != build_id())
-      std::fputs("quarry replay: the file is of another build; the execution may be another one\n",
-                 stderr);
     verdict const v = explore_target(t, those.empty() ? nullptr : &those.front(),
                                      {.detects_races = file->detects_races,
                                       .direct_lint = file->direct_lint,
-                                      .shrinks = false,
-                                      .diagnoses = false,
-                                      .replays = file->choices});
+                                      .repeats = &*file});
     print(v.to_string());
-    if (v.failure && v.failure->kind == file->kind && v.failure->where == file->where)
+    if (v.missed.empty())
       return failed;
-    return complain(
-        "replay", fmt::format("{}: did not fail as recorded: {} {}", path, file->kind, file->where),
-        world_fault);
+    return complain("replay", fmt::format("{}: did not fail as recorded: {}", path, v.missed),
+                    world_fault);
   } catch (std::invalid_argument const& e) {
     return complain("replay",
                     fmt::format("{}; what another program has saved it repeats itself: "
@@ -252,6 +247,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";
   r->options.replay_command = "quarry replay ";
+  r->options.debug_command = "quarry gdb --replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
   command->add_flag("--list", r->list, "list the targets, and what can be weakened in each");
   add_number(*command, "--executions", r->options.executions, 1, UINT64_MAX, "at most so many");
@@ -292,6 +288,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([command, r, &exit_status] {
+    r->options.keeps_failures = !r->options.failures.empty();
     exit_status = r->list || command->count("target") == 0 ? list_targets() : run(*r);
   });
 }

@@ -46,7 +46,7 @@ noticed look_for(weakening const& w, weakening_search const& how) {
   for (std::uint64_t run = 0; run < how.runs && !interrupt::is_wanted(); ++run) {
     explore_options options = how.options;
     options.shrinks = options.diagnoses = false;
-    options.failures.clear();
+    options.keeps_failures = false;
     options.seed += run * 1'000'000'007;
     verdict const v = how.explore(&w, options);
     if (!v.divergence.empty()) // Quarry's own worlds keep nothing

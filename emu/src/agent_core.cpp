@@ -165,8 +165,10 @@ outcome agent_core::wait_for_all_of(launch_state& l) {
 
 void agent_core::leave_if_abandoned() const {
   actor const* const self = sequential_ != nullptr ? sequential_->current() : nullptr;
-  if (self != nullptr && self->is_abandoned && std::uncaught_exceptions() == 0)
-    throw abandoned{};
+  if (self == nullptr || !self->is_abandoned || std::uncaught_exceptions() != 0)
+    return;
+  sequential_->count_unwinding(*sequential_->current());
+  throw abandoned{};
 }
 
 bool agent_core::has_ended(launch_state const& l) {

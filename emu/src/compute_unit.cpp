@@ -319,7 +319,10 @@ void compute_unit::describe(report& into) const {
     for (work_group const* g : *groups)
       for (std::uint32_t i = 0; i < g->wave_count; ++i)
         if ((g->finished & (work_group::wave_bits{1} << i)) == 0) {
-          into.add(name(), g->waves[i], g->launch->kernel);
+          std::string const absent = g->absent_for(i);
+          into.add(name(), g->waves[i],
+                   fmt::format("{}{}in {}, dispatch {}", absent, absent.empty() ? "" : "; ",
+                               g->launch->kernel, g->launch->debug.id));
           if (agent_.scheduler().attachment() == nullptr) // else whoever explores has better names
             into.rows.back().place = agent_.known().locate(g->waves[i].reason.on);
         }

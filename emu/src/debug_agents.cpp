@@ -86,4 +86,13 @@ void withdraw(debug_agent& a) noexcept {
   quarry_debug_agents.agents.remove(a);
 }
 
+std::uint32_t rank_of(debug_agent const& a) {
+  std::lock_guard const lock(agents_mutex);
+  std::uint32_t rank = 1;
+  for (debug_agent const* other = quarry_debug_agents.agents.first; other != nullptr && other != &a;
+       other = other->next)
+    rank += other->scheduler == a.scheduler ? 1 : 0;
+  return rank;
+}
+
 } // namespace quarry::emu

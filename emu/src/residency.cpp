@@ -163,8 +163,13 @@ void compute_unit::report_ended() {
 void compute_unit::drop(work_group& g) {
   launch_state const& l = *g.launch;
   for (std::uint32_t k = 0; k < g.wave_count; ++k) {
-    g.waves[k].root = {};
-    g.waves[k].error = nullptr;
+    wave_slot& w = g.waves[k];
+    if (sequential_scheduler::is_left(w)) {
+      sequential_scheduler::keep(w, std::exchange(w.root, task<>()));
+      w.lanes = nullptr; // they stand in a frame
+    }
+    w.root = {};
+    w.error = nullptr;
   }
   g.finished = g.all; // to a debugger it is not resident any more
   g.is_parked = false;

@@ -216,6 +216,32 @@ std::string work_group::describe_waves() const {
   return text;
 }
 
+std::string work_group::absent_for(std::uint32_t index) const {
+  wave_bits const bit = wave_bits{1} << index;
+  wave_bits missing = 0;
+  if ((arrived & bit) != 0)
+    missing = all & ~arrived;
+  else if ((diverged & bit) != 0)
+    missing = all & ~diverged & ~finished; // this meeting needs none of those that have ended
+  for (fine_grain_barrier_state const& b : fine_grain_barriers)
+    for (std::uint32_t w = 0; (b.arrived & bit) != 0 && w < wave_count; ++w)
+      if (b.members[w].any() && (b.arrived & (wave_bits{1} << w)) == 0)
+        missing |= wave_bits{1} << w;
+  std::string text;
+  for (wave_bits rest = missing; rest != 0; rest &= rest - 1) {
+    auto const w = static_cast<unsigned>(std::countr_zero(rest));
+    wave_slot const& wave = waves[w];
+    bool const has_ended = (finished & rest & -rest) != 0;
+    bool const waits = wave.state == actor_state::waiting || wave.state == actor_state::polling;
+    text += fmt::format(
+        "{}wavefront {} ({})", text.empty() ? "absent: " : ", ", w,
+        has_ended ? "has ended"
+        : waits   ? fmt::format("{} at {}", wave.reason.what, place_name(wave.reason.where))
+                  : std::string(quarry::to_string(wave.state)));
+  }
+  return text;
+}
+
 std::byte* take_lds(wave_slot& w, std::uint64_t bytes, std::source_location where) {
   std::uint64_t const first = (std::uint64_t{w.lds_used} + 63) / 64 * 64;
   std::uint64_t const reserved = w.group->launch->config.lds_bytes;

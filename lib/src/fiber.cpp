@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that sees Boost.Context.
+#include "kept_for_good.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/fiber.hpp>
 #include <quarry/sanitizers.hpp>
@@ -15,6 +17,7 @@
 
 #if QUARRY_ASAN
 #include <sanitizer/common_interface_defs.h>
+#include <sanitizer/lsan_interface.h>
 #endif
 #if QUARRY_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -159,9 +162,12 @@ execution_fiber::execution_fiber() : state_(std::make_unique<state>()) {
 execution_fiber::~execution_fiber() {
   if (state_ == nullptr)
     return;
-  if (!is_idle()) {
-    static_cast<void>(
-        state_.release()); // its frames are still alive: unmapping them would be worse
+  if (!is_idle()) { // its frames are still alive: unmapping them would be worse
+#if QUARRY_ASAN
+    __lsan_register_root_region(static_cast<std::byte*>(state_->stack.sp) - state_->stack.size,
+                                state_->stack.size);
+#endif
+    keep_for_good(std::move(state_));
     return;
   }
 #if QUARRY_ASAN

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 namespace quarry {
 namespace {
@@ -13,14 +14,36 @@ bool is_blocked(actor_state s) {
   return s == actor_state::waiting || s == actor_state::polling;
 }
 
-std::string reason_of(report_row const& row) {
+/// What the rows of a report call what they wait on, where nobody has given it a name: by the order
+/// in which it comes up, since an address says nothing and is another one each time.
+class names_of_objects {
+public:
+  /// "mutex 2"
+  [[nodiscard]] std::string of(wait_reason const& reason) {
+    std::string_view const what = reason.what;
+    std::string_view const kind = what == "wait_until" ? "word" : what;
+    auto const [known, is_new] = numbers_.try_emplace(reason.on, 0);
+    if (is_new)
+      known->second = ++counts_[kind];
+    return fmt::format("{} {}", kind, known->second);
+  }
+
+private:
+  std::map<void const*, std::size_t> numbers_;
+  std::map<std::string_view, std::size_t> counts_; ///< of each kind
+};
+
+std::string reason_of(report_row const& row, report const& all, names_of_objects& names) {
   if (!is_blocked(row.state))
     return std::string(to_string(row.state));
   std::string text = fmt::format("{} at {}", row.reason.what, to_string(row.reason.where));
   if (!row.place.empty())
     text += fmt::format(" on {}", row.place);
   else if (row.reason.on != nullptr)
-    text += fmt::format(" on {}", row.reason.on);
+    text += fmt::format(" on {}", names.of(row.reason));
+  for (report_row const& other : all.rows)
+    if (row.owner != nullptr && other.who == row.owner)
+      text += fmt::format(", which {} has", other.actor);
   return text;
 }
 
@@ -67,9 +90,10 @@ std::string report::to_string() const {
   }
   std::string text =
       fmt::format("{:<{}}  {:<{}}  waits for\n", "strand", strand_width, "actor", actor_width);
+  names_of_objects names;
   for (report_row const& row : rows) {
     text += fmt::format("{:<{}}  {:<{}}  {}", row.strand, strand_width, row.actor, actor_width,
-                        reason_of(row));
+                        reason_of(row, *this, names));
     text += row.note.empty() ? "\n" : fmt::format("; {}\n", row.note);
   }
   for (std::string const& name : busy)

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kept_for_good.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
@@ -112,7 +114,7 @@ void sequential_scheduler::begin(chooser& choices) {
   nobody_can_go_on_ = is_at_decision_ = false;
   next_ = nullptr;
   actor_count_ = 0;
-  decisions_ = 0;
+  set_decisions(0);
   trace_hash_ = 0xcbf29ce484222325;
 }
 
@@ -197,7 +199,7 @@ actor& sequential_scheduler::choose_next() {
   if (options_.choices == nullptr || ready_.size() != 1) {
     if (debugger_asks()) [[unlikely]]
       debug_decision(debug_entry(), nullptr, decisions_ + 1);
-    ++decisions_;
+    set_decisions(decisions_ + 1);
     chosen = options_.choices == nullptr
                  ? draw(ready_.size())
                  : options_.choices->pick_actor(std::span(numbers_).subspan(1));
@@ -282,6 +284,8 @@ bool sequential_scheduler::wake_a_waiter() {
 bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument) {
   if (current_ != nullptr) { // an actor waits; whoever drives the scheduler goes on
     actor& self = *current_;
+    if (self.is_abandoned) [[unlikely]]
+      count_unwinding(self);
     waiting_in_run_until_.push_back(&self);
     while (!is_over(argument) && !nobody_can_go_on_ && !self.is_abandoned) {
       self.poll_for("run_until", std::source_location::current(), nullptr, is_over, argument);
@@ -306,12 +310,12 @@ void sequential_scheduler::tell_all(actor& self) noexcept {
 }
 
 void sequential_scheduler::decision_point(actor& self) {
-  if (self.is_abandoned || current_ != &self)
-    return; // unwinding, or an operation on behalf of an actor that is not running
+  if (self.is_abandoned || current_ != &self) [[unlikely]]
+    return count_unwinding(self); // or an operation on behalf of an actor that is not running
   if (debugger_asks()) [[unlikely]]
     debug_decision(debug_entry(), &self, decisions_ + 1);
   if (options_.choices != nullptr && !is_out_of_decisions()) {
-    ++decisions_;
+    set_decisions(decisions_ + 1);
     ask_the_polling();
     if (ready_.empty())
       return tell_alone();
@@ -374,7 +378,7 @@ void sequential_scheduler::give_up(std::span<host_actor* const> hosts) {
   for (host_actor const* const h : left)
     table.add("", *h);
   if (options_.when_given_up)
-    options_.when_given_up();
+    options_.when_given_up(table);
   for (host_actor* const h : left)
     if (h->state != actor_state::done)
       abandon(*h);
@@ -382,6 +386,8 @@ void sequential_scheduler::give_up(std::span<host_actor* const> hosts) {
 }
 
 void sequential_scheduler::abandon(actor& a) {
+  if (is_left(a))
+    return;
   withdraw(a);
   std::erase(polling_, &a);
   if (next_ == &a)
@@ -391,11 +397,29 @@ void sequential_scheduler::abandon(actor& a) {
     return;
   if (!a.fiber->is_idle()) { // in mid-function: its decision point throws, its frames unwind
     actor* const before = std::exchange(current_, &a);
+    std::uint64_t const others = std::exchange(unwinding_, 0);
     a.state = actor_state::running;
-    a.fiber->resume();
+    bool const is_gone = a.fiber->resume();
     current_ = before;
+    unwinding_ = others;
+    if (!is_gone) { // not even now; a.fiber says so to is_left()
+      std::erase(waiting_in_run_until_, &a);
+      if (options_.when_left)
+        options_.when_left(a);
+      return;
+    }
   }
   fibers_.give_back(*std::exchange(a.fiber, nullptr));
+}
+
+void sequential_scheduler::count_unwinding(actor& self) {
+  if (self.is_abandoned && current_ == &self && ++unwinding_ > options_.most_unwinding)
+    self.fiber->suspend(); // for ever
+}
+
+void sequential_scheduler::keep(actor& of, task<>&& frames) {
+  of.fiber = nullptr;
+  keep_for_good(std::move(frames));
 }
 
 } // namespace quarry

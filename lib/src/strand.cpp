@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "kept_for_good.hpp"
+
 #include <quarry/scheduler.hpp>
 #include <quarry/strand.hpp>
 
@@ -12,6 +14,14 @@ namespace quarry {
 namespace {
 
 constexpr int slices_per_turn = 256; // about 1 us of empty slices: fair to other strands, and cheap
+
+/// Of an actor that was abandoned; one that stands in the midst of its frames for ever is kept.
+void destroy(actor* a) {
+  if (a->fiber == nullptr)
+    delete a;
+  else
+    keep_for_good(std::exchange(a, nullptr));
+}
 
 } // namespace
 
@@ -62,7 +72,7 @@ strand::~strand() {
     executor_.abandon(*a->self);
   while (debug_actor* const a = debug_.actors.first) {
     debug_.actors.remove(*a);
-    delete a->self;
+    destroy(a->self);
   }
   bury_cancelled();
 }
@@ -98,7 +108,8 @@ std::size_t strand::cancel(void const* family) {
   std::erase_if(polling_, [](actor const* a) { return a->is_abandoned; });
   for (spawned_actor* const a : those) {
     a->leave();
-    a->destroy_frames();
+    if (a->fiber == nullptr)
+      a->destroy_frames();
     cancelled_.push_back(a);
   }
   return those.size();
@@ -106,7 +117,7 @@ std::size_t strand::cancel(void const* family) {
 
 void strand::bury_cancelled() noexcept {
   for (actor* const a : cancelled_)
-    delete a;
+    destroy(a);
   cancelled_.clear();
 }
 

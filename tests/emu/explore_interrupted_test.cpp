@@ -60,7 +60,7 @@ TEST_SUITE("emu.explore_interrupted") {
         CHECK(v.executions == world_function.executions());
         CHECK(v.executions >= 5);
         CHECK(v.executions < 5 + jobs); // one may be in each of the others
-        CHECK(v.to_string().find(" s, interrupted\n") != std::string::npos);
+        CHECK(v.to_string().find(" run a second, interrupted\n") != std::string::npos);
       }
     for (bool const reduces : {true, false}) {
       counting world_function(5);

@@ -17,8 +17,13 @@ replay_file example() {
                                     {choice_kind::value, 2, 0},
                                     {choice_kind::write_back, 2, 1},
                                     {choice_kind::actor, 2, 0}};
-  return {
-      "world", "abc123", 42, true, false, "race", "a.hpp:1 and b.hpp:2", choice_record(choices)};
+  return {.name = "world",
+          .build = "abc123",
+          .seed = 42,
+          .most_decisions = 300,
+          .kind = "race",
+          .where = "a.hpp:1 and b.hpp:2",
+          .choices = choice_record(choices)};
 }
 
 std::string refusal(std::string const& text) {
@@ -41,20 +46,23 @@ TEST_SUITE("emu.replay_file") {
     CHECK(file->to_text() == example().to_text());
     CHECK(file->name == "world");
     CHECK(file->seed == 42);
+    CHECK(file->most_decisions == 300);
     CHECK(file->where == "a.hpp:1 and b.hpp:2");
     CHECK(file->choices == example().choices);
   }
 
   TEST_CASE("a file that was cut short or edited is refused, with the line") {
-    CHECK(refusal("") == "replay file, line 1: expected \"quarry-replay 1\"");
-    CHECK(refusal("quarry-replay 2\n") == "replay file, line 1: expected \"quarry-replay 1\"");
-    CHECK(refusal("quarry-replay 1\nname: x\n") == "replay file, line 2: the file is cut short");
+    CHECK(refusal("") == "replay file, line 1: expected \"quarry-replay 2\"");
+    CHECK(refusal("quarry-replay 1\n") == "replay file, line 1: expected \"quarry-replay 2\"");
+    CHECK(refusal("quarry-replay 2\nname: x\n") == "replay file, line 2: the file is cut short");
     CHECK(refusal(edited("build: ", "built: ")) == "replay file, line 3: expected \"build: …\"");
     CHECK(refusal(edited("0x000000000000002a", "0x2g")).find("line 4: expected a seed") !=
           std::string::npos);
     CHECK(refusal(edited("indirect", "some")) ==
           "replay file, line 5: expected \"races: \" and indirect, direct or off");
-    CHECK(refusal(edited("choices 4", "choices x")).find("line 8: the choices below") !=
+    CHECK(refusal(edited("decisions: 300", "decisions: 3x")) ==
+          "replay file, line 6: expected how many decisions an execution may take");
+    CHECK(refusal(edited("choices 4", "choices x")).find("line 9: the choices below") !=
           std::string::npos);
   }
 

@@ -33,8 +33,10 @@ request& asked() {
   return one;
 }
 
-verdict run(explore_options const& options) {
+verdict run(explore_options options) {
   request const& r = asked();
+  options.keeps_failures = false; // an exploration for each input
+  options.patience = {};          // the fuzzer has its own
   return exploration::explore_target(*r.target, r.weakening ? &*r.weakening : nullptr, options);
 }
 
@@ -47,6 +49,7 @@ void save(verdict const& v) {
                          .seed = 0,
                          .detects_races = r.detects_races,
                          .direct_lint = false,
+                         .most_decisions = r.target->most_decisions,
                          .kind = v.failure->kind,
                          .where = v.failure->where,
                          .choices = v.failure->shrunk};

@@ -2,14 +2,11 @@
 // The program of apps/quarry/debugging.md: case 1 of the museum, on a GPU. MSCCL++ writes a trigger
 // of two words; a proxy on the host polls the first one and reads both. Source   PR#213, PR#232
 //
-// torn_trigger FILE: explores, and saves a failing execution. torn_trigger --replay FILE: repeats
-// it.
+// Explores, and keeps a failing execution; --quarry-replay=FILE repeats it.
 #include <quarry/emu.hpp>
 
 #include <cstdint>
 #include <cstdio>
-#include <string>
-#include <string_view>
 #include <utility>
 
 using namespace quarry::emu;
@@ -50,37 +47,9 @@ void trigger_world(world& w) {
 
 } // namespace
 
-int main(int argc, char** argv) {
-  bool const repeats = argc == 3 && std::string_view(argv[1]) == "--replay";
-  if (argc != 2 && !repeats) {
-    std::fputs("torn_trigger FILE or torn_trigger --replay FILE\n", stderr);
-    return 2;
-  }
-  quarry::explore_options options{.detects_races = false, .name = "torn_trigger"};
-  if (repeats) {
-    auto const file = quarry::replay_file::read(argv[2]);
-    if (!file) {
-      std::fprintf(stderr, "torn_trigger: %s\n", file.error().what.c_str());
-      return 3;
-    }
-    options.replays = file->choices;
-  }
-  auto const verdict = quarry::explore(options, trigger_world);
+int main() {
+  auto const verdict =
+      quarry::explore({.detects_races = false, .name = "torn_trigger"}, trigger_world);
   std::fputs(verdict.to_string().c_str(), stdout);
-  if (!verdict.failure || repeats)
-    return verdict.failure ? 1 : 0;
-  auto const& f = *verdict.failure;
-  quarry::replay_file const file{.name = verdict.name,
-                                 .build = quarry::build_id(),
-                                 .seed = f.seed,
-                                 .detects_races = options.detects_races,
-                                 .kind = f.kind,
-                                 .where = f.where,
-                                 .choices = f.shrunk};
-  if (auto const written = file.write(argv[1]); !written) {
-    std::fprintf(stderr, "torn_trigger: %s\n", written.error().what.c_str());
-    return 3;
-  }
-  std::printf("  saved:  %s\n", argv[1]);
-  return 1;
+  return verdict ? 0 : 1;
 }

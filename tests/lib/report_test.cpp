@@ -25,13 +25,32 @@ TEST_SUITE("lib.report") {
     CAPTURE(text);
     CHECK(text.starts_with("strand              actor  waits for\n"
                            "a long strand name  lone   barrier at report_test.cpp:" +
-                           std::to_string(here.line()) + " on 0x"));
+                           std::to_string(here.line()) + " on barrier 1; absent"));
     CHECK(text.ends_with("; absent: wavefront 2\n"
                          "b                   lone   ready\n"
                          "c: running, did not come to a suspension point\n"));
     CHECK(text.find("cycle") == std::string::npos);
     table.rows[0].place = "flags[1]";
     CHECK(table.to_string().find(" on flags[1]; absent") != std::string::npos);
+  }
+
+  TEST_CASE("what is waited on has a number instead of an address, and its holder a name") {
+    lone_actor actors[3];
+    std::atomic<actor const*> owner{&actors[2]};
+    int one = 0, other = 0;
+    auto const here = std::source_location::current();
+    actors[0].wait_for("mutex", here, &one, &owner);
+    actors[1].wait_for("mutex", here, &other);
+    actors[2].wait_for("mutex", here, &one);
+    report table;
+    for (lone_actor const& a : actors)
+      table.add("strand", a);
+    std::string const text = table.to_string();
+    CAPTURE(text);
+    CHECK(text.find("0x") == std::string::npos);
+    CHECK(text.find(" on mutex 1, which lone has\n") != std::string::npos);
+    CHECK(text.find(" on mutex 2\n") != std::string::npos);
+    CHECK(text.ends_with(" on mutex 1\n"));
   }
 
   TEST_CASE("every ring of owners is found once, and a chain into it is no part of it") {

@@ -120,6 +120,17 @@ task<> waits_inside(int& alive) {
   co_await spins_for_ever(alive);
 }
 
+/// Does not let itself be unwound.
+task<> swallow_all(int& alive) {
+  counted const local(alive);
+  actor& self = co_await this_actor();
+  for (;;)
+    try {
+      self.home->owner().decision_point(self);
+    } catch (...) { // NOLINT(bugprone-empty-catch): what is tested
+    }
+}
+
 task<> wait_on(event& e) {
   co_await e.wait();
 }
@@ -205,6 +216,31 @@ TEST_SUITE("lib.sequential_scheduler") {
       }
       CHECK(alive == 0);
     }
+  }
+
+  TEST_CASE("one that does not let itself be unwound is left, once, and what it owns is kept") {
+    std::string left;
+    sequential_scheduler s({.most_decisions = 50,
+                            .most_unwinding = 100,
+                            .when_left = [&](actor const& a) { left += a.name() + " "; }});
+    int alive = 0;
+    {
+      strand place(s, "place");
+      place.spawn(swallow_all(alive), "swallower");
+      place.spawn(spins_for_ever(alive), "other");
+      CHECK_FALSE(s.run_until([] { return false; }));
+      CHECK(alive > 1);
+    }
+    CHECK(left == "swallower ");
+    CHECK(alive == 1);
+    // The next ones have fibers of their own.
+    class all_zero final : public chooser {
+      unsigned pick(unsigned, choice_kind) override { return 0; }
+    } boring;
+    s.begin(boring);
+    bool ran = false;
+    s.run([&] { ran = true; });
+    CHECK(ran);
   }
 
   TEST_CASE("an actor that was to go on, and is destroyed instead, is forgotten") {

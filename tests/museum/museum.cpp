@@ -193,6 +193,7 @@ request parse(std::vector<std::string> const& words) {
 } // namespace
 
 int main(int argc, char** argv) {
+  ::setenv("QUARRY_FAILURES", "", 0); // half of what is here fails
   try {
     return run(parse({argv + 1, argv + argc}));
   } catch (std::invalid_argument const& e) {

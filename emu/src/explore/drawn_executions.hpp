@@ -34,6 +34,7 @@ public:
         return std::nullopt;
       }
     before_run();
+    worlds_.note_seed(seed);
     auto r = runs_repeated_ ? worlds_.run(strategy_.choices()) : worlds_.run(tree_);
     strategy_.end();
     trace_hash_ = worlds_.chosen().trace_hash();

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "command_lines.hpp"
 #include "diagnosis.hpp"
 #include "drawn_executions.hpp"
 #include "explorer.hpp"
 #include "failure_folder.hpp"
+#include "noexcept_report.hpp"
+#include "repetition.hpp"
 #include "replay_request.hpp"
 #include "sampling.hpp"
 #include "searching.hpp"
 #include "stretch.hpp"
+#include "watchdog.hpp"
 
 #include <quarry/replay.hpp>
 #include <quarry/shrink.hpp>
@@ -15,7 +19,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <stdexcept>
@@ -34,6 +37,8 @@ void examine(explorer& worlds, explore_options const& options, exploration_failu
   auto const again = [&](choice_record const& r) -> std::optional<choice_record> {
     replay recorded(r);
     recorded.begin(0);
+    if (worlds.has_left_many())
+      return std::nullopt;
     auto const found = worlds.run(recorded).finding;
     if (!found || !is_same_class(*found, f))
       return std::nullopt;
@@ -58,8 +63,11 @@ void narrate(explorer& worlds, exploration_failure& f) {
   choices.begin(0);
   auto const r = worlds.run(choices, true);
   f.history = r.history;
-  if (r.finding && is_same_class(*r.finding, f))
-    f.report = r.finding->report;
+  f.equal = r.equal;
+  if (!r.finding || !is_same_class(*r.finding, f))
+    return;
+  f.report = r.finding->report;
+  f.shrunk = worlds.chosen().record(); // with what a replay is to find in the end
 }
 
 /// Tries what becomes of a world when some of its operations are stronger, or weaker.
@@ -91,7 +99,8 @@ public:
 
   /// First of all in the execution `known` to fail, if there is one.
   [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, choice_record const* known) {
-    if ((known != nullptr && spent_ > most_executions) || is_interrupted(options_))
+    if ((known != nullptr && spent_ > most_executions) || is_interrupted(options_) ||
+        worlds_.has_left_many())
       return true;
     drawn_.forget();
     worlds_.adjust(with);
@@ -136,51 +145,66 @@ void diagnose(explorer& worlds, explore_options const& options, exploration_fail
     f.mended.reset();
 }
 
-/// With a name, and what the environment says.
-explore_options completed(explore_options o, std::source_location where) {
+/// What is really to be done.
+struct assignment {
+  explore_options options;
+  kept_in place;
+  bool is_from_outside = false; ///< whoever started the program wants it repeated
+  std::string differs;          ///< from what was recorded, a line each
+};
+
+kept_in place_of(explore_options const& o) {
+  if (!o.keeps_failures || o.replays)
+    return {};
+  if (!o.failures.empty())
+    return {.folder = o.failures};
+  if (char const* const folder = std::getenv("QUARRY_FAILURES"))
+    return {.folder = folder};
+  return {.folder = "quarry-failures", .is_by_default = true};
+}
+
+/// With a name, and what the environment and the arguments say.
+assignment completed(explore_options o, std::source_location where) {
   if (o.name.empty())
     o.name = to_string(where);
-  if (o.failures.empty())
-    if (char const* const folder = std::getenv("QUARRY_FAILURES"))
-      o.failures = folder;
-  if (o.replays)
-    return o;
-  if (replay_file const* const wanted = requested_replay(o.name)) {
-    o.replays = wanted->choices;
-    o.detects_races = wanted->detects_races;
-    o.direct_lint = wanted->direct_lint;
-    o.shrinks = o.diagnoses = false;
-    o.failures.clear();
+  assignment a;
+  if (!o.replays && o.repeats == nullptr) {
+    o.repeats = requested_replay(o.name);
+    a.is_from_outside = o.repeats != nullptr;
   }
-  return o;
+  if (o.repeats != nullptr)
+    a.differs = repeat_by(o, *o.repeats);
+  a.place = place_of(o);
+  a.options = std::move(o);
+  return a;
 }
 
 class exploration {
 public:
-  exploration(explore_options const& o, std::function<void(world&)> const& f,
-              std::source_location where)
-      : options_(completed(o, where)), function_(f), worlds_(options_, f),
-        folder_(options_.replays ? "" : options_.failures, options_.name, o.seed, o.jobs) {
+  exploration(assignment a, std::function<void(world&)> const& f)
+      : work_(std::move(a)), options_(work_.options), function_(f),
+        folder_(work_.place, options_.name, options_.seed, options_.jobs),
+        watch_(options_, folder_), worlds_(options_, f, watch_) {
     verdict_.name = options_.name;
     verdict_.left_behind = folder_.left_behind();
-    if (options_.replays && !o.replays)
-      requested_ = requested_replay(options_.name);
-    if (requested_ != nullptr && requested_->build != build_id())
-      verdict_.divergence = "the replay file is of another build\n  ";
+    verdict_.not_kept = folder_.why_not();
+    verdict_.divergence = work_.differs;
   }
 
   verdict run() {
-    auto const begun = std::chrono::steady_clock::now();
+    begun_ = clock::now();
     if (options_.replays)
       repeat(*options_.replays);
     else if (options_.strategy == "exhaustive")
       search(options_, function_, worlds_, folder_, verdict_);
     else
       sample(options_, function_, worlds_, folder_, verdict_);
+    verdict_.exploring_seconds = seconds();
     if (verdict_.failure) {
       examine(worlds_, options_, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
-      if (options_.diagnoses && verdict_.failure->is_repeatable && !is_interrupted(options_))
+      if (options_.diagnoses && verdict_.failure->is_repeatable &&
+          verdict_.failure->kind != "unwinding" && !is_interrupted(options_))
         diagnose(worlds_, options_, *verdict_.failure);
       save(*verdict_.failure);
     } else if (options_.narrows && !is_interrupted(options_)) {
@@ -191,14 +215,18 @@ public:
     }
     if (verdict_.failure ? options_.shrinks || options_.diagnoses : options_.narrows)
       verdict_.is_interrupted = is_interrupted(options_);
-    if (requested_ != nullptr)
-      compare_with(*requested_);
-    verdict_.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+    if (options_.repeats != nullptr)
+      compare_with(*options_.repeats);
+    verdict_.seconds = seconds();
     return std::move(verdict_);
   }
 
 private:
+  using clock = std::chrono::steady_clock;
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(clock::now() - begun_).count();
+  }
+
   void repeat(choice_record const& what) {
     replay recorded(what);
     recorded.begin(0);
@@ -208,16 +236,19 @@ private:
     recorded.end();
     std::move(one).tell(verdict_);
     if (auto const& d = recorded.diverged())
-      verdict_.divergence += d->to_string();
+      verdict_.divergence += d->to_string() + "\n";
+    verdict_.divergence += difference(what, worlds_.chosen().record());
   }
 
-  /// Who looks at a verdict that is well does not read it.
-  void compare_with(replay_file const& recorded) const {
+  /// Who looks at a verdict does not always print it.
+  void compare_with(replay_file const& recorded) {
     auto const& f = verdict_.failure;
-    if (!f || f->kind != recorded.kind || f->where != recorded.where)
-      fmt::print(stderr, "quarry: {} did not fail as recorded: {} {}\n{}", options_.name,
-                 recorded.kind, recorded.where,
-                 verdict_.divergence.empty() ? "" : fmt::format("  {}\n", verdict_.divergence));
+    if (f && f->kind == recorded.kind && f->where == recorded.where)
+      return;
+    verdict_.missed = fmt::format("{} {}", recorded.kind, recorded.where);
+    if (work_.is_from_outside)
+      fmt::print(stderr, "quarry: {} did not fail as recorded: {}\n{}", options_.name,
+                 verdict_.missed, indented(verdict_.divergence));
   }
 
   void save(exploration_failure& f) {
@@ -226,20 +257,24 @@ private:
                            .seed = f.seed,
                            .detects_races = options_.detects_races,
                            .direct_lint = options_.direct_lint,
+                           .most_decisions = options_.most_decisions,
                            .kind = f.kind,
                            .where = f.where,
                            .choices = f.shrunk});
-    if (!f.file.empty())
-      f.replay_line = options_.replay_command.empty()
-                          ? fmt::format("{} --quarry-replay={}", program_invocation_name, f.file)
-                          : options_.replay_command + f.file;
+    verdict_.not_kept = folder_.why_not();
+    if (f.file.empty())
+      return;
+    f.replay_line = replay_line(options_, f.file);
+    f.debug_line = debug_line(options_, f.file);
   }
 
-  explore_options const options_;
+  assignment const work_;
+  explore_options const& options_;
   std::function<void(world&)> const& function_;
-  explorer worlds_;
   failure_folder folder_;
-  replay_file const* requested_ = nullptr; ///< what is repeated, if that was asked for from outside
+  watchdog watch_;
+  explorer worlds_;
+  clock::time_point begun_;
   verdict verdict_;
 };
 
@@ -263,7 +298,8 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
     throw std::invalid_argument("explore: what is reduced or hashes states runs with one job only");
   if (options.jobs > 1 && options.strategy == "bytes")
     throw std::invalid_argument("explore: bytes runs with one job only");
-  return exploration(options, world_function, where).run();
+  report_abandoned_in_noexcept();
+  return exploration(completed(options, where), world_function).run();
 }
 
 } // namespace quarry

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// What an explored execution says of itself: its last operations, and what went wrong.
+// What went wrong in an explored execution.
+#include "failure_class.hpp"
+#include "source_text.hpp"
+
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/report.hpp>
 
@@ -10,66 +13,16 @@
 
 namespace quarry::emu {
 
-// History
+using access = race_detector::access;
 
-// NOLINTBEGIN(readability-function-size): an access has that many properties
-void explored_memory::write_down(actor_id who, char const* what, std::optional<order> o, scope s,
-                                 std::uintptr_t at, std::uint64_t value, std::source_location where,
-                                 std::string_view more) {
-  if (finding_)
-    return;
-  std::string const how =
-      o ? fmt::format("{} {}", to_string(*o), to_string(s)) : std::string("plain");
-  if (at != 0)
-    word_numbers_.try_emplace(at, word_numbers_.size());
-  std::string const word = at == 0 ? "" : fmt::format("{} = {:#x}", word_of(at), value);
-  history_.push_back(fmt::format("  {:>5}  {:<26} {:<6} {:<18} {:<24} {}{}\n", ++operations_,
-                                 name_of(who), what, how, word, quarry::to_string(where), more));
-  if (history_.size() > history_lines)
-    history_.pop_front();
-}
-// NOLINTEND(readability-function-size)
-
-std::string explored_memory::word_of(std::uintptr_t at) const {
-  if (allocations::range const* const r = range_of(at)) {
-    std::uintptr_t const offset = at - r->begin;
-    unsigned width = machine_.width(at);
-    if (width == 0) // nobody has accessed it yet: as large as the others, presumably
-      width = machine_.width(r->begin);
-    if (offset == 0)
-      return r->name + "[0]";
-    return width != 0 && offset % width == 0 ? fmt::format("{}[{}]", r->name, offset / width)
-                                             : fmt::format("{}, byte {}", r->name, offset);
-  }
-  auto const known = word_numbers_.find(at);
-  return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
-}
-
-std::string explored_memory::name_of(void const* address) const {
-  auto const at = reinterpret_cast<std::uintptr_t>(address);
-  return range_of(at) == nullptr ? "" : word_of(at);
-}
-
-allocations::range const* explored_memory::range_of(std::uintptr_t at) const noexcept {
-  for (allocations const* const a : sources_)
-    if (allocations::range const* const r = a->find(at))
-      return r;
-  return nullptr;
-}
-
-std::string explored_memory::history() const {
-  std::string all;
-  for (std::string const& line : history_)
-    all += line;
-  return all;
-}
+// Who is busy
 
 void explored_memory::count_operations() noexcept {
   for (actor_id a = 0; a < port_count_; ++a)
     actors_[a].operations = 0;
 }
 
-std::string explored_memory::busiest() const {
+std::string explored_memory::busiest(std::size_t most) const {
   std::vector<known_actor const*> those;
   for (actor_id a = 0; a < port_count_; ++a)
     if (actors_[a].operations != 0)
@@ -77,7 +30,7 @@ std::string explored_memory::busiest() const {
   std::sort(those.begin(), those.end(), [](auto const* a, auto const* b) {
     return a->operations != b->operations ? a->operations > b->operations : a < b;
   });
-  those.resize(std::min<std::size_t>(those.size(), 3));
+  those.resize(std::min(those.size(), most));
   std::string text;
   for (known_actor const* a : those)
     text += fmt::format("{}{} at {} ({} operations)", text.empty() ? "" : ", ",
@@ -86,16 +39,13 @@ std::string explored_memory::busiest() const {
   return text;
 }
 
-std::string explored_memory::name_of(actor_id who) const {
-  actor_name const& n = actors_[who].name;
-  return n.is_wave ? fmt::format("wavefront {} of group {}", n.wave, n.group) : n.host;
-}
-
 // Findings
 
 void explored_memory::found(finding f) {
-  if (finding_)
+  if (finding_) {
+    equal_count_ += f.kind == finding_->kind && f.where == finding_->where ? 1 : 0;
     return;
+  }
   // Who was cut off by the limit of decisions may take that for anything.
   if (actor const* const self = scheduler_.current();
       self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions())
@@ -103,7 +53,10 @@ void explored_memory::found(finding f) {
   finding_ = std::move(f);
   if (!finding_->report.ends_with('\n'))
     finding_->report += '\n';
-  if (missed_ && (finding_->kind == "check" || finding_->kind == "deadlock"))
+  bool const is_of_values = finding_->kind == "check" || finding_->kind == "deadlock";
+  if (is_of_values && !stale_read_.empty())
+    finding_->report += "  stale    " + stale_read_;
+  if (is_of_values && missed_)
     finding_->report +=
         fmt::format("  note: {} has last not seen at {} what others may have written to "
                     "coarse-grained memory\n        before a kernel has ended, or begun\n",
@@ -112,7 +65,16 @@ void explored_memory::found(finding f) {
 }
 
 void explored_memory::found(fault const& f) {
-  found({std::string(to_string(f.what)), f.kernel, f.report});
+  std::string const lines =
+      f.what == fault::kind::exception ? without_addresses(f.report) : source_lines_of(f.report);
+  found({std::string(to_string(f.what)), fmt::format("{}: {}", f.kernel, lines), f.report});
+}
+
+void explored_memory::found_or_noted(finding f) {
+  if (finding_)
+    finding_->report += f.report;
+  else
+    found(std::move(f));
 }
 
 void explored_memory::found(kernel_stop const& stop, std::string_view who) {
@@ -122,18 +84,34 @@ void explored_memory::found(kernel_stop const& stop, std::string_view who) {
 }
 
 void explored_memory::report_race(race_detector::race const& race) {
+  std::string where = fmt::format("{} and {}", quarry::to_string(race.first.at.where),
+                                  quarry::to_string(race.second.at.where));
+  if (finding_)
+    return found({"race", std::move(where), ""}); // one more
   auto const name = [this](race_detector::actor_id id) { return name_of(id); };
   auto const word = [this](std::uintptr_t at) { return word_of(at); };
-  found({"race",
-         fmt::format("{} and {}", quarry::to_string(race.first.at.where),
-                     quarry::to_string(race.second.at.where)),
-         to_string(race, name, word)});
+  auto const more = [this](access const& a) { return about(a.actor, a.at.where); };
+  std::string report = to_string(race, name, word, more);
+  access const& a = race.second.what == access::kind::fence ? race.first : race.second;
+  if (std::string const memory = allocation_of(a.actor, a.address); !memory.empty())
+    report += fmt::format("  memory   {}\n", memory);
+  found({"race", std::move(where), std::move(report)});
+}
+
+std::string explored_memory::text_of(std::source_location where) const {
+  std::string const line = keeps_history_ ? source_line(where) : "";
+  return line.empty() ? "" : fmt::format("             | {}\n", line);
+}
+
+std::string explored_memory::about(actor_id who, std::source_location where) const {
+  std::string const dispatch = dispatch_of(who);
+  return text_of(where) + (dispatch.empty() ? "" : fmt::format("             {}\n", dispatch));
 }
 
 void explored_memory::blame(char const* kind, actor_id who, std::source_location where,
                             std::string_view what) {
   std::string const place = quarry::to_string(where);
-  found({kind, place, fmt::format("{}: {}{}\n", place, name_of(who), what)});
+  found({kind, place, fmt::format("{}: {}{}\n{}", place, name_of(who), what, about(who, where))});
 }
 
 // Effects
@@ -193,8 +171,9 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
   }
   std::string const place = quarry::to_string(where);
   found({std::string(to_string(fault::kind::out_of_bounds)), place,
-         fmt::format("{}: {} accesses {} bytes {}\n", place, name_of(who), bytes,
-                     shared_->describe(reinterpret_cast<void const*>(at)))}); // NOLINT
+         fmt::format("{}: {} accesses {} bytes {}\n{}", place, name_of(who), bytes,
+                     shared_->describe(reinterpret_cast<void const*>(at)), // NOLINT
+                     about(who, where))});
   return false;
 }
 

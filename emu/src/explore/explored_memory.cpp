@@ -80,8 +80,12 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   if (!word_numbers_.empty() || !history_.empty()) {
     word_numbers_.clear();
     history_.clear();
+    last_writes_.clear();
+    stale_read_.clear();
   }
   finding_.reset();
+  equal_count_ = 0;
+  dispatch_count_ = 0;
   wave_count_ = host_count_ = launch_count_ = 0;
   operations_ = 0;
 }
@@ -135,7 +139,8 @@ explored_memory::known_unit const& explored_memory::agent_of(agent_core const& a
   for (known_unit const& u : agents_)
     if (u.unit == &agent)
       return u;
-  agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1)});
+  agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1),
+                     rank_of(agent.debug_entry())});
   return agents_.back();
 }
 
@@ -183,7 +188,7 @@ void explored_memory::launching(launch_state& l) {
   for (auto const& w : direct_writes_)
     machine_.store_now(port.id(), w.at, w.bytes, w.value);
   direct_writes_.clear();
-  launches_[&l] = {++launch_count_, {races_.signal(port.id())}};
+  launches_[&l] = {.number = ++launch_count_, .edges = {races_.signal(port.id())}};
 }
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
@@ -193,13 +198,17 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   std::uint32_t const agent_number = agent_of(agent).number;
   std::uint32_t const number = ++wave_count_;
   launch_state const& launch = *w.group->launch;
-  known_launch const& known = launches_[&launch];
+  known_launch& known = launches_[&launch];
+  if (known.dispatch == ~0U)
+    known.dispatch = know(launch, agent);
   auto const group = static_cast<std::uint32_t>(w.group->linear_id) * 4096 + known.number;
   w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number});
   actor_name& name = actors_[w.port->id()].name;
   name.is_wave = true;
-  name.wave = w.index;
-  name.group = w.group->linear_id;
+  name.dispatch = known.dispatch;
+  name.index = w.index;
+  name.number = w.group->linear_id * launch.waves_per_group + w.index + 1;
+  name.group = w.group->id;
   w.port->set_lds(w.group->lds, w.group->lds_capacity);
   if (launch.acquire != fence_scope::none && !known.edges.empty())
     races_.receive(w.port->id(), known.edges.front());

@@ -2,6 +2,9 @@
 // A world's own operations, and one execution of it.
 #include "explorer.hpp"
 
+#include "command_lines.hpp"
+#include "failure_class.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -32,7 +35,8 @@ void world::join(std::source_location where) {
 void world::check(bool holds, std::string_view what, std::source_location where) {
   if (!holds)
     implementation_.memory.found(
-        {"check", to_string(where), fmt::format("{}: {}\n", to_string(where), what)});
+        {"check", to_string(where),
+         fmt::format("{}: {}\n{}", to_string(where), what, implementation_.memory.text_of(where))});
 }
 
 // The end
@@ -103,21 +107,45 @@ std::uint64_t with_end(std::uint64_t most_decisions) {
 
 } // namespace
 
-explorer::explorer(explore_options const& o, std::function<void(world&)> const& f)
-    : function_(f),
+explorer::explorer(explore_options const& o, std::function<void(world&)> const& f, watchdog& watch)
+    : watch_(watch), function_(f),
       scheduler_({.most_decisions = with_end(o.most_decisions),
                   .tells_alone_from = o.most_decisions,
                   .when_nobody_can = [this] { return memory_.settle() || end_.look_again(); },
-                  .when_given_up = [this] { threads_.end(); }}),
+                  .when_given_up =
+                      [this](report const& table) {
+                        waits_ = source_lines_of(table.to_string());
+                        threads_.end();
+                      },
+                  .when_left = [this](actor const& a) { leave(a); }}),
       memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
       threads_(scheduler_, memory_),
-      end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {}
+      end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {
+  watch_.begin(*this);
+}
+
+std::uint64_t explorer::look_at_progress() noexcept {
+  if (!is_running_.load(std::memory_order_relaxed))
+    return 0;
+  return 1 + executions_.load(std::memory_order_relaxed) * 0x9e37'79b9'7f4a'7c15 +
+         scheduler_.look_at_decision_count();
+}
+
+/// Found when the execution is over: what has led to its end counts first.
+void explorer::leave(actor const& a) {
+  ++left_count_;
+  left_ += memory_.describe(a) + "\n";
+}
 
 explorer::result explorer::run(chooser& choices, bool keeps_history) {
   end_.begin(choices);
   recorder_.begin();
   scheduler_.begin(recorder_);
   memory_.begin(recorder_, keeps_history);
+  waits_.clear();
+  left_.clear();
+  executions_.store(executions_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  is_running_.store(true, std::memory_order_relaxed);
   std::string who_waits; // where a host has not come back from a wait
   try {
     scheduler_.run([&] {
@@ -128,23 +156,40 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
     });
   } catch (stall_error const& e) {
     if (!scheduler_.is_out_of_decisions())
-      memory_.found({"deadlock", "", e.what()});
+      memory_.found({"deadlock", waits_, e.what()});
     who_waits = e.what();
   } catch (emu::kernel_stop const& stop) { // by an operation of a host thread
     memory_.found(stop, to_string(stop.what));
   } catch (std::exception const& e) {
-    memory_.found({"exception", "", e.what()});
+    memory_.found({"exception", without_addresses(e.what()), e.what()});
   }
+  is_running_.store(false, std::memory_order_relaxed);
+  end_execution(who_waits);
+  bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
+  bool const is_beyond = end_.has_begun() && !memory_.first_finding();
+  return {memory_.first_finding(),
+          is_cut,
+          is_beyond,
+          is_cut || is_beyond ? memory_.busiest() : "",
+          memory_.history(),
+          memory_.equal_count()};
+}
+
+/// What can be said only now.
+void explorer::end_execution(std::string const& who_waits) {
   if (scheduler_.is_out_of_decisions() && end_.is_without_hope())
-    memory_.found({"livelock", "",
+    memory_.found({"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits),
                    fmt::format("livelock: nobody writes or wakes anybody any more, even if all "
                                "take turns and see the newest values\n  busiest: {}\n{}",
                                memory_.busiest(), who_waits)});
+  if (!left_.empty())
+    memory_.found_or_noted(
+        {"unwinding", source_lines_of(left_),
+         fmt::format("an actor goes on although its execution was given up, and was left there, "
+                     "with what it owns:\n{}  does it catch quarry::abandoned, by catch (...) say, "
+                     "and not rethrow it? does a destructor wait?\n",
+                     indented(left_))});
   memory_.end();
-  bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
-  bool const is_beyond = end_.has_begun() && !memory_.first_finding();
-  return {memory_.first_finding(), is_cut, is_beyond, is_cut || is_beyond ? memory_.busiest() : "",
-          memory_.history()};
 }
 
 } // namespace quarry

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "watchdog.hpp"
 #include "world_threads.hpp"
 
 #include <quarry/choice_record.hpp>
@@ -9,6 +10,7 @@
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -75,9 +77,12 @@ public:
     bool is_beyond = false; ///< the limit, without one: its end was not that of the choices
     std::string busiest{};  ///< then
     std::string history{};
+    std::uint64_t equal = 0; ///< findings like it, beside it
   };
 
-  explorer(explore_options const& o, std::function<void(world&)> const& f);
+  /// All are borrowed.
+  explorer(explore_options const& o, std::function<void(world&)> const& f, watchdog& watch);
+  ~explorer() { watch_.end(*this); }
 
   result run(chooser& choices, bool keeps_history = false);
   /// An execution counts that is not run.
@@ -89,8 +94,31 @@ public:
   void adjust(std::vector<emu::adjustment> those) { memory_.adjust(std::move(those)); }
   /// Which operations there were, in executions from now on; null: not to be kept.
   void collect(std::vector<emu::operation_site>* into) { memory_.collect(into); }
+  /// Actors that could not be unwound, each with a stack that nobody gets back.
+  [[nodiscard]] bool has_left_many() const noexcept { return left_count_ > 20; }
+
+  // For who watches from another thread
+
+  [[nodiscard]] watchdog& watch() noexcept { return watch_; }
+  /// Another number after each decision; 0: no execution runs.
+  [[nodiscard]] std::uint64_t look_at_progress() noexcept;
+  /// The next execution's.
+  void note_seed(std::uint64_t seed) noexcept { seed_.store(seed, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t seed() const noexcept {
+    return seed_.load(std::memory_order_relaxed);
+  }
+  // Of an execution that does not go on
+  [[nodiscard]] std::uint64_t decision_count() const noexcept {
+    return scheduler_.decision_count();
+  }
+  [[nodiscard]] std::string who_runs() const { return memory_.who_runs(); }
+  [[nodiscard]] std::string where_it_runs() const { return memory_.where_it_runs(); }
 
 private:
+  void leave(actor const& a);
+  void end_execution(std::string const& who_waits);
+
+  watchdog& watch_;
   std::function<void(world&)> const& function_;
   sequential_scheduler scheduler_;
   emu::explored_memory memory_;
@@ -98,6 +126,12 @@ private:
   emu::allocations known_; ///< empty between executions
   fair_end end_;
   recorder recorder_{end_};
+  std::string waits_; ///< who waited for what when the execution was given up
+  std::string left_;  ///< who could not be unwound
+  std::uint64_t left_count_ = 0;
+  std::atomic<bool> is_running_{false};
+  std::atomic<std::uint64_t> executions_{0};
+  std::atomic<std::uint64_t> seed_{0};
 };
 
 /// What a world stands on.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <sys/mman.h>
 #include <system_error>
@@ -32,18 +33,46 @@ std::string file_name(std::string name) {
   return name.substr(0, 200);
 }
 
+/// In the folder, which is made if need be.
+std::unique_ptr<exploration_mark> make_mark(std::string const& folder, std::string const& stem) {
+  constexpr int attempts = 100; // another exploration that ends may remove the folder in between
+  for (int i = 1;; ++i) {
+    std::error_code made;
+    std::filesystem::create_directories(folder, made);
+    if (made)
+      fail(folder, made.value());
+    try {
+      return std::make_unique<exploration_mark>(stem);
+    } catch (std::system_error const& e) {
+      if (e.code() != std::errc::no_such_file_or_directory || i == attempts)
+        throw;
+    }
+  }
+}
+
 } // namespace
 
-failure_folder::failure_folder(std::string const& folder, std::string const& name,
-                               std::uint64_t first_seed, unsigned jobs) {
-  if (folder.empty())
+failure_folder::failure_folder(kept_in const& place, std::string const& name,
+                               std::uint64_t first_seed, unsigned jobs)
+    : place_(place) {
+  if (place_.folder.empty())
     return;
-  std::error_code made;
-  std::filesystem::create_directories(folder, made);
-  if (made)
-    fail(folder, made.value());
-  stem_ = fmt::format("{}/{}", folder, file_name(name));
-  int const file = running_.emplace(stem_).file();
+  try {
+    stem_ = fmt::format("{}/{}", place_.folder, file_name(name));
+    mark_beginning(name, first_seed, jobs);
+  } catch (std::system_error const& e) {
+    if (!place_.is_by_default)
+      throw;
+    why_not_ = e.what();
+    stem_.clear();
+    running_.reset();
+  }
+}
+
+void failure_folder::mark_beginning(std::string const& name, std::uint64_t first_seed,
+                                    unsigned jobs) {
+  running_ = make_mark(place_.folder, stem_);
+  int const file = running_->file();
   std::string text = fmt::format(
       "quarry-running 1\nname: {}\nseed: {:#x}\nexecution:", name.substr(0, 1000), first_seed);
   std::size_t const at = text.size();
@@ -63,6 +92,9 @@ failure_folder::failure_folder(std::string const& folder, std::string const& nam
 failure_folder::~failure_folder() {
   if (mark_ != nullptr)
     ::munmap(mark_, mark_bytes_);
+  running_.reset();
+  if (place_.is_by_default && !stem_.empty())
+    ::rmdir(place_.folder.c_str()); // not if anything is in it: a failure, another one's mark
 }
 
 std::string failure_folder::left_behind() const {
@@ -78,13 +110,17 @@ void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {
   while ((execution /= 10) != 0);
 }
 
-std::string failure_folder::save(replay_file const& failure) const {
+std::string failure_folder::save(replay_file const& failure) {
   if (stem_.empty())
     return "";
   std::string const path = fmt::format("{}-{:x}.replay", stem_, failure.seed);
-  if (auto const written = failure.write(path); !written)
+  auto const written = failure.write(path);
+  if (written)
+    return path;
+  if (!place_.is_by_default)
     throw std::system_error(std::make_error_code(std::errc::io_error), written.error().what);
-  return path;
+  why_not_ = written.error().what;
+  return "";
 }
 
 } // namespace quarry

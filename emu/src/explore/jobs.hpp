@@ -18,7 +18,7 @@ void run_jobs(explore_options const& options, std::function<void(world&)> const&
               explorer& first, unsigned jobs, Run const& run, GiveUp const& give_up) {
   auto const run_other = [&](unsigned number) noexcept {
     try {
-      explorer worlds(options, function); // its fibers belong to this thread
+      explorer worlds(options, function, first.watch()); // its fibers belong to this thread
       run(number, worlds);
     } catch (...) {
       give_up(std::current_exception());

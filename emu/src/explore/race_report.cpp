@@ -72,10 +72,13 @@ std::string advice(race_detector::race const& r) {
 
 std::string to_string(race_detector::race const& r,
                       std::function<std::string(race_detector::actor_id)> const& name_of,
-                      std::function<std::string(std::uintptr_t)> const& address_name) {
-  std::string text = fmt::format("race: {}\n  first    {}\n  second   {}\n", to_string(r.missing),
-                                 describe(r.first, name_of, address_name),
-                                 describe(r.second, name_of, address_name));
+                      std::function<std::string(std::uintptr_t)> const& address_name,
+                      std::function<std::string(access const&)> const& more) {
+  auto const party = [&](access const& a) {
+    return describe(a, name_of, address_name) + '\n' + (more ? more(a) : std::string());
+  };
+  std::string text = fmt::format("race: {}\n  first    {}  second   {}", to_string(r.missing),
+                                 party(r.first), party(r.second));
   for (race_detector::change const& c : r.changes)
     text += fmt::format("  missing  {} in {}\n           needs {}, {} scope or wider\n",
                         to_string(c.why), describe(c.what, name_of, address_name),

@@ -17,7 +17,7 @@
 namespace quarry {
 namespace {
 
-constexpr std::string_view first_line = "quarry-replay 1";
+constexpr std::string_view first_line = "quarry-replay 2";
 constexpr std::size_t most_bytes = std::size_t{256} << 20; ///< many times the longest record
 
 error bad(std::size_t line, std::string_view what) {
@@ -31,6 +31,13 @@ std::string one_line(std::string text) {
     if (c == '\n' || c == '\r')
       c = ' ';
   return text;
+}
+
+/// The whole text is one.
+bool read_number(std::string_view text, int base, std::uint64_t& into) {
+  char const* const last = text.data() + text.size();
+  auto const r = std::from_chars(text.data(), last, into, base);
+  return r.ec == std::errc() && r.ptr == last;
 }
 
 /// Which accesses count as ordered.
@@ -95,15 +102,16 @@ std::string build_id() {
 
 std::string replay_file::to_text() const {
   return fmt::format(
-      "{}\nname: {}\nbuild: {}\nseed: {:#018x}\nraces: {}\nkind: {}\nwhere: {}\nchoices:\n{}\n",
-      first_line, one_line(name), one_line(build), seed, races_of(*this), one_line(kind),
-      one_line(where), choices.to_text());
+      "{}\nname: {}\nbuild: {}\nseed: {:#018x}\nraces: {}\ndecisions: {}\nkind: {}\nwhere: {}\n"
+      "choices:\n{}\n",
+      first_line, one_line(name), one_line(build), seed, races_of(*this), most_decisions,
+      one_line(kind), one_line(where), choices.to_text());
 }
 
 result<replay_file> replay_file::from_text(std::string const& text) {
   replay_file file;
-  constexpr std::string_view keys[] = {"name", "build", "seed",   "races",
-                                       "kind", "where", "choices"};
+  constexpr std::string_view keys[] = {"name",      "build", "seed",  "races",
+                                       "decisions", "kind",  "where", "choices"};
   std::size_t number = 0;
   std::size_t at = 0;
   while (at < text.size() || number == 0) {
@@ -130,13 +138,14 @@ result<replay_file> replay_file::from_text(std::string const& text) {
       file.direct_lint = value == "direct";
       if (value != races_of(file))
         return bad(number, "expected \"races: \" and indirect, direct or off");
+    } else if (key == "decisions") {
+      if (!read_number(value, 10, file.most_decisions))
+        return bad(number, "expected how many decisions an execution may take");
     } else if (key == "where")
       file.where = value;
     else if (key == "seed") {
-      char const* const last = value.data() + value.size();
-      char const* const digits = value.data() + (value.starts_with("0x") ? 2 : 0);
-      if (auto const r = std::from_chars(digits, last, file.seed, 16);
-          r.ec != std::errc() || r.ptr != last)
+      if (!read_number(std::string_view(value).substr(value.starts_with("0x") ? 2 : 0), 16,
+                       file.seed))
         return bad(number, "expected a seed in hexadecimal, like 0x000000000000002a");
     } else {
       auto choices =

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an exploration says.
+#include "command_lines.hpp"
+
 #include <quarry/emu/explore.hpp>
 
 #include <fmt/core.h>
@@ -8,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace quarry {
 namespace {
@@ -52,51 +55,85 @@ std::string to_string(search_bounds const& b) {
   return text;
 }
 
-std::string verdict::to_string() const {
-  std::string const extent = fmt::format(
-      "{} execution{} in {:.2f} s{}{}{}{}", executions, executions == 1 ? "" : "s", seconds,
-      repeated == 0
-          ? ""
-          : fmt::format(" ({} run, the others were the same again)", executions - repeated),
-      is_complete         ? ", all there are"
-      : is_complete_up_to ? ", all with at most " + quarry::to_string(*is_complete_up_to)
-      : is_interrupted    ? ", interrupted"
-      : is_cut_short      ? ", not all there are: that is the limit"
-                          : "",
-      redundant == 0
-          ? ""
-          : fmt::format(
-                "{} ({} redundant)",
-                is_complete || is_complete_up_to ? " but for the order of what is independent" : "",
-                redundant),
-      inconclusive == 0 ? ""
-                        : fmt::format("; {} inconclusive: cut off by the limit (busiest: {})",
-                                      inconclusive, busiest));
-  std::string warning = divergence.empty() ? "" : fmt::format("  {}\n", divergence);
-  if (!left_behind.empty())
-    warning += fmt::format("  a process died in an earlier exploration: {}\n", left_behind);
-  if (!failure)
-    return fmt::format("{}  {}: {} in {}\n{}{}",
-                       is_complete ? "PASS"
-                       : *this     ? "OK  "
-                                   : "OPEN",
-                       name, *this ? "no failure" : "nothing came to its end", extent, warning,
-                       narrowings.empty()
-                           ? ""
-                           : "  could be weaker, one at a time, for all that was seen:\n" +
-                                 list(narrowings));
-  exploration_failure const& f = *failure;
+double verdict::run_per_second() const noexcept {
+  return exploring_seconds > 0 ? static_cast<double>(executions - repeated) / exploring_seconds : 0;
+}
+
+namespace {
+
+/// How many executions, and which ones there were not.
+std::string extent_of(verdict const& v) {
   return fmt::format(
-      "FAIL  {}  kind={}  {}  (execution {}{}; {})\n{}{}"
-      "{}{}  shrunk: {} -> {} choices that are "
-      "not the boring one, {} -> {} pre-emptions\n{}{}{}",
-      name, f.kind, f.where, f.execution, f.seed == 0 ? "" : fmt::format(", seed {:#x}", f.seed),
-      extent, f.report, warning, f.history.empty() ? "" : "  the last operations before it:\n",
-      f.history, f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
-      f.shrunk.preemption_count(), f.mended ? describe(*f.mended) : "",
-      f.is_repeatable ? ""
-                      : "  hidden state: the same choices did not lead to the same execution\n",
-      f.file.empty() ? "" : fmt::format("  replay: {}\n", f.replay_line));
+      "{} execution{} in {:.2f} s{}{}{}{}{}", v.executions, v.executions == 1 ? "" : "s", v.seconds,
+      v.repeated == 0
+          ? ""
+          : fmt::format(" ({} run, the others were the same again)", v.executions - v.repeated),
+      v.executions < 2 ? "" : fmt::format(", {:.0f} run a second", v.run_per_second()),
+      v.is_complete         ? ", all there are"
+      : v.is_complete_up_to ? ", all with at most " + quarry::to_string(*v.is_complete_up_to)
+      : v.is_interrupted    ? ", interrupted"
+      : v.is_cut_short      ? ", not all there are: that is the limit"
+                            : "",
+      v.redundant == 0 ? ""
+                       : fmt::format("{} ({} redundant)",
+                                     v.is_complete || v.is_complete_up_to
+                                         ? " but for the order of what is independent"
+                                         : "",
+                                     v.redundant),
+      v.inconclusive == 0 ? ""
+                          : fmt::format("; {} inconclusive: cut off by the limit (busiest: {})",
+                                        v.inconclusive, v.busiest));
+}
+
+/// What else is to be known, a line each.
+std::string warnings_of(verdict const& v) {
+  std::string text = indented(v.divergence);
+  if (!v.missed.empty())
+    text += fmt::format("  it did not fail as recorded: {}\n", v.missed);
+  if (!v.left_behind.empty())
+    text += fmt::format("  a process died in an earlier exploration: {}\n", v.left_behind);
+  if (!v.not_kept.empty())
+    text += fmt::format("  nothing is kept: {}\n", v.not_kept);
+  return text;
+}
+
+std::string without_failure(verdict const& v) {
+  auto const [word, what] = !v.missed.empty() ? std::pair("GONE", "no failure")
+                            : v.is_complete   ? std::pair("PASS", "no failure")
+                            : v               ? std::pair("OK  ", "no failure")
+                                              : std::pair("OPEN", "nothing came to its end");
+  return fmt::format("{}  {}: {} in {}\n{}{}", word, v.name, what, extent_of(v), warnings_of(v),
+                     v.narrowings.empty()
+                         ? ""
+                         : "  could be weaker, one at a time, for all that was seen:\n" +
+                               list(v.narrowings));
+}
+
+} // namespace
+
+std::string verdict::to_string() const {
+  if (!failure)
+    return without_failure(*this);
+  exploration_failure const& f = *failure;
+  std::string text =
+      fmt::format("FAIL  {}  kind={}  {}  (execution {}{}; {})\n{}{}", name, f.kind, f.where,
+                  f.execution, f.seed == 0 ? "" : fmt::format(", seed {:#x}", f.seed),
+                  extent_of(*this), f.report, warnings_of(*this));
+  if (f.equal != 0)
+    text += fmt::format("  {} more like it in the same execution\n", f.equal);
+  if (!f.history.empty())
+    text += "  the last operations before it:\n" + f.history;
+  text += fmt::format("  shrunk: {} -> {} choices that are not the boring one, {} -> {} "
+                      "pre-emptions\n",
+                      f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
+                      f.shrunk.preemption_count());
+  if (f.mended)
+    text += describe(*f.mended);
+  if (!f.is_repeatable)
+    text += "  hidden state: the same choices did not lead to the same execution\n";
+  if (!f.file.empty())
+    text += fmt::format("  replay: {}\n  debug:  {}\n", f.replay_line, f.debug_line);
+  return text;
 }
 
 } // namespace quarry

@@ -36,6 +36,8 @@ void world_thread::forget() noexcept {
   if (!std::exchange(is_listed_, false))
     return;
   all_.unlist(debug_);
+  if (sequential_scheduler::is_left(*this))
+    sequential_scheduler::keep(*this, std::exchange(work_, task<>()));
   if (makes_task_) {
     work_ = task<>();
     makes_task_ = nullptr;
@@ -103,12 +105,14 @@ void world_threads::has_ended() noexcept {
 
 void world_threads::join(std::source_location where) {
   actor& self = *scheduler_.current();
-  if (self.is_abandoned)
+  if (self.is_abandoned) {
+    scheduler_.count_unwinding(self);
     throw abandoned{};
+  }
   while (at_work_ != 0) {
     QUARRY_ASSERT(joining_ == nullptr);
     joining_ = &self;
-    self.wait_for("join", where, this);
+    self.wait_for("join", where); // the other rows say for whom
     self.fiber->suspend();
     if (self.is_abandoned)
       throw abandoned{};

@@ -4,6 +4,7 @@
 #include <quarry/choices.hpp>
 #include <quarry/fiber.hpp>
 #include <quarry/scheduler.hpp>
+#include <quarry/task.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -41,9 +42,14 @@ public:
     chooser* choices = nullptr;
     /// Called when nobody can go on; true if it has changed something that somebody may wait for.
     std::function<bool()> when_nobody_can{};
-    /// Called before hosts that have not ended are abandoned: whoever uses what is theirs goes
-    /// first.
-    std::function<void()> when_given_up{};
+    /// Called before hosts that have not ended are abandoned, with who waits for what: whoever uses
+    /// what is theirs goes first.
+    std::function<void(report const&)> when_given_up{};
+    /// Operations and waits of an actor that is unwound. One that goes on even then is left where
+    /// it is: it has caught `abandoned`, or waits in a destructor.
+    std::uint64_t most_unwinding = 10'000;
+    /// Called after that.
+    std::function<void(actor const&)> when_left{};
   };
 
   sequential_scheduler();
@@ -70,8 +76,18 @@ public:
   void run(std::vector<std::function<void()>> hosts);
 
   /// Lets go of an actor that will never be resumed again: a parked one forgets its frames (their
-  /// owner destroys them), one in mid-function is unwound by `abandoned`.
+  /// owner destroys them), one in mid-function is unwound by `abandoned`. Where that does not end
+  /// it, is_left() afterwards.
   void abandon(actor& a) override;
+  /// An abandoned actor that stands in the midst of its frames for ever: its fiber is kept, and its
+  /// owner hands the frames to keep() instead of destroying them.
+  [[nodiscard]] static bool is_left(actor const& a) noexcept {
+    return a.is_abandoned && a.fiber != nullptr;
+  }
+  static void keep(actor& of, task<>&& frames);
+  /// Of an actor that is being unwound, where it would have waited. Does not return if there have
+  /// been too many.
+  void count_unwinding(actor& self);
 
   /// A new execution, of other choices, after the last one's actors have all gone. Its fibers stay.
   void begin(chooser& choices);
@@ -84,11 +100,15 @@ public:
   /// Whose slice runs; null outside.
   [[nodiscard]] actor* current() const noexcept { return current_; }
   /// As if that were the last decision of the execution.
-  void give_up() noexcept { decisions_ = options_.most_decisions; }
+  void give_up() noexcept { set_decisions(options_.most_decisions); }
   [[nodiscard]] bool is_out_of_decisions() const noexcept {
     return decisions_ >= options_.most_decisions;
   }
   [[nodiscard]] std::uint64_t decision_count() const noexcept { return decisions_; }
+  /// The same, from any thread: whether it goes on.
+  [[nodiscard]] std::uint64_t look_at_decision_count() noexcept {
+    return std::atomic_ref(decisions_).load(std::memory_order_relaxed);
+  }
   /// A hash of all choices so far: equal for equal executions.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
 
@@ -110,6 +130,9 @@ private:
   void tell_alone() {
     if (decisions_ >= options_.tells_alone_from) [[unlikely]]
       options_.choices->on_alone();
+  }
+  void set_decisions(std::uint64_t count) noexcept {
+    std::atomic_ref(decisions_).store(count, std::memory_order_relaxed);
   }
   void take_up(actor& a);
   void offer(actor& a);
@@ -133,7 +156,8 @@ private:
   actor* next_ = nullptr;       ///< who was chosen at a decision point of the one that runs
   actor* current_ = nullptr;    ///< whose slice runs: the innermost, if one abandons another
   fiber_pool fibers_;
-  std::uint64_t decisions_ = 0;
+  std::uint64_t unwinding_ = 0; ///< what the actor that is being unwound has done
+  std::uint64_t decisions_ = 0; ///< written by set_decisions() only
   std::uint64_t trace_hash_ = 0xcbf29ce484222325;
 
   std::atomic<bool> is_held_{false};          ///< by the thread that runs actors, or by a report

@@ -98,6 +98,7 @@ public:
   [[nodiscard]] bool is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
 
   // For debuggers: user-mode queues that its command processor serves
+  [[nodiscard]] debug_agent const& debug_entry() const noexcept { return debug_; }
   void add_queue(debug_queue& q);
   void remove_queue(debug_queue& q) noexcept;
 
@@ -107,6 +108,7 @@ public:
   [[nodiscard]] machine const& shape() const noexcept { return machine_; }
   [[nodiscard]] bool checks_bounds() const noexcept { return checks_bounds_; }
   [[nodiscard]] allocations& known() noexcept { return known_; }
+  [[nodiscard]] allocations const& known() const noexcept { return known_; }
   [[nodiscard]] std::uint32_t compute_unit_count() const noexcept { return machine_.compute_units; }
 
 private:

@@ -121,6 +121,7 @@ public:
   }
 
 private:
+  friend class explored_memory;
   template<class T>
   static constexpr std::size_t word_bytes =
       sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) == sizeof(T)

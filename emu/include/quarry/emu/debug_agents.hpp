@@ -121,5 +121,7 @@ extern debug_agents quarry_debug_agents; // NOLINT(*-non-const-global-variables)
 /// Adds to and removes from the list; gives the agent its id. From any thread.
 void announce(debug_agent& a);
 void withdraw(debug_agent& a) noexcept;
+/// Its place among those of its scheduler, from 1 on: the id, where there are no others.
+[[nodiscard]] std::uint32_t rank_of(debug_agent const& a);
 
 } // namespace quarry::emu

@@ -10,8 +10,10 @@
 #include <quarry/task.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <source_location>
@@ -22,6 +24,8 @@
 #include <vector>
 
 namespace quarry {
+
+struct replay_file;
 
 /// How many of what an execution of an exhaustive exploration may have; nothing: any number.
 struct search_bounds {
@@ -73,6 +77,12 @@ struct explore_options {
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
   /// livelock: given a fair end, nobody writes or wakes anybody any more.
   std::uint64_t most_decisions = 20'000;
+  /// Without a decision for so long, an execution is taken for one that never ends: an actor spins
+  /// on what only native code can change, or holds a native lock. stderr is told who and where, a
+  /// replay file is saved, and the process ends with the status `stuck_status`: a native loop
+  /// cannot be left in another way. 0: waits for ever, as it does under a debugger.
+  std::chrono::milliseconds patience{5'000};
+  static constexpr int stuck_status = 70;
   /// Runs executions also whose choices have all been made in an earlier one, one after the other:
   /// for a world that keeps something of its own, such as how often it has seen an outcome. What an
   /// exploration comes to is the same.
@@ -88,12 +98,18 @@ struct explore_options {
   bool narrows = false;
   /// Only this execution, nothing else.
   std::optional<choice_record> replays{};
+  /// Only the execution that is recorded there, with the options that are; the verdict says what
+  /// differs, and is false unless it fails as recorded. Null: no such thing. Borrowed.
+  replay_file const* repeats = nullptr;
   /// In reports, and of files. Empty: the line that explores; a name of its own stays when lines
   /// move.
   std::string name{};
-  /// Folder for failures, a replay file each, and a mark of how far a process came that died.
-  /// Empty: QUARRY_FAILURES of the environment; without that, nowhere.
+  /// Folder for failures, a replay file each, and, while it explores, a mark of the seed and of how
+  /// far it has come, for a process that dies. Empty: QUARRY_FAILURES of the environment (where
+  /// that is empty, too: nowhere); without that `quarry-failures`, which is there only as long as
+  /// there is something in it, and may be impossible to make.
   std::string failures{};
+  bool keeps_failures = true; ///< false: nowhere, whatever is said elsewhere
   /// Counts the executions, as they begin or are known, for who looks on. Null: nobody does.
   /// Borrowed.
   std::atomic<std::uint64_t>* begun = nullptr;
@@ -102,6 +118,8 @@ struct explore_options {
   std::atomic<bool> const* interrupted = nullptr;
   /// What repeats a saved failure, but for the file. Empty: this program, `--quarry-replay=`.
   std::string replay_command{};
+  /// What shows it in gdb, but for the file. Empty: `quarry gdb --` and this program.
+  std::string debug_command{};
 };
 
 /// An actor that a world starts: a host thread, as far as scopes go.
@@ -156,9 +174,11 @@ struct mending {
 /// What went wrong in an execution.
 struct exploration_failure {
   /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "misuse", "exception",
-  /// or a kernel's fault
+  /// "unwinding", or a kernel's fault
   std::string kind;
-  std::string where; ///< the source line, or the two of a race; with `kind`, the failure's class
+  /// The source line, the two of a race, those where actors wait or spin; of an exception what it
+  /// says. With `kind`, the failure's class.
+  std::string where;
   std::string report;
   std::string history;         ///< the last operations before it, a line each
   std::uint64_t seed = 0;      ///< of the execution; 0: it was searched for, or replayed
@@ -169,6 +189,8 @@ struct exploration_failure {
   std::optional<mending> mended{};
   std::string file{};        ///< the replay file; empty: not saved
   std::string replay_line{}; ///< the command that repeats it
+  std::string debug_line{};  ///< the command that shows it in gdb
+  std::uint64_t equal = 0;   ///< others of its class in the same execution
 };
 
 /// What an exploration came to.
@@ -184,20 +206,32 @@ struct verdict {
   bool is_cut_short = false;    ///< exhaustive: the limit of executions has left some out
   bool is_interrupted = false;  ///< explore_options::interrupted has left something out
   std::uint64_t trace_hash = 0; ///< of all executions
-  double seconds = 0;
+  double seconds = 0;           ///< all in all
+  double exploring_seconds = 0; ///< without shrinking, diagnosis, narrowing
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
   /// Of a replay: where the execution was another than the recorded one, or what else differs.
   /// Otherwise: where an execution was not what the same choices had led to before.
   std::string divergence;
+  /// Of a replay: the recorded failure, which did not come; empty: it did.
+  std::string missed;
   std::string left_behind; ///< by a process that died in the exploration of this name: a file
+  std::string not_kept;    ///< why nothing could be kept where it is by default
 
-  /// No failure; and an execution that has come to its end, if there were any.
+  /// No failure, not even a recorded one; and an execution that has come to its end, if there were
+  /// any.
   explicit operator bool() const noexcept {
-    return !failure && (executions == 0 || inconclusive != executions);
+    return !failure && missed.empty() && (executions == 0 || inconclusive != executions);
   }
+  /// Executions that were run, a second; 0: it is not known.
+  [[nodiscard]] double run_per_second() const noexcept;
   /// The report, or what was explored and what was not.
   [[nodiscard]] std::string to_string() const;
+  /// The same: for test macros, which print what they check.
+  template<class Character, class Traits>
+  friend auto& operator<<(std::basic_ostream<Character, Traits>& out, verdict const& v) {
+    return out << v.to_string();
+  }
 };
 
 /// Runs the world in many executions, until one fails.
@@ -207,7 +241,13 @@ struct verdict {
 /// counts without being run, but for one in a thousand: is it the same again?
 ///
 /// A program that is started with `--quarry-replay=FILE` (its main() need not know), or with
-/// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name.
+/// QUARRY_REPLAY in its environment, repeats that failure in the exploration of the same name, with
+/// the options that were recorded: what else differs then is said.
+///
+/// An execution that is cut off, or comes to no end, unwinds its actors by an exception,
+/// `abandoned`, which operations and waits throw: a kernel, or an actor, lets it pass, and does
+/// neither in a `noexcept` function, where it would end the process. An actor that goes on all the
+/// same is left where it is, and that is a failure, "unwinding": what it owns is not freed.
 ///
 /// Errors   std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with

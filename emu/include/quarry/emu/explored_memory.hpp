@@ -6,6 +6,7 @@
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/fault.hpp>
+#include <quarry/emu/grid.hpp>
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/sequential_scheduler.hpp>
@@ -69,7 +70,7 @@ public:
   /// Counts the operations of each actor anew.
   void count_operations() noexcept;
   /// Those that did most operations since then, and where their last ones were.
-  [[nodiscard]] std::string busiest() const;
+  [[nodiscard]] std::string busiest(std::size_t most = 3) const;
 
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
@@ -120,12 +121,27 @@ public:
   };
   void found(finding f);
   void found(fault const& f);
+  /// If something else has gone wrong before, it becomes a part of that one's report.
+  void found_or_noted(finding f);
+  /// Findings of the first one's class beside it.
+  [[nodiscard]] std::uint64_t equal_count() const noexcept { return equal_count_; }
   /// What an operation of an actor that is no wavefront has thrown; `who` says it in the report.
   void found(kernel_stop const& stop, std::string_view who);
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
-  /// What was done last, a line for each operation: who, what, which word, its value, where.
+  /// What was done last, a line for each operation: who, what, which word, its value, where. What
+  /// an actor did at one source line, many lanes of an instruction say, is one.
   [[nodiscard]] std::string history() const;
+
+  /// "  | w.check(…);", that source line, for reports: where there is a history and the file can be
+  /// read; otherwise empty.
+  [[nodiscard]] std::string text_of(std::source_location where) const;
+  /// "wave 1:1:2:5 (1,0,0)/0 of produce: last operation at a.hpp:12, last wait at a.hpp:9"
+  [[nodiscard]] std::string describe(actor const& a) const;
+  /// The same of the actor whose slice runs, in native code perhaps.
+  [[nodiscard]] std::string who_runs() const;
+  /// Its last operation's line; empty: it has done none.
+  [[nodiscard]] std::string where_it_runs() const;
 
   [[nodiscard]] cache_machine& machine() noexcept { return machine_; }
   [[nodiscard]] sequential_scheduler& scheduler() noexcept { return scheduler_; }
@@ -137,8 +153,19 @@ private:
   struct actor_name {
     std::string host{};
     bool is_wave = false;
-    std::uint32_t wave = 0;
-    std::uint64_t group = 0;
+    std::uint32_t dispatch = 0; ///< its place in dispatches_
+    std::uint32_t index = 0;    ///< in its group
+    std::uint64_t number = 0;   ///< in its dispatch, from 1 on
+    extent group{};
+  };
+  /// A launch, for reports; it may be over by then.
+  struct known_dispatch {
+    std::string kernel;
+    std::uint32_t agent = 0;  ///< as debuggers count, from 1 on
+    std::uint32_t number = 0; ///< on it
+    std::uint64_t groups = 0;
+    std::uint64_t group_size = 0; ///< work-items
+    std::source_location where;
   };
   struct known_actor {
     actor_name name{};
@@ -158,7 +185,8 @@ private:
   struct known_unit {
     void const* unit;
     cache_machine::node_id node;
-    std::uint32_t number;
+    std::uint32_t number;   ///< by first use
+    std::uint32_t rank = 0; ///< as debuggers count
   };
 
   /// An operation; all but a plain load end a loop of plain loads.
@@ -187,6 +215,15 @@ private:
   /// Its name has yet to be given.
   cache_port& add(actor_id id, race_detector::place where);
   [[nodiscard]] std::string name_of(actor_id who) const;
+  /// Null: it has reached for no memory.
+  [[nodiscard]] cache_port const* find_port(actor const& a) const;
+  /// "in dispatch 2 of agent 1: produce, 4 groups of 64, launched at main.cpp:12"; empty for hosts.
+  [[nodiscard]] std::string dispatch_of(actor_id who) const;
+  std::uint32_t know(launch_state const& l, agent_core const& agent);
+  /// "memory of agent 1"
+  [[nodiscard]] std::string space_of(actor_id who, std::uintptr_t at) const;
+  /// "'ranks', 256 bytes of memory of agent 1"; empty: of no allocation.
+  [[nodiscard]] std::string allocation_of(actor_id who, std::uintptr_t at) const;
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   /// "ranks[3]", or "word 7" where there is no name.
   [[nodiscard]] std::string word_of(std::uintptr_t at) const;
@@ -219,10 +256,12 @@ private:
   [[nodiscard]] std::uint64_t stable_name(std::uintptr_t at) const;
 
   void note(std::optional<race_detector::race> const& race) {
-    if (race && !finding_) [[unlikely]]
+    if (race) [[unlikely]]
       report_race(*race);
   }
   void report_race(race_detector::race const& race);
+  /// What to add to where an actor has done something: text_of(), and a wavefront's dispatch.
+  [[nodiscard]] std::string about(actor_id who, std::source_location where) const;
   /// Finds what an actor has done there; `what` follows its name.
   void blame(char const* kind, actor_id who, std::source_location where, std::string_view what);
   /// Coarse-grained memory knows no scope beyond the agent.
@@ -240,11 +279,37 @@ private:
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
                 std::uint64_t value, std::source_location where, std::string_view more = {}) {
     if (keeps_history_) [[unlikely]]
-      write_down(who, what, o, s, at, value, where, more);
+      write_down({who, what, o, s, at, value, where, more});
   }
-  void write_down(actor_id who, char const* what, std::optional<order> o, scope s,
-                  std::uintptr_t at, std::uint64_t value, std::source_location where,
-                  std::string_view more);
+  struct operation {
+    actor_id who;
+    char const* what;
+    std::optional<order> how;
+    scope far;
+    std::uintptr_t at; ///< 0: none
+    std::uint64_t value;
+    std::source_location where;
+    std::string_view more; ///< of a literal
+  };
+  /// Operations of one actor at one source line that follow each other.
+  struct past_operation {
+    operation first;
+    std::uint64_t number = 0; ///< of the first one
+    std::uint64_t count = 1;
+    std::uint64_t last_value = 0;
+    std::string first_word; ///< named while it was there
+    std::string last_word;
+    std::string origin; ///< of what the first one should have seen
+  };
+  struct past_write {
+    std::uint64_t number; ///< of the operation
+    actor_id who;
+    std::uint64_t value;
+    std::source_location where;
+  };
+  void write_down(operation const& o);
+  [[nodiscard]] std::string newer_write(operation const& o) const;
+  [[nodiscard]] std::string describe(past_operation const& o) const;
 
   sequential_scheduler& scheduler_;
   options options_;
@@ -269,6 +334,7 @@ private:
   std::vector<known_unit> units_;
   struct known_launch {
     std::uint32_t number = 0;
+    std::uint32_t dispatch = ~0U; ///< its place in dispatches_, once a wavefront has begun
     std::vector<race_detector::edge> edges; ///< the launcher's, then those of ended wavefronts
   };
   std::unordered_map<launch_state const*, known_launch> launches_;
@@ -293,8 +359,13 @@ private:
   std::uint64_t activity_ = 0;
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
   std::optional<finding> finding_;
+  std::uint64_t equal_count_ = 0;
+  std::vector<known_dispatch> dispatches_;
+  std::size_t dispatch_count_ = 0; ///< in use: they keep their memory
   static constexpr std::size_t history_lines = 40;
-  std::deque<std::string> history_; ///< the last ones
+  std::deque<past_operation> history_;                         ///< the last ones
+  std::unordered_map<std::uintptr_t, past_write> last_writes_; ///< while there is a history
+  std::string stale_read_; ///< the last one, and what is newer; while there is a history
   std::uint64_t operations_ = 0;
   std::unordered_map<std::uintptr_t, std::size_t> word_numbers_; ///< by first use: no addresses
 };

@@ -368,10 +368,11 @@ inline void race_detector::activate(actor_id a, std::int16_t lane) {
 [[nodiscard]] std::string_view to_string(race_detector::missing_edge m) noexcept;
 
 /// Several lines: both accesses, what is missing between them and where, and what would do.
-/// `address_name` gives an address its name, if it has one.
+/// `address_name` gives an address its name, if it has one; `more`, lines to stand below an access.
 [[nodiscard]] std::string
 to_string(race_detector::race const& r,
           std::function<std::string(race_detector::actor_id)> const& name_of,
-          std::function<std::string(std::uintptr_t)> const& address_name = {});
+          std::function<std::string(std::uintptr_t)> const& address_name = {},
+          std::function<std::string(race_detector::access const&)> const& more = {});
 
 } // namespace quarry::emu

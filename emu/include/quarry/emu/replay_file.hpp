@@ -11,14 +11,15 @@ namespace quarry {
 
 /// A failing execution on disk: one text file, a line for each of these.
 ///
-/// Shape    "quarry-replay 1", then "key: value" lines; under 100 kB
+/// Shape    "quarry-replay 2", then "key: value" lines; under 100 kB
 struct replay_file {
   std::string name;  ///< of the world: explore_options::name
   std::string build; ///< the program's GNU build id, or "unknown"
   std::uint64_t seed = 0;
   bool detects_races = true; ///< explore_options, which decide what counts as a failure
   bool direct_lint = false;
-  std::string kind; ///< with `where`: the class of the failure
+  std::uint64_t most_decisions = 20'000; ///< which decide when an execution is given up
+  std::string kind;                      ///< with `where`: the class of the failure
   std::string where;
   choice_record choices;
 

@@ -159,6 +159,9 @@ public:
 
   /// "wavefront 2 (work-items 128..191) at barrier, kernel.hpp:12": one line a wavefront.
   [[nodiscard]] std::string describe_waves() const;
+  /// Of a wavefront that waits in a meeting, or at a fine-grain barrier: who is missing there, and
+  /// where those are; empty for others. "absent: wavefront 1 (wait_until at a.cpp:3)"
+  [[nodiscard]] std::string absent_for(std::uint32_t index) const;
   [[nodiscard]] std::string name() const;
   void reserve_lds(std::size_t bytes);
 

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reports of an explored execution call actors, launches and words: by the order in which they
+// were made, never by an address.
+#include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/launch_state.hpp>
+#include <quarry/emu/work_group.hpp>
+#include <quarry/report.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace quarry::emu {
+
+// Words
+
+std::string explored_memory::word_of(std::uintptr_t at) const {
+  if (allocations::range const* const r = range_of(at)) {
+    std::uintptr_t const offset = at - r->begin;
+    unsigned width = machine_.width(at);
+    if (width == 0) // nobody has accessed it yet: as large as the others, presumably
+      width = machine_.width(r->begin);
+    if (offset == 0)
+      return r->name + "[0]";
+    return width != 0 && offset % width == 0 ? fmt::format("{}[{}]", r->name, offset / width)
+                                             : fmt::format("{}, byte {}", r->name, offset);
+  }
+  auto const known = word_numbers_.find(at);
+  return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
+}
+
+std::string explored_memory::name_of(void const* address) const {
+  auto const at = reinterpret_cast<std::uintptr_t>(address);
+  return range_of(at) == nullptr ? "" : word_of(at);
+}
+
+allocations::range const* explored_memory::range_of(std::uintptr_t at) const noexcept {
+  for (allocations const* const a : sources_)
+    if (allocations::range const* const r = a->find(at))
+      return r;
+  return nullptr;
+}
+
+std::string explored_memory::space_of(actor_id who, std::uintptr_t at) const {
+  if (ports_[who].is_lds(reinterpret_cast<void const*>(at))) // NOLINT(*-no-int-to-ptr)
+    return "LDS";
+  std::string const grain = coarse_.contain(at) ? "coarse-grained " : "";
+  if (shared_ != nullptr && shared_->find(at) != nullptr)
+    return grain + "host memory";
+  for (known_unit const& u : agents_)
+    if (static_cast<agent_core const*>(u.unit)->known().find(at) != nullptr)
+      return fmt::format("{}memory of agent {}", grain, u.rank);
+  return grain + "memory";
+}
+
+std::string explored_memory::allocation_of(actor_id who, std::uintptr_t at) const {
+  allocations::range const* const r = range_of(at);
+  std::string const space = space_of(who, at);
+  if (r == nullptr)
+    return space == "LDS" ? space : "";
+  return fmt::format("'{}': {} bytes of {}; this is byte {}", r->name, r->end - r->begin, space,
+                     at - r->begin);
+}
+
+// Actors
+
+std::string explored_memory::name_of(actor_id who) const {
+  actor_name const& n = actors_[who].name;
+  if (!n.is_wave)
+    return n.host;
+  known_dispatch const& d = dispatches_[n.dispatch];
+  return fmt::format("wave {}:1:{}:{} ({},{},{})/{}", d.agent, d.number, n.number, n.group.x,
+                     n.group.y, n.group.z, n.index);
+}
+
+std::string explored_memory::dispatch_of(actor_id who) const {
+  actor_name const& n = actors_[who].name;
+  if (!n.is_wave)
+    return "";
+  known_dispatch const& d = dispatches_[n.dispatch];
+  return fmt::format("in dispatch {} of agent {}: {}, {} group{} of {}, launched at {}", d.number,
+                     d.agent, d.kernel, d.groups, d.groups == 1 ? "" : "s", d.group_size,
+                     quarry::to_string(d.where));
+}
+
+std::uint32_t explored_memory::know(launch_state const& l, agent_core const& agent) {
+  if (dispatch_count_ == dispatches_.size())
+    dispatches_.emplace_back();
+  known_dispatch& d = dispatches_[dispatch_count_];
+  d.kernel = l.kernel;
+  d.agent = agent_of(agent).rank;
+  d.number = l.debug.id;
+  d.groups = l.group_count;
+  d.group_size = l.config.work_items_per_group.volume();
+  d.where = l.config.where;
+  return static_cast<std::uint32_t>(dispatch_count_++);
+}
+
+cache_port const* explored_memory::find_port(actor const& a) const {
+  if (auto const* const wave = dynamic_cast<wave_slot const*>(&a))
+    return wave->port;
+  return a.number < by_number_.size() ? by_number_[a.number] : nullptr;
+}
+
+std::string explored_memory::describe(actor const& a) const {
+  cache_port const* const port = find_port(a);
+  std::string text = port == nullptr ? a.name() : name_of(port->id());
+  if (port != nullptr && actors_[port->id()].name.is_wave)
+    text += " of " + dispatches_[actors_[port->id()].name.dispatch].kernel;
+  std::source_location const last =
+      port == nullptr ? std::source_location() : actors_[port->id()].last;
+  text +=
+      last.line() == 0 ? ": no operation so far" : ": last operation at " + quarry::to_string(last);
+  if (a.reason.where.line() != 0)
+    text += ", last wait at " + quarry::to_string(a.reason.where);
+  return text;
+}
+
+std::string explored_memory::who_runs() const {
+  if (actor const* const a = scheduler_.current())
+    return describe(*a);
+  // Frames are destroyed, say.
+  return "no actor; those that did most: " + busiest();
+}
+
+std::string explored_memory::where_it_runs() const {
+  actor const* const a = scheduler_.current();
+  cache_port const* const port = a == nullptr ? nullptr : find_port(*a);
+  return port == nullptr || actors_[port->id()].last.line() == 0
+             ? ""
+             : quarry::to_string(actors_[port->id()].last);
+}
+
+} // namespace quarry::emu

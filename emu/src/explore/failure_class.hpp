@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace quarry {
+
+// What a failure's class is made of where no single place is to blame: the same in every execution
+// that fails in the same way.
+
+/// The source lines that a report names, each once, sorted: "a.cpp:3, b.hpp:12".
+[[nodiscard]] std::string source_lines_of(std::string_view report);
+/// The first line, without what looks like an address.
+[[nodiscard]] std::string without_addresses(std::string_view text);
+
+} // namespace quarry

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// endless_worlds_program WORLD: explores a world that does not let its execution end, and prints
+// what comes of it. Exit status 1 if that is a failure.
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace {
+
+using namespace quarry::emu;
+using quarry::task;
+using quarry::world;
+using quarry::world_core;
+
+using word = global<std::uint32_t>;
+
+/// Nobody of Quarry's can set it.
+void spin_natively(world& w) {
+  auto data = w.allocate<std::uint32_t>(1, "data");
+  std::atomic<int> flag{0};
+  w.start("spinner", [&](world_core& self) {
+    self.store(data.global(), 1);
+    while (flag.load() == 0) {
+    }
+  });
+  w.start("setter", [&](world_core& self) {
+    self.store(data.global(), 2, order::release, scope::system);
+    self.load(data.global(), order::acquire, scope::system);
+    flag = 1;
+  });
+  w.join();
+}
+
+/// Held across a decision.
+void lock_natively(world& w) {
+  auto data = w.allocate<std::uint32_t>(1, "data");
+  std::mutex mutex;
+  for (char const* const name : {"one", "other"})
+    w.start(name, [&](world_core& self) {
+      std::lock_guard const lock(mutex);
+      self.fetch_add(data.global(), 1, order::relaxed, scope::system);
+    });
+  w.join();
+}
+
+void catch_all(world_core& self, word at) {
+  for (;;)
+    try {
+      self.fetch_add(at, 1, order::relaxed, scope::system);
+    } catch (...) { // NOLINT(bugprone-empty-catch): what is tested
+    }
+}
+
+/// Of a host thread that a world starts.
+void swallow_in_thread(world& w) {
+  auto data = w.allocate<std::uint32_t>(1, "data");
+  w.start("swallower", [&](world_core& self) { catch_all(self, data.global()); });
+  w.join();
+}
+
+void swallow_in_task(world& w) {
+  auto data = w.allocate<std::uint32_t>(1, "data");
+  w.start_task("swallower", [&](world_core& self) -> task<> {
+    catch_all(self, data.global());
+    co_return;
+  });
+  w.join();
+}
+
+void swallow_in_world(world& w) {
+  auto data = w.allocate<std::uint32_t>(1, "data");
+  catch_all(w.host(), data.global());
+}
+
+struct swallow {
+  task<> operator()(any_wavefront auto& wf, word at) const {
+    for (;;)
+      try {
+        wf.fetch_add(at, 1U, order::relaxed, scope::system);
+      } catch (...) { // NOLINT(bugprone-empty-catch)
+      }
+    co_return;
+  }
+};
+
+void swallow_in_kernel(world& w) {
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto data = gpu.allocate<std::uint32_t>(1, "data");
+  static_cast<void>(gpu.run({.work_items = 1}, swallow{}, data.global()));
+}
+
+/// A launch that is tried again and again.
+void swallow_launches(world& w) {
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto data = gpu.allocate<std::uint32_t>(1, "data");
+  auto const add = [](any_wavefront auto& wf, word at) {
+    wf.fetch_add(at, 1U, order::relaxed, scope::system);
+  };
+  for (;;)
+    try {
+      static_cast<void>(gpu.run({.work_items = 1}, add, data.global()));
+    } catch (...) { // NOLINT(bugprone-empty-catch)
+    }
+}
+
+/// Polls on its way out.
+struct guard {
+  world_core& self;
+  word flag;
+  ~guard() {
+    while (self.load(flag, order::acquire, scope::system) == 0) {
+    }
+  }
+};
+
+void poll_in_destructor(world& w) {
+  auto words = w.allocate<std::uint32_t>(32, "words");
+  w.start("guarded", [&](world_core& self) {
+    guard const g{self, words.global()};
+    for (;;)
+      self.fetch_add(words.global() + 16, 1, order::relaxed, scope::system);
+  });
+  w.join();
+}
+
+task<> wait_for_ever(world_core& self, word flag) {
+  auto const is_set = [](std::uint32_t v) { return v == 2; };
+  co_await self.wait_until(flag, is_set, order::acquire, scope::system);
+}
+
+/// The same where a deadlock is what ends the execution.
+void deadlock_and_poll(world& w) {
+  auto flag = w.allocate<std::uint32_t>(1, "flag");
+  w.start_task("waiter", [&](world_core& self) { return wait_for_ever(self, flag.global()); });
+  guard const g{w.host(), flag.global()};
+  w.join();
+}
+
+/// The destructor of a frame, which no fiber can be discarded for.
+void poll_in_frame(world& w) {
+  auto flag = w.allocate<std::uint32_t>(1, "flag");
+  w.start_task("waiter", [&](world_core& self) -> task<> {
+    guard const g{self, flag.global()};
+    co_await wait_for_ever(self, flag.global());
+  });
+  w.join();
+}
+
+void operate_in_noexcept(world& w) {
+  auto data = w.allocate<std::uint32_t>(1, "data");
+  w.start("sworn", [&](world_core& self) {
+    auto const add = [&]() noexcept {
+      self.fetch_add(data.global(), 1, order::relaxed, scope::system);
+    };
+    for (;;)
+      add();
+  });
+  w.join();
+}
+
+/// Nobody is stuck: a decision takes long, but not for ever.
+void compute(world& w) {
+  auto data = w.allocate<std::uint32_t>(1, "data");
+  auto const end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+  while (std::chrono::steady_clock::now() < end) {
+  }
+  w.host().store(data.global(), 1);
+}
+
+std::map<std::string, std::function<void(world&)>> const worlds{
+    {"spin_natively", spin_natively},
+    {"lock_natively", lock_natively},
+    {"swallow_in_thread", swallow_in_thread},
+    {"swallow_in_task", swallow_in_task},
+    {"swallow_in_world", swallow_in_world},
+    {"swallow_in_kernel", swallow_in_kernel},
+    {"swallow_launches", swallow_launches},
+    {"poll_in_destructor", poll_in_destructor},
+    {"deadlock_and_poll", deadlock_and_poll},
+    {"poll_in_frame", poll_in_frame},
+    {"operate_in_noexcept", operate_in_noexcept},
+    {"compute", compute},
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  auto const found = worlds.find(argc > 1 ? argv[1] : "");
+  if (found == worlds.end())
+    return 2;
+  auto const v = quarry::explore({.executions = 20,
+                                  .most_decisions = 500,
+                                  .patience = std::chrono::milliseconds(500),
+                                  .detects_races = false,
+                                  .name = found->first},
+                                 found->second);
+  std::fputs(v.to_string().c_str(), stdout);
+  return v ? 0 : 1;
+}

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the report of a failure says of it, part by part, and what its class is.
+#include "message_world.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+#include <quarry/mutex.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <source_location>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace quarry_test;
+
+using word = global<std::uint32_t>;
+
+std::string here(int lines_back, std::source_location where = std::source_location::current()) {
+  return "explore_reports_test.cpp:" + std::to_string(static_cast<int>(where.line()) - lines_back);
+}
+
+bool says(verdict const& v, std::string const& words) {
+  return v.to_string().find(words) != std::string::npos;
+}
+
+struct writes_all {
+  task<> operator()(any_wavefront auto& wf, word at) const {
+    wf.store(at + wf.local_id(), convert<std::uint32_t>(wf.local_id().to_lanes()));
+    co_return;
+  }
+};
+
+/// Two kernels that race, each in two groups of one wavefront.
+verdict explore_two_kernels() {
+  return explore({.executions = 50, .diagnoses = false}, [](world& w) {
+    explored_agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
+    auto words = gpu.allocate<std::uint32_t>(32, "ranks");
+    auto first =
+        gpu.launch({.work_groups = 1, .work_items_per_group = 32}, writes_all{}, words.global());
+    auto second =
+        gpu.launch({.work_groups = 1, .work_items_per_group = 32}, writes_all{}, words.global());
+    static_cast<void>(first.wait());
+    static_cast<void>(second.wait());
+  });
+}
+
+/// The second wavefront does not come to the barrier.
+struct lost {
+  task<> operator()(any_wavefront auto& wf, word never) const {
+    if (wf.index_in_group() == 1) {
+      auto const is_set = [](std::uint32_t v) { return v != 0; };
+      co_await wf.wait_until(never, is_set, order::acquire, scope::system);
+    }
+    co_await wf.barrier();
+  }
+};
+
+struct race_in_lds {
+  task<> operator()(any_wavefront auto& wf) const {
+    auto const words = wf.template lds<std::uint32_t, 32>();
+    auto const lane = wf.local_id() + (-32 * static_cast<std::int32_t>(wf.index_in_group()));
+    wf.store(words + lane, convert<std::uint32_t>(lane.to_lanes()));
+    co_return;
+  }
+};
+
+} // namespace
+
+TEST_SUITE("emu.explore_reports") {
+  TEST_CASE("a race names both wavefronts as debuggers do, their launches and their lines' text") {
+    verdict const v = explore_two_kernels();
+    REQUIRE(v.failure);
+    CAPTURE(v.to_string());
+    CHECK(v.failure->kind == "race");
+    CHECK(says(v, "  first    wave 1:1:1:1 (0,0,0)/0 lane 0, explore_reports_test.cpp:"));
+    CHECK(says(v, "  second   wave 1:1:2:1 (0,0,0)/0 lane 0, explore_reports_test.cpp:"));
+    CHECK(says(v, "             | wf.store(at + wf.local_id(), "));
+    CHECK(says(v, "             in dispatch 1 of agent 1: "));
+    CHECK(says(v, "writes_all, 1 group of 32, launched at explore_reports_test.cpp:"));
+    CHECK(says(v, "             in dispatch 2 of agent 1: "));
+  }
+
+  TEST_CASE("it names the memory: its space, the allocation and its size") {
+    CHECK(says(explore_two_kernels(),
+               "  memory   'ranks': 128 bytes of memory of agent 1; this is byte 0\n"));
+    verdict const of_host = explore({.executions = 50, .diagnoses = false}, [](world& w) {
+      auto words = w.allocate<std::uint32_t>(8, "pair");
+      for (char const* const name : {"one", "other"})
+        w.start(name, [at = words.global() + 3](world_core& self) { self.store(at, 1); });
+      w.join();
+    });
+    CHECK_MESSAGE(says(of_host, "  memory   'pair': 32 bytes of host memory; this is byte 12\n"),
+                  of_host.to_string());
+    verdict const of_lds = explore({.executions = 50, .diagnoses = false}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      static_cast<void>(
+          gpu.run({.work_groups = 1, .work_items_per_group = 64, .lds_bytes = 128}, race_in_lds{}));
+    });
+    REQUIRE(of_lds.failure);
+    CHECK_MESSAGE(says(of_lds, " bytes of LDS; this is byte "), of_lds.to_string());
+  }
+
+  TEST_CASE("reports like it are counted, not repeated") {
+    verdict const v = explore_two_kernels();
+    REQUIRE(v.failure);
+    CHECK(v.failure->equal == 31); // a lane each
+    CHECK(says(v, "  31 more like it in the same execution\n"));
+  }
+
+  TEST_CASE("what the lanes of an instruction do is one line of the history") {
+    verdict const v = explore_two_kernels();
+    REQUIRE(v.failure);
+    std::string const& history = v.failure->history;
+    CAPTURE(history);
+    CHECK(history.find("store  plain              ranks[0] = 0x0 … ranks[31] = 0x1f (32 times)") !=
+          std::string::npos);
+    CHECK(std::count(history.begin(), history.end(), '\n') <= 2);
+  }
+
+  TEST_CASE("an old value that makes a check fail names what it hides, and who wrote that where") {
+    verdict const v = explore_message({order::relaxed, order::acquire}, {.detects_races = false});
+    REQUIRE(v.failure);
+    CAPTURE(v.to_string());
+    CHECK(v.failure->kind == "check");
+    CHECK(says(v, "  stale    reader has read data[0] = 0x0 at message_world.hpp:"));
+    CHECK(says(v, ": old; writer has written 0x2a at message_world.hpp:"));
+    CHECK(says(v, ", stale; writer has written 0x2a at "));
+  }
+
+  TEST_CASE("a deadlock says who is absent at a barrier, and where that one is") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto never = gpu.allocate<std::uint32_t>(1, "never");
+      static_cast<void>(
+          gpu.run({.work_groups = 1, .work_items_per_group = 64}, lost{}, never.global()));
+    });
+    REQUIRE(v.failure);
+    std::string const& report = v.failure->report;
+    CAPTURE(report);
+    CHECK(v.failure->kind == "deadlock");
+    CHECK(report.find("; absent: wavefront 1 (wait_until at explore_reports_test.cpp:") !=
+          std::string::npos);
+    CHECK(report.find("lost, dispatch 1\n") != std::string::npos);
+    CHECK(report.find(" on never[0]; in ") != std::string::npos);
+  }
+
+  TEST_CASE("what has no name has a number, and its holder's name") {
+    verdict const v = explore({.executions = 100, .diagnoses = false}, [](world& w) {
+      mutex one, other;
+      auto const lock_both = [](mutex& a, mutex& b, world_core& self, word at) -> task<> {
+        auto const first = co_await a.lock();
+        self.fetch_add(at, 1, order::relaxed, scope::system);
+        auto const second = co_await b.lock();
+      };
+      auto count = w.allocate<std::uint32_t>(1, "count");
+      w.start_task("left",
+                   [&](world_core& self) { return lock_both(one, other, self, count.global()); });
+      w.start_task("right",
+                   [&](world_core& self) { return lock_both(other, one, self, count.global()); });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    std::string const& report = v.failure->report;
+    CAPTURE(report);
+    CHECK(v.failure->kind == "deadlock");
+    CHECK(report.find(" on mutex 1, which right has\n") != std::string::npos);
+    CHECK(report.find(" on mutex 2, which left has\n") != std::string::npos);
+    CHECK(report.find("host   join at explore_reports_test.cpp:") != std::string::npos);
+    CHECK(report.find("0x") == std::string::npos);
+  }
+
+  TEST_CASE("a deadlock's class is where its actors wait, and shrinking stays with it") {
+    // Two flags that may never be set; who waits for the second one has found the first one set.
+    std::string const first = here(-7), second = here(-9);
+    auto const run = [](world& w) {
+      auto flags = w.allocate<std::uint32_t>(32, "flags");
+      auto const at = flags.global();
+      w.start_task("waiter", [&](world_core& self) -> task<> {
+        auto const is_set = [](std::uint32_t v) { return v == 2; };
+        if (self.load(at, order::acquire, scope::system) == 0)
+          co_await self.wait_until(at, is_set, order::acquire, scope::system);
+        else
+          co_await self.wait_until(at + 16, is_set, order::acquire, scope::system);
+      });
+      w.start("setter",
+              [at](world_core& self) { self.store(at, 1, order::release, scope::system); });
+      w.join();
+    };
+    bool has_seen_second = false;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      verdict const v = explore({.executions = 1, .seed = seed, .diagnoses = false}, run);
+      REQUIRE(v.failure);
+      CAPTURE(v.to_string());
+      CHECK(v.failure->kind == "deadlock");
+      CHECK((v.failure->where.find(first) != std::string::npos) !=
+            (v.failure->where.find(second) != std::string::npos));
+      has_seen_second |= v.failure->where.find(second) != std::string::npos;
+      verdict const again = explore({.replays = v.failure->shrunk}, run);
+      REQUIRE(again.failure);
+      CHECK(again.failure->where == v.failure->where);
+    }
+    CHECK(has_seen_second);
+  }
+
+  TEST_CASE("so are the lines where a livelock spins, and what an exception says") {
+    verdict const spins =
+        explore({.executions = 20, .most_decisions = 300, .diagnoses = false}, [](world& w) {
+          auto flag = w.allocate<std::uint32_t>(1, "flag");
+          w.start("spinner", [&](world_core& self) {
+            while (self.load(flag.global(), order::acquire, scope::system) == 0) {
+            }
+          });
+          w.join();
+        });
+    REQUIRE(spins.failure);
+    CHECK(spins.failure->kind == "livelock");
+    CHECK(spins.failure->where == here(7) + ", " + here(4));
+    verdict const throws = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      w.start("thrower", [](world_core&) { throw std::runtime_error("at 0x7fff12: no\nmore"); });
+      w.join();
+    });
+    REQUIRE(throws.failure);
+    CHECK(throws.failure->kind == "exception");
+    CHECK(throws.failure->where == "at 0x: no");
+  }
+
+  TEST_CASE("a verdict prints itself, with how fast it was") {
+    verdict const v = explore_message({}, {.runs_repeated = true});
+    CHECK(v.run_per_second() > 0);
+    CHECK(says(v, " run a second"));
+    CHECK(std::string(doctest::toString(v).c_str()) == v.to_string());
+    std::ostringstream out;
+    out << v;
+    CHECK(out.str() == v.to_string());
+  }
+}
