@@ -185,7 +185,7 @@ void misuses(std::function<void(world&, explored_agent&, channel<element>&)> con
   REQUIRE_MESSAGE(v.failure, v.to_string());
   CHECK(v.failure->kind == "misuse");
   CHECK_SAYS(v.failure->report, words);
-  CHECK_SAYS(v.failure->report, "wavefront 0 of group 0");
+  CHECK_SAYS(v.failure->report, "wave 1:1:1:1 (0,0,0)/0: ");
 }
 
 } // namespace
@@ -239,9 +239,9 @@ TEST_SUITE("emu.explore_faults") {
     REQUIRE_MESSAGE(v.failure, v.to_string());
     CHECK(v.failure->kind == "race");
     for (char const* const part :
-         {"first    wavefront 0 of group 0 lane 0, explore_faults_test.cpp:",
+         {"first    wave 1:1:1:1 (0,0,0)/0 lane 0, explore_faults_test.cpp:",
           ": plain store, 4 bytes at LDS of group 0[0]",
-          "second   wavefront 1 of group 0 lane 0, explore_faults_test.cpp:",
+          "second   wave 1:1:1:2 (0,0,0)/1 lane 0, explore_faults_test.cpp:",
           ": plain load, 4 bytes at LDS of group 0[0]", "at work_group scope or wider"})
       CHECK_SAYS(v.failure->report, part);
     verdict const right = explored(shares_a_row{true});
