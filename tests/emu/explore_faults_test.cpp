@@ -175,7 +175,7 @@ struct frees_again {
 };
 
 void misuses(std::function<void(world&, explored_agent&, channel<element>&)> const& use,
-             char const* words) {
+             char const* words, char const* who) {
   verdict const v = explore({.executions = 20}, [&](world& w) {
     explored_agent gpu(w.scheduler(), two_units);
     channel<element> ch(gpu.core().known(),
@@ -185,7 +185,7 @@ void misuses(std::function<void(world&, explored_agent&, channel<element>&)> con
   REQUIRE_MESSAGE(v.failure, v.to_string());
   CHECK(v.failure->kind == "misuse");
   CHECK_SAYS(v.failure->report, words);
-  CHECK_SAYS(v.failure->report, "wave 1:1:1:1 (0,0,0)/0: ");
+  CHECK_SAYS(v.failure->report, who);
 }
 
 } // namespace
@@ -256,7 +256,7 @@ TEST_SUITE("emu.explore_faults") {
                                  {.width = 4, .elements_per_done_count = 1, .name = "other"});
           static_cast<void>(gpu.run(one, sends_to_another{}, std::ref(ch), std::ref(other)));
         },
-        "other: enq of element 0, which");
+        "other: enq of element 0, which", "wavefront 0 of group 0");
     misuses(
         [=](world& w, explored_agent& gpu, channel<element>& ch) {
           auto const mine = ch.try_talloc(w.host(), 1);
@@ -265,6 +265,6 @@ TEST_SUITE("emu.explore_faults") {
           auto const first = static_cast<std::uint32_t>(ch.take(1));
           static_cast<void>(gpu.run(one, frees_again{}, std::ref(ch), first));
         },
-        "frees element 0 of short, which is done");
+        "frees element 0 of short, which is done", "wave 1:1:1:1 (0,0,0)/0: ");
   }
 }
