@@ -124,8 +124,8 @@ TEST_SUITE("apps.explore_target") {
                                                       {"channel-yield", 0xc7e392d3b74c097b},
                                                       {"cilk", 0x7bf0880cabe2a5ea},
                                                       {"cilk-hybrid", 0xcf400efb5661aa1c},
-                                                      {"comp-net-ring", 0x3669d4a9bec5f6ad},
-                                                      {"comp-net-host-ring", 0x3669d4a9bec5f6ad},
+                                                      {"comp-net-ring", 0x3b40431ac4fe0269},
+                                                      {"comp-net-host-ring", 0xc4354d6b5ca483c4},
                                                       {"shmem-barrier", 0xf4e2dcaf08564a40},
                                                       {"gravel", 0xa3320af108375036},
                                                       {"pagerank", 0x0349779fd43b9603}};
