@@ -140,11 +140,17 @@ struct program_case {
   std::function<void(world&, weakening const*, std::string_view configuration)> run;
   /// Of both tables what the program needs, beside what every command that is waited for does.
   std::vector<std::string_view> needs;
-  /// Where kernels communicate.
-  std::vector<std::string> indistinguishable;
+  /// Where kernels communicate: what nobody notices, as others order the same. comp-net-ring does.
+  std::vector<std::string_view> ordered_otherwise;
 };
 
-/// The program as a target, in each of the five: "NAME" in comp_net, "NAME-dgpu", and so on.
+/// Every command is waited for: its status orders what the read index does otherwise.
+inline std::vector<std::string_view> const ordered_by_status{"refresh_read_index=relaxed",
+                                                             "advance_read_index=relaxed"};
+
+/// The program as a target: "NAME" in comp_net, "NAME-dgpu", and so on.
+[[nodiscard]] target in_configuration(program_case const& c, std::string_view configuration);
+/// In each of the five.
 [[nodiscard]] std::vector<target> in_every_configuration(program_case const& c);
 
 } // namespace quarry::exploration
