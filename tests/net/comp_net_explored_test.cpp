@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -104,6 +105,52 @@ struct wait_for_others_last {
   }
 };
 
+/// Waits until nobody has the ring, and takes it.
+struct open_when_free {
+  task<> operator()(any_wavefront auto& wf, world& w, device& net) const {
+    auto const is_free = [](std::uint32_t is_open) { return is_open == 0; };
+    auto const is_open = member(net.states(), &comp_net::ring_state::is_open);
+    static_cast<void>(co_await wf.wait_until(is_open, is_free, order::relaxed, scope::system));
+    auto made = context::init(wf, net);
+    static_cast<void>(co_await std::move(made));
+    auto const met = net.contexts().met(0);
+    w.check(met.barriers == 2 && met.reductions == 3, "a context goes on somewhere else");
+  }
+};
+
+/// A service in a host thread gives a ring back; the next work-group that has it is on the GPU.
+void reopen_what_host_closed(world& w, comp_net::ring_orders const& orders) {
+  auto ends = make_in_process(1);
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto network = shmem::node::start(gpu.core(), std::move(ends[0]),
+                                    {.heap_bytes = 64, .most_teams = 1, .team_bytes = 256});
+  w.check(network.has_value(), "start");
+  if (!network)
+    return;
+  auto& known = gpu.core().known();
+  comp_net::rings queues(known, 1, 2, orders);
+  buffer<comp_net::ring_state> states(known, 1, "states");
+  buffer<std::uint32_t> failed(known, 1, "failed");
+  comp_net::open_contexts contexts(1, [] {});
+  std::vector<comp_net::wait_record> waits(1);
+  device net({.queues = &queues,
+              .states = states.global(),
+              .failed = failed.global(),
+              .meetings = {},
+              .network = &*network,
+              .contexts = &contexts,
+              .waits = waits});
+  w.host().store(member(net.states(), &comp_net::ring_state::is_open), 1U);
+  w.start("service", [&](world_core& self) {
+    give_ring_back(self, net.states(), 0, {.write = 5, .barriers = 2, .reductions = 3}, orders);
+  });
+  static_cast<void>(
+      gpu.run({.work_groups = 1, .work_items_per_group = 32, .lds_bytes = context::lds_bytes},
+              open_when_free{}, std::ref(w), std::ref(net)));
+  w.join();
+  w.check(network->finish().has_value(), "finish");
+}
+
 template<class Kernel>
 verdict explore_kernel(std::string_view configuration, std::uint64_t executions,
                        launch_config const& config, Kernel kernel) {
@@ -147,6 +194,18 @@ TEST_SUITE("net.comp_net_explored") {
     REQUIRE(v.failure);
     INFO(v.failure->report);
     CHECK(v.failure->kind == "race");
+  }
+
+  TEST_CASE("a ring that a service on the host gives back is taken at system scope") {
+    explore_options const options{.executions = 200, .shrinks = false, .diagnoses = false};
+    verdict const v =
+        explore(options, [](world& w) { reopen_what_host_closed(w, comp_net::ring_orders{}); });
+    CHECK_MESSAGE(v, v.to_string());
+    verdict const too_near = explore(options, [](world& w) {
+      reopen_what_host_closed(w, comp_net::ring_orders::at(scope::agent));
+    });
+    REQUIRE(too_near.failure);
+    CHECK(too_near.failure->kind == "race");
   }
 
   TEST_CASE("groups that wait for each other across nodes, one not resident: the report says so") {

@@ -205,10 +205,6 @@ void run_sgd(world& w, weakening const* weak, std::string_view configuration) {
   });
 }
 
-// Every command is waited for: its status orders what the read index does otherwise.
-std::vector<std::string> const ordered_by_status{"refresh_read_index=relaxed",
-                                                 "advance_read_index=relaxed"};
-
 } // namespace
 
 std::vector<target> ping_pong_targets() {
@@ -220,7 +216,7 @@ std::vector<target> ping_pong_targets() {
              run_ping_pong(w, weak, configuration, ping_pong::pattern_kind::put);
            },
        .needs = {"apply_word", "wait"},
-       .indistinguishable = ordered_by_status});
+       .ordered_otherwise = ordered_by_status});
 }
 std::vector<target> ping_pong_get_targets() {
   return in_every_configuration(
@@ -231,7 +227,7 @@ std::vector<target> ping_pong_get_targets() {
              run_ping_pong(w, weak, configuration, ping_pong::pattern_kind::get);
            },
        .needs = {}, // nobody puts there, or waits
-       .indistinguishable = ordered_by_status});
+       .ordered_otherwise = ordered_by_status});
 }
 std::vector<target> jacobi_targets() {
   return in_every_configuration(
@@ -239,7 +235,7 @@ std::vector<target> jacobi_targets() {
        .what = "two nodes in one process: Jacobi's relaxation, two strips each, three sweeps",
        .run = run_jacobi,
        .needs = {"apply_word", "wait"},
-       .indistinguishable = {"refresh_read_index=relaxed"}});
+       .ordered_otherwise = {"refresh_read_index=relaxed"}});
 }
 std::vector<target> sgd_targets() {
   return in_every_configuration(
@@ -247,7 +243,7 @@ std::vector<target> sgd_targets() {
        .what = "two nodes in one process: a step of sgd, its gradients through an allreduce",
        .run = run_sgd,
        .needs = {"apply_word", "wait"},
-       .indistinguishable = ordered_by_status});
+       .ordered_otherwise = ordered_by_status});
 }
 
 } // namespace quarry::exploration

@@ -30,8 +30,8 @@ std::span<target const> targets() {
                              gravel_target(),
                              gravel_direct_target(),
                              pagerank_target()};
-    for (auto const& program : {allreduce_targets(), ping_pong_targets(), ping_pong_get_targets(),
-                                jacobi_targets(), sgd_targets()})
+    for (auto const& program : {allreduce_targets(), allreduce_three_targets(), ping_pong_targets(),
+                                ping_pong_get_targets(), jacobi_targets(), sgd_targets()})
       list.insert(list.end(), program.begin(), program.end());
     return list;
   }();

@@ -27,6 +27,7 @@ namespace quarry::exploration {
 
 // In each of ComP-Net's configurations
 [[nodiscard]] std::vector<target> allreduce_targets();
+[[nodiscard]] std::vector<target> allreduce_three_targets();
 [[nodiscard]] std::vector<target> ping_pong_targets();
 [[nodiscard]] std::vector<target> ping_pong_get_targets();
 [[nodiscard]] std::vector<target> jacobi_targets();

@@ -174,7 +174,6 @@ result<void> node::parts::add_device(options const& o) {
       .states = states->global(),
       .failed = failed->global(),
       .meetings = meeting_place(meetings->data(), network.pe_count(), o.reduce_bytes),
-      .ring_scope = choice.ring_scope,
       .network = &network,
       .contexts = &contexts,
       .waits = waits});

@@ -6,7 +6,6 @@
 
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/core.hpp>
-#include <quarry/emu/scope.hpp>
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/comp_net/ring.hpp>
@@ -183,8 +182,11 @@ private:
   void close(Core& self, served_ring& r) {
     r.network.see_answers();
     place_.waits[r.number].end_if_begun();
-    give_ring_back(self, *place_.contexts, place_.states, r.number, r.reader.read,
-                   place_.contexts->met(r.number), emu::scope::system);
+    auto const met = place_.contexts->met(r.number);
+    place_.contexts->closed(r.number);
+    give_ring_back(self, place_.states, r.number,
+                   {.write = r.reader.read, .barriers = met.barriers, .reductions = met.reductions},
+                   place_.queues.orders());
     std::exchange(r.left, nullptr)->fetch_sub(1, std::memory_order_release);
   }
 
@@ -254,7 +256,7 @@ private:
   template<class Core>
   void tell_failure(Core& self) {
     has_failed_ = true;
-    self.store(place_.failed, 1U, emu::order::release, emu::scope::system);
+    self.store(place_.failed, 1U, place_.queues.orders().tell_failure);
   }
 
   template<class Core>

@@ -36,19 +36,18 @@ struct open_call {
   task<value_type> lead(W& wf, std::source_location where) const {
     if (net->contexts().is_over())
       stop_late(where);
-    auto const saved = net->state(ring);
-    // Acquire and release: who held the context before has left it as it was.
-    if (wf.exchange(member(saved, &ring_state::is_open), 1U, emu::order::acq_rel, emu::scope::agent,
-                    where) != 0)
+    auto const left = try_take_ring(wf, net->states(), ring, net->queues().orders(), where);
+    if (!left)
       throw emu::kernel_stop{emu::fault::kind::wrong_shape,
                              "the context of work-group " + std::to_string(ring) +
                                  " is in use: a launch that runs, or has ended without "
                                  "destroying it, has it",
                              where};
-    std::uint32_t const write = wf.load(member(saved, &ring_state::write), where);
-    context_words fresh{.indices = {write, write}, .ring = ring, .is_open = 1};
-    fresh.barriers = wf.load(member(saved, &ring_state::barriers), where);
-    fresh.reductions = wf.load(member(saved, &ring_state::reductions), where);
+    context_words const fresh{.indices = {left->write, left->write},
+                              .ring = ring,
+                              .is_open = 1,
+                              .barriers = left->barriers,
+                              .reductions = left->reductions};
     wf.store(at, fresh, where);
     net->contexts().has_met(ring, {fresh.barriers, fresh.reductions});
     if (!net->contexts().try_open(ring, *wf.slot().group->launch))
@@ -72,8 +71,11 @@ struct destroy_call {
     co_await std::move(over);
     context_words& words = me.words();
     words.is_open = 0;
-    give_ring_back(wf, net.contexts(), net.state(0), words.ring, words.indices.write,
-                   {words.barriers, words.reductions}, emu::scope::agent, where);
+    net.contexts().closed(words.ring);
+    give_ring_back(
+        wf, net.states(), words.ring,
+        {.write = words.indices.write, .barriers = words.barriers, .reductions = words.reductions},
+        net.queues().orders(), where);
     co_return value_type{};
   }
 };

@@ -6,7 +6,9 @@
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/net/comp_net/command.hpp>
+#include <quarry/net/comp_net/heap_wait.hpp>
 #include <quarry/net/comp_net/ring.hpp>
+#include <quarry/net/comp_net/ring_orders.hpp>
 #include <quarry/net/pe.hpp>
 #include <quarry/net/shmem/node.hpp>
 
@@ -189,19 +191,31 @@ template<class T>
   return emu::global<T>(&(s.get()->*m));
 }
 
-/// The ring may have another context, which goes on where this one has come to. Whoever opens it
-/// is within `far`.
+/// Takes a ring that nobody has. Gives what was left; nothing: somebody has it.
 template<class A>
-void give_ring_back(A& self, open_contexts& contexts, emu::global<ring_state> states,
-                    std::uint32_t ring, std::uint32_t write, open_contexts::meetings const& met,
-                    emu::scope far, std::source_location where = std::source_location::current()) {
+[[nodiscard]] std::optional<ring_state>
+try_take_ring(A& self, emu::global<ring_state> states, std::uint32_t ring,
+              ring_orders const& orders,
+              std::source_location where = std::source_location::current()) {
   auto const saved = states + ring;
-  self.store(member(saved, &ring_state::write), write, where);
-  self.store(member(saved, &ring_state::barriers), met.barriers, where);
-  self.store(member(saved, &ring_state::reductions), met.reductions, where);
-  contexts.closed(ring);
-  // Release: pairs with the exchange of whoever opens it next.
-  self.store(member(saved, &ring_state::is_open), 0U, emu::order::release, far, where);
+  if (self.exchange(member(saved, &ring_state::is_open), 1U, orders.open_context, where) != 0)
+    return {};
+  ring_state left{.is_open = 1};
+  left.write = self.load(member(saved, &ring_state::write), where);
+  left.barriers = self.load(member(saved, &ring_state::barriers), where);
+  left.reductions = self.load(member(saved, &ring_state::reductions), where);
+  return left;
+}
+/// Another context may have it, which goes on where this one has come to.
+template<class A>
+void give_ring_back(A& self, emu::global<ring_state> states, std::uint32_t ring,
+                    ring_state const& left, ring_orders const& orders,
+                    std::source_location where = std::source_location::current()) {
+  auto const saved = states + ring;
+  self.store(member(saved, &ring_state::write), left.write, where);
+  self.store(member(saved, &ring_state::barriers), left.barriers, where);
+  self.store(member(saved, &ring_state::reductions), left.reductions, where);
+  self.store(member(saved, &ring_state::is_open), 0U, orders.close_context, where);
 }
 
 /// ComP-Net's global handle: what every work-group of a node's kernels shares. Pass
@@ -213,7 +227,6 @@ public:
     emu::global<ring_state> states;    ///< one a ring
     emu::global<std::uint32_t> failed; ///< not 0 once the job has failed
     meeting_place meetings;
-    emu::scope ring_scope;
     shmem::node* network;
     open_contexts* contexts;
     std::span<wait_record> waits; ///< one a ring
@@ -226,17 +239,16 @@ public:
 
   // For Quarry's own parts
   [[nodiscard]] rings& queues() const noexcept { return *parts_.queues; }
-  [[nodiscard]] emu::global<ring_state> state(std::uint32_t ring) const noexcept {
-    return parts_.states + ring;
-  }
+  [[nodiscard]] emu::global<ring_state> states() const noexcept { return parts_.states; }
   [[nodiscard]] meeting_place const& meetings() const noexcept { return parts_.meetings; }
-  [[nodiscard]] emu::scope ring_scope() const noexcept { return parts_.ring_scope; }
   [[nodiscard]] open_contexts& contexts() const noexcept { return *parts_.contexts; }
   [[nodiscard]] wait_record& wait_of(std::uint32_t ring) const noexcept {
     return parts_.waits[ring];
   }
   [[nodiscard]] shmem::node const& network() const noexcept { return *parts_.network; }
-  [[nodiscard]] emu::global<std::uint32_t> failed() const noexcept { return parts_.failed; }
+  [[nodiscard]] failure_word failure() const noexcept {
+    return {parts_.failed, parts_.queues->orders().see_failure};
+  }
 
   /// The place of a symmetric object on every pe. Throws kernel_stop out_of_bounds outside of the
   /// heap; `what` is the operation's name.

@@ -21,6 +21,12 @@ struct contradiction {
   std::uint64_t value = 0;
 };
 
+/// Where a work-group that waits learns that the job has failed, and how it looks there.
+struct failure_word {
+  emu::global<std::uint32_t const> at;
+  emu::access order;
+};
+
 /// Waits for a word of the symmetric heap that others put to; or for the job to fail, or for a
 /// contradiction: then nobody would ever put there. `co_await` gives the word, and how it ended.
 ///
@@ -35,8 +41,7 @@ public:
   };
 
   heap_wait(A& self, emu::global<T const> at, shmem::comparison how, T than, emu::access order,
-            emu::global<std::uint32_t> failed, contradiction const& against,
-            std::source_location where)
+            failure_word const& failed, contradiction const& against, std::source_location where)
       : self_(self), at_(at), failed_(failed), against_(against), how_(how), than_(than),
         order_(order), where_(where) {}
   // Awaited where it was made: the actor keeps its address while it polls.
@@ -62,12 +67,12 @@ private:
          against_.mask) == against_.value)
       return true;
     got_.how = ending::failed;
-    return self_.load(failed_, emu::order::acquire, emu::scope::system, where_) != 0;
+    return self_.load(failed_.at, failed_.order, where_) != 0;
   }
 
   A& self_;
   emu::global<T const> at_;
-  emu::global<std::uint32_t> failed_;
+  failure_word failed_;
   contradiction against_;
   shmem::comparison how_;
   T than_;

@@ -81,7 +81,7 @@ public:
                      std::optional<pe> from = {}, contradiction against = {},
                      char const* instead = "") {
     using wait_type = heap_wait<W, T>;
-    wait_type wait(wf_, at, how, than, net_.network().orders().wait, net_.failed(), against,
+    wait_type wait(wf_, at, how, than, net_.network().orders().wait, net_.failure(), against,
                    where_);
     // Where a schedule decides, a deadlock is reported, with who waits.
     bool const is_watched = !wf_.is_explored() && !wait.await_ready();

@@ -64,6 +64,7 @@ public:
 
   [[nodiscard]] std::uint32_t ring_count() const noexcept { return ring_count_; }
   [[nodiscard]] std::uint32_t entry_count() const noexcept { return entry_count_; }
+  [[nodiscard]] ring_orders const& orders() const noexcept { return orders_; }
 
   // The work-group's side, for its leader alone
 

@@ -5,9 +5,9 @@
 
 namespace quarry::net::comp_net {
 
-/// Orders and scopes of a ring, one entry an operation: the markers of ComP-Net's Figure 6. The
-/// scope is the configuration's: agent where the service runs on the command processor and meets
-/// the work-groups in the L2, system where it is a host thread.
+/// Orders and scopes of a ring, one entry an operation: the markers of ComP-Net's Figure 6, and
+/// those of its context. The scope is the configuration's: agent where the service runs on the
+/// command processor and meets the work-groups in the L2, system where it is a host thread.
 struct ring_orders {
   using access = emu::access;
   using order = emu::order;
@@ -32,6 +32,20 @@ struct ring_orders {
   /// ④a. Release: the entry has been read, and its status stored, before the work-group reuses it.
   access advance_read_index{order::release, scope::system};
 
+  // Of contexts.
+  /// A work-group takes the ring. Acquire: who had it before has left its indices, and the service
+  /// has read its entries.
+  access open_context{order::acquire, scope::system};
+  /// It gives the ring back, or the service does, whose launch has ended with a fault. Release:
+  /// pairs with open_context.
+  access close_context{order::release, scope::system};
+
+  // Of a job that fails: only that it has, nothing that was written before.
+  /// The service tells work-groups that wait for memory.
+  access tell_failure{order::relaxed, scope::system};
+  /// They look.
+  access see_failure{order::relaxed, scope::system};
+
   static constexpr emu::named_access<ring_orders> entries[] = {
       {"refresh_read_index", &ring_orders::refresh_read_index},
       {"post_status", &ring_orders::post_status},
@@ -39,6 +53,10 @@ struct ring_orders {
       {"poll_status", &ring_orders::poll_status},
       {"complete_status", &ring_orders::complete_status},
       {"advance_read_index", &ring_orders::advance_read_index},
+      {"open_context", &ring_orders::open_context},
+      {"close_context", &ring_orders::close_context},
+      {"tell_failure", &ring_orders::tell_failure},
+      {"see_failure", &ring_orders::see_failure},
   };
 
   /// The table with every entry at this scope.
