@@ -39,7 +39,8 @@ struct expected_node {
 
   void take(std::span<std::byte const> bytes) {
     words w(bytes.size() / 4);
-    std::memcpy(w.data(), bytes.data(), w.size() * 4);
+    if (!w.empty())
+      std::memcpy(w.data(), bytes.data(), w.size() * 4);
     std::uint32_t const kind = w.empty() ? 0 : w[0];
     bool const is_control = w.size() >= 3;
     if (kind == 1 && bytes.size() % 4 == 0)

@@ -126,7 +126,7 @@ void refuses_what_is_not_there() {
                                     {two_to_the(32) + 3, 0},
                                     {3 - two_to_the(32), 0},
                                     {two_to_the(48) + 3, 0},
-                                    {3 - two_to_the(48), 1},
+                                    {3 - two_to_the(40), 1},
                                     {3, 2},
                                     {3, 65'535},
                                     {3, 65'536},
