@@ -82,6 +82,8 @@ struct heir_side {
     shared.w.check(left && left->write == others % 4 && left->barriers == 2 &&
                        left->reductions == 3,
                    "a context goes on somewhere else");
+    if (!left)
+      co_return;
     ring_writer mine{left->write, left->write};
     wf.store(shared.source.global() + others % puts, others + 100);
     shared.rings.post(wf, 0, mine, numbered(others, operation::put));
