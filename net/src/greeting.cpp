@@ -66,7 +66,7 @@ public:
       return *refused_;
     if (missing_ != 0) {
       error const late = make_error(net_errc::timeout,
-                                    fmt::format("loopback: {} did not come within {} ms{}",
+                                    fmt::format("loopback: start: {} did not come within {} ms{}",
                                                 missing_names(), job_.timeout.count(), complaint_));
       name_missing();
       return late;
@@ -159,10 +159,10 @@ private:
     if (!wrong)
       return seat(other, std::move(g->socket));
     // The port is taken by somebody else, so that the pe itself cannot come any more.
-    refused_ =
-        make_error(static_cast<net_errc>(wrong->code.value()),
-                   fmt::format("loopback: who listens for {} at port {} is not of this job: {}",
-                               to_string(pe{other}), job_.endpoints[other].port, wrong->what));
+    refused_ = make_error(
+        static_cast<net_errc>(wrong->code.value()),
+        fmt::format("loopback: start: who listens for {} at port {} is not of this job: {}",
+                    to_string(pe{other}), job_.endpoints[other].port, wrong->what));
   }
 
   static bool meets_itself(tcp::socket const& s) {
@@ -230,7 +230,7 @@ private:
       ++absent;
     for (std::uint32_t i = 0; i < job_.pe_count; ++i)
       if (sockets_[i].is_open())
-        peer_stream(std::move(sockets_[i]), pe{i}).say_lost(pe{absent});
+        static_cast<void>(peer_stream(std::move(sockets_[i]), pe{i}).say_lost(pe{absent}));
   }
 
   [[nodiscard]] std::string missing_names() const {

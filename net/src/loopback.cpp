@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <thread>
 #include <utility>
 
 namespace quarry::net {
@@ -20,6 +21,8 @@ static_assert(transport<loopback>);
 
 namespace {
 using clock = std::chrono::steady_clock;
+/// Of a pe that goes because of another one, with those that have no room for a word.
+constexpr std::chrono::milliseconds patience(500);
 } // namespace
 
 struct loopback::state {
@@ -80,11 +83,19 @@ struct loopback::state {
     broken = std::move(why);
     lost = by.culprit();
   }
-  /// Says to all that this pe goes, and because of whom: otherwise they would blame it.
+  /// Says to all that this pe goes, and because of whom: otherwise they would blame it. To who is
+  /// in the middle of a frame the rest of that goes before, for which there may be no room yet.
   void abandon() {
-    for (peer_stream& p : peers)
-      if (p.peer() != who.self)
-        p.say_lost(broken ? lost : who.self);
+    auto const deadline = clock::now() + patience;
+    for (;;) {
+      bool all_know = true;
+      for (peer_stream& p : peers)
+        if (p.peer() != who.self)
+          all_know = p.say_lost(broken ? lost : who.self) && all_know;
+      if (all_know || clock::now() > deadline)
+        return;
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
   }
 
   [[nodiscard]] bool is_flushed() const {

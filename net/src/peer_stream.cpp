@@ -100,10 +100,16 @@ result<void> peer_stream::say_goodbye() {
   return flush();
 }
 
-void peer_stream::say_lost(pe culprit) {
+bool peer_stream::say_lost(pe culprit) {
   std::uint64_t const who = culprit.id;
-  if (!has_left_ && !has_said_goodbye_ && socket_.is_open())
-    static_cast<void>(try_send(wire::frame_kind::lost, {}, std::as_bytes(std::span(&who, 1))));
+  if (has_left_ || has_said_goodbye_ || !socket_.is_open())
+    return true; // it needs to know nothing
+  if (!has_said_lost_) {
+    auto const said = try_send(wire::frame_kind::lost, {}, std::as_bytes(std::span(&who, 1)));
+    has_said_lost_ = !said || *said;
+  }
+  auto const sent = flush();
+  return has_said_lost_ && (!sent || is_flushed());
 }
 
 error peer_stream::reason(error otherwise) {

@@ -28,8 +28,9 @@ public:
                                       std::span<std::byte const> body);
   /// A goodbye, after all that waits. Only once, also if it is called again.
   [[nodiscard]] result<void> say_goodbye();
-  /// That this end goes without a goodbye, and because of whom: the last frame, if there is room.
-  void say_lost(pe culprit);
+  /// That this end goes without a goodbye, and because of whom: the last frame. False if there is
+  /// no room for it now, nor for the rest of the frame before it.
+  [[nodiscard]] bool say_lost(pe culprit);
   /// After an error: who is to blame, the peer or whom it has named.
   [[nodiscard]] pe culprit() const noexcept { return culprit_; }
   /// After an error in sending: what the peer has said before it went, if it has.
@@ -58,6 +59,7 @@ private:
   pe culprit_;
   bool has_left_ = false;         ///< it has said goodbye
   bool has_said_goodbye_ = false; ///< this end has
+  bool has_said_lost_ = false;    ///< this end has, or could not
   std::uint32_t sent_frames_ = 0;
   std::uint32_t received_frames_ = 0;
   std::uint64_t sent_bytes_ = 0;

@@ -102,6 +102,30 @@ TEST_SUITE("net.loopback_faults") {
     }
   }
 
+  TEST_CASE("so it does to whom it has half a frame to send, and no room for the rest") {
+    auto const jobs = make_local_jobs(3, 10s).value();
+    auto to_first = raw::peer::connect(jobs[0].endpoints[0].port);
+    auto to_second = raw::peer::connect(jobs[0].endpoints[1].port);
+    to_first.send_object(raw::greeting_of(jobs[0], 2));
+    to_second.send_object(raw::greeting_of(jobs[0], 2));
+    std::unique_ptr<loopback> first, second;
+    {
+      std::jthread const opener([&] { second = loopback::open(jobs[1]).value(); });
+      first = loopback::open(jobs[0]).value();
+    }
+    std::vector<std::byte> const much(max_message_bytes);
+    while (second->try_send(pe{0}, much, {}).value()) {
+    }
+    CHECK_FALSE(second->is_flushed());
+    to_second.close(); // but not the connection to pe 0
+    auto const seen = contract::poll_until(*second, ignore, [] { return false; });
+    CHECK(contains(seen->what, "pe 2"));
+    std::jthread const leaves([&] { second.reset(); });
+    auto const told = contract::poll_until(*first, ignore, [] { return false; });
+    CHECK_MESSAGE(contains(told->what, "pe 2 has died or left without a goodbye, says pe 1"),
+                  told->what);
+  }
+
   TEST_CASE("a frame that is none ends the job with bad_frame, said once") {
     std::vector<std::byte> const payload(24, std::byte{1});
     auto damaged = raw::frame(payload, 0);
