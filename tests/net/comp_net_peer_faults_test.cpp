@@ -5,6 +5,7 @@
 #include "faulty_port.hpp"
 
 #include <array>
+#include <chrono>
 #include <functional>
 #include <latch>
 #include <string>
@@ -92,9 +93,19 @@ comp_net::node::options options_of(row const& r) {
                     .shares_memory = false}};
 }
 
-/// The fault of node 0's kernel, or nothing. Node 1's connection has the fault, a cut one node 0's
-/// as well; only a slow node 1 has a kernel that takes part.
-std::string run_row(row const& r) {
+using clock = std::chrono::steady_clock;
+
+/// What a machine that does other work may take longer.
+constexpr auto slack = 8s;
+
+struct ending {
+  std::string report; ///< the fault of node 0's kernel, or nothing
+  clock::duration took{};
+};
+/// Node 1's connection has the fault, a cut one node 0's as well; only a slow node 1 has a kernel
+/// that takes part.
+ending run_row(row const& r) {
+  clock::duration took{};
   auto ends = make_in_process(2);
   std::array<faulty::control, 2> controls;
   std::latch all_here(2), all_set(2), has_ended(1);
@@ -112,6 +123,7 @@ std::string run_row(row const& r) {
       controls[id].turn(r.fault);
     all_set.arrive_and_wait();
     std::string report = is_ready ? "" : "it did not even begin";
+    auto const begun = clock::now();
     bool const takes_part = r.fault == connection::slow;
     if (is_ready && (id == 0 || takes_part)) {
       auto const done =
@@ -123,10 +135,12 @@ std::string run_row(row const& r) {
       else if (auto const left = takes_part ? net->finish() : result<void>{}; !left)
         report = left.error().what;
     }
-    if (id == 0)
+    if (id == 0) {
+      took = clock::now() - begun;
       has_ended.count_down();
-    else
+    } else {
       has_ended.wait(); // who leaves earlier is lost, not silent
+    }
     return report;
   };
   std::string of_peer;
@@ -135,32 +149,35 @@ std::string run_row(row const& r) {
     std::jthread const other([&] { of_peer = run(1); });
     report = run(0);
   }
-  return report + of_peer;
+  return {report + of_peer, took};
 }
 
 struct reported {
   row of;
   std::string name;
-  std::string report;
+  ending how;
 };
 /// Every stage, on the command processor and on a host thread, all at the same time: they wait.
 std::vector<reported> run_all(connection fault, std::chrono::milliseconds timeout) {
   std::vector<reported> all;
   for (auto const configuration : {comp_net::on_command_processor::name, comp_net::dgpu::name})
     for (auto const& [what, name] : stages)
-      all.push_back({{what, fault, configuration, timeout}, name, ""});
+      all.push_back({{what, fault, configuration, timeout}, name, {}});
   std::vector<std::jthread> threads;
   for (reported& one : all)
-    threads.emplace_back([&one] { one.report = run_row(one.of); });
+    threads.emplace_back([&one] { one.how = run_row(one.of); });
   threads.clear();
   return all;
 }
 
-void check_all(connection fault, std::chrono::milliseconds timeout, std::string_view says) {
-  for (auto const& [of, name, report] : run_all(fault, timeout)) {
+void check_all(connection fault, std::chrono::milliseconds timeout,
+               std::chrono::milliseconds at_most, std::string_view says) {
+  for (auto const& [of, name, how] : run_all(fault, timeout)) {
+    auto const& report = how.report;
     CAPTURE(of.configuration);
     CAPTURE(name);
     INFO(report);
+    CHECK(how.took < at_most + slack);
     CHECK(report.starts_with("exception: "));
     for (std::string_view const part :
          {std::string_view(name), says, std::string_view("comp_net_peer_faults_test.cpp:")})
@@ -172,13 +189,14 @@ void check_all(connection fault, std::chrono::milliseconds timeout, std::string_
 
 TEST_SUITE("net.comp_net_peer_faults") {
   TEST_CASE("a peer that stops is named, by every operation that waits for it") {
-    check_all(connection::stopped, 4s, "no word from pe 1");
+    check_all(connection::stopped, 4s, 4s, "no word from pe 1");
   }
   TEST_CASE("so is one that takes nothing more, when the buffers to it are full") {
-    check_all(connection::deaf, 4s, "no word from pe 1");
+    check_all(connection::deaf, 4s, 4s, "no word from pe 1");
   }
   TEST_CASE("a peer that answers, but never does what is waited for, ends the wait all the same") {
-    for (auto const& [of, name, report] : run_all(connection::well, 800ms)) {
+    for (auto const& [of, name, how] : run_all(connection::well, 800ms)) {
+      auto const& report = how.report;
       CAPTURE(of.configuration);
       CAPTURE(name);
       INFO(report);
@@ -187,6 +205,7 @@ TEST_SUITE("net.comp_net_peer_faults") {
         CHECK(report.empty()); // the peer's service answers, whatever its kernels do
         continue;
       }
+      CHECK(how.took < 3 * 800ms + slack);
       CHECK(report.starts_with("exception: "));
       CHECK(report.find(std::string("pe 0 waits in ") + name +
                         " of work-group 0 (comp_net_peer_") != std::string::npos);
@@ -197,13 +216,13 @@ TEST_SUITE("net.comp_net_peer_faults") {
     }
   }
   TEST_CASE("a connection that is cut ends every operation at once, and says whose it was") {
-    check_all(connection::cut, 30s, "pe 1: the connection was cut");
+    check_all(connection::cut, 30s, 0s, "pe 1: the connection was cut");
   }
   TEST_CASE("a peer that is slow changes nothing") {
-    for (auto const& [of, name, report] : run_all(connection::slow, 30s)) {
+    for (auto const& [of, name, how] : run_all(connection::slow, 30s)) {
       CAPTURE(of.configuration);
       CAPTURE(name);
-      CHECK_MESSAGE(report.empty(), report);
+      CHECK_MESSAGE(how.report.empty(), how.report);
     }
   }
 }

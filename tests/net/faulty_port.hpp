@@ -6,6 +6,8 @@
 #include <quarry/net/error.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -66,19 +68,36 @@ public:
     return forwarding_port::poll(deliver);
   }
   void wait(std::chrono::nanoseconds at_most) override {
-    if (control_.is(connection::well))
-      return forwarding_port::wait(at_most);
-    forwarding_port::wait(
-        std::min<std::chrono::nanoseconds>(at_most, std::chrono::microseconds(50)));
+    if (control_.is(connection::stopped) || control_.is(connection::deaf))
+      return sleep(at_most); // though something may lie there, which it does not take
+    if (!control_.is(connection::well))
+      at_most = std::min<std::chrono::nanoseconds>(at_most, std::chrono::microseconds(50));
+    forwarding_port::wait(at_most);
+  }
+  void interrupt() override {
+    {
+      std::lock_guard const lock(sleeping_);
+      is_interrupted_ = true;
+      interrupted_.notify_all();
+    }
+    forwarding_port::interrupt();
   }
 
 private:
+  void sleep(std::chrono::nanoseconds at_most) {
+    std::unique_lock lock(sleeping_);
+    interrupted_.wait_for(lock, at_most, [this] { return is_interrupted_; });
+    is_interrupted_ = false;
+  }
   [[nodiscard]] error lost() const {
     return make_error(net_errc::peer_lost, to_string(peer_) + ": the connection was cut");
   }
 
   control& control_;
   pe peer_;
+  std::mutex sleeping_;
+  std::condition_variable interrupted_;
+  bool is_interrupted_ = false;
 };
 
 } // namespace faulty

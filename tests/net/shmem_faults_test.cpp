@@ -187,7 +187,7 @@ TEST_SUITE("net.shmem_faults") {
       REQUIRE(r.has_error());
       CHECK_MESSAGE(says(r.error(), net_errc::timeout, {w.name, "200 ms", "no word from pe 1"}),
                     r.error().what);
-      CHECK(std::chrono::steady_clock::now() - begun < 10s);
+      CHECK(std::chrono::steady_clock::now() - begun < hasty.timeout + 4s); // of a busy machine
     }
   }
 
