@@ -83,10 +83,10 @@ public:
   task<> increment(W& wf, emu::lane_address<std::uint64_t, Index> at, Nodes nodes, D how = {},
                    std::source_location where = std::source_location::current()) {
     std::uint32_t const tag = package_tag::encode(command::increment);
-    check_job(tag, where);
+    check<W>(wf, tag, at, nodes, where);
     if (direct_ != nullptr)
-      return send_direct<W>(wf, tag, at, lanes64<W>{}, nodes, where);
-    return send_place<W>(wf, tag, at, nodes, how, where);
+      return direct_->send(wf, tag, rows<W>(at, nodes), lanes64<W>{});
+    return send_row<W>(wf, tag, rows<W>(at, nodes), how, where);
   }
   /// Adds each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
@@ -200,32 +200,22 @@ private:
   template<class W, class Index, class Nodes, class D>
   task<> send(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
               lanes64<W> value, Nodes nodes, D how, std::source_location where) {
-    check_job(tag, where);
+    check<W>(wf, tag, at, nodes, where);
     if (direct_ != nullptr)
-      return send_direct<W>(wf, tag, at, value, nodes, where);
-    return send_place_and_value<W>(wf, tag, at, value, nodes, how, where);
+      return direct_->send(wf, tag, rows<W>(at, nodes), value);
+    return send_row_and_value<W>(wf, tag, rows<W>(at, nodes), value, how, where);
   }
-  template<class W, class Index, class Nodes>
-  task<> send_direct(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
-                     lanes64<W> value, Nodes nodes, std::source_location where) {
-    check_words<W>(wf, tag, at, nodes, where);
-    task<> sent = direct_->send(wf, tag, rows<W>(at, nodes), value);
-    co_await std::move(sent);
-  }
-  template<class W, class Index, class Nodes, class D>
-  task<> send_place(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
-                    Nodes nodes, D how, std::source_location where) {
-    check_words<W>(wf, tag, at, nodes, where);
+  template<class W, class D>
+  task<> send_row(W& wf, std::uint32_t tag, lanes64<W> row, D how, std::source_location where) {
     emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, rows<W>(at, nodes));
+    packages_.write(wf, place, 0, row);
     packages_.publish(wf, place);
   }
-  template<class W, class Index, class Nodes, class D>
-  task<> send_place_and_value(W& wf, std::uint32_t tag, emu::lane_address<std::uint64_t, Index> at,
-                              lanes64<W> value, Nodes nodes, D how, std::source_location where) {
-    check_words<W>(wf, tag, at, nodes, where);
+  template<class W, class D>
+  task<> send_row_and_value(W& wf, std::uint32_t tag, lanes64<W> row, lanes64<W> value, D how,
+                            std::source_location where) {
     emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
-    packages_.write(wf, place, 0, rows<W>(at, nodes));
+    packages_.write(wf, place, 0, row);
     packages_.write(wf, place, 1, value);
     packages_.publish(wf, place);
   }
@@ -235,8 +225,16 @@ private:
       job_.stop(package_tag::what(tag), where);
   }
 
+  /// Before anything is reserved: others need not wait for what does not come.
+  template<class W, class Index, class Nodes>
+  [[gnu::always_inline]] void check(W& wf, std::uint32_t tag,
+                                    emu::lane_address<std::uint64_t, Index> const& at,
+                                    Nodes const& nodes, std::source_location where) const {
+    check_job(tag, where);
+    check_words<W>(wf, tag, at, nodes, where);
+  }
   /// Fails the job unless each active lane names a word that there is, and so one that a row can
-  /// say. Before anything is reserved: others need not wait for what does not come.
+  /// say.
   template<class W, class Index, class Nodes>
   [[gnu::always_inline]] void check_words(W& wf, std::uint32_t tag,
                                           emu::lane_address<std::uint64_t, Index> const& at,
