@@ -252,15 +252,11 @@ private:
   }
 
   void save(exploration_failure& f) {
-    f.file = folder_.save({.name = options_.name,
-                           .build = build_id(),
-                           .seed = f.seed,
-                           .detects_races = options_.detects_races,
-                           .direct_lint = options_.direct_lint,
-                           .most_decisions = options_.most_decisions,
-                           .kind = f.kind,
-                           .where = f.where,
-                           .choices = f.shrunk});
+    replay_file file = record_of(options_, f.seed);
+    file.kind = f.kind;
+    file.where = f.where;
+    file.choices = f.shrunk;
+    f.file = folder_.save(file);
     verdict_.not_kept = folder_.why_not();
     if (f.file.empty())
       return;

@@ -23,6 +23,17 @@ std::string other_option(std::string_view what, T const& recorded, T const& here
 
 } // namespace
 
+replay_file record_of(explore_options const& options, std::uint64_t seed) {
+  replay_file file;
+  file.name = options.name;
+  file.build = build_id();
+  file.seed = seed;
+  file.detects_races = options.detects_races;
+  file.direct_lint = options.direct_lint;
+  file.most_decisions = options.most_decisions;
+  return file;
+}
+
 std::string repeat_by(explore_options& o, replay_file const& recorded) {
   std::string text;
   if (recorded.build != build_id())

@@ -5,9 +5,13 @@
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/replay_file.hpp>
 
+#include <cstdint>
 #include <string>
 
 namespace quarry {
+
+/// A failure of this build with these options; its kind, place and choices are the caller's to set.
+[[nodiscard]] replay_file record_of(explore_options const& options, std::uint64_t seed);
 
 /// Makes them options that repeat the recorded failure and do no more. What differs between them
 /// and the recorded ones, or this program and the one that recorded it, a line each; the recorded

@@ -3,6 +3,7 @@
 
 #include "command_lines.hpp"
 #include "explorer.hpp"
+#include "repetition.hpp"
 
 #include <fmt/core.h>
 
@@ -81,15 +82,10 @@ void watchdog::give_up(explorer& stuck) {
   if (!folder_.mark().empty())
     fmt::print(stderr, "  mark:   {}\n", folder_.mark());
   std::fflush(stderr);
-  replay_file const file{.name = options_.name,
-                         .build = build_id(),
-                         .seed = stuck.seed(),
-                         .detects_races = options_.detects_races,
-                         .direct_lint = options_.direct_lint,
-                         .most_decisions = options_.most_decisions,
-                         .kind = "stuck",
-                         .where = stuck.where_it_runs(),
-                         .choices = stuck.chosen().record()};
+  replay_file file = record_of(options_, stuck.seed());
+  file.kind = "stuck";
+  file.where = stuck.where_it_runs();
+  file.choices = stuck.chosen().record();
   try {
     if (std::string const path = folder_.save(file); !path.empty())
       fmt::print(stderr, "  replay: {}\n  debug:  {}\n", replay_line(options_, path),
