@@ -85,8 +85,11 @@ result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
   emu::handover order;
   order.give();
   std::lock_guard const lock(fabric_->mutex);
-  if (auto const ok = fabric_->check(); !ok)
+  if (auto const ok = fabric_->check(); !ok) {
+    if (!fabric_->inboxes[self_.id].empty())
+      return false; // first what it has said before it went
     return ok.error();
+  }
   if (fabric_->present[self_.id] != presence::here)
     return make_error(net_errc::already_finished,
                       fmt::format("{} sends after it has finished", to_string(self_)));

@@ -60,7 +60,8 @@ struct loopback::state {
     bool const had_left = p.has_left();
     auto const moved = p.advance(deliver);
     if (!moved) {
-      give_up(moved.error(), p);
+      broken = moved.error();
+      lost = p.culprit();
       return lost == p.peer() ? 0 : hear_out(lost, deliver);
     }
     if (p.has_left() && !had_left)
@@ -79,10 +80,6 @@ struct loopback::state {
     return got;
   }
 
-  void give_up(error why, peer_stream const& by) {
-    broken = std::move(why);
-    lost = by.culprit();
-  }
   /// Says to all that this pe goes, and because of whom: otherwise they would blame it. To who is
   /// in the middle of a frame the rest of that goes before, for which there may be no room yet.
   void abandon() {
@@ -155,10 +152,11 @@ result<bool> loopback::try_send(pe target, std::span<std::byte const> head,
   state& s = *state_;
   if (auto const done = sent_without_peer(s, target, head, body))
     return *done;
-  auto const sent = s.peers[target.id].try_send(wire::frame_kind::message, head, body);
-  if (!sent && !s.peers[target.id].has_left()) { // who has left in order has broken nothing
-    s.give_up(s.peers[target.id].reason(sent.error()), s.peers[target.id]);
-    return *s.broken;
+  peer_stream& to = s.peers[target.id];
+  auto const sent = to.try_send(wire::frame_kind::message, head, body);
+  if (!sent && !to.has_left()) { // who has left in order has broken nothing
+    s.broken = sent.error();
+    s.lost = target;
   }
   return sent;
 }
@@ -199,14 +197,9 @@ result<void> loopback::finish() {
     return {};
   auto const deadline = clock::now() + s.who.timeout;
   s.is_finishing = true;
-  for (std::size_t i = 0; i < s.peers.size(); ++i) {
-    if (i == s.who.self.id)
-      continue;
-    if (auto const bye = s.peers[i].say_goodbye(); !bye) {
-      s.give_up(s.peers[i].reason(bye.error()), s.peers[i]);
-      return *s.broken;
-    }
-  }
+  for (peer_stream& p : s.peers)
+    if (p.peer() != s.who.self)
+      p.say_goodbye();
   while (!s.is_flushed() || !s.have_all_left()) {
     auto const got = s.poll([](pe, std::span<std::byte const>) {});
     if (!got)

@@ -23,6 +23,10 @@ namespace asio = boost::asio;
 using failure = boost::system::error_code;
 
 constexpr std::size_t receive_bytes = 256 * 1024;
+/// Less than a segment of the loopback interface: what is cut into several takes two to four times as
+/// long a byte (shmem_bandwidth).
+constexpr std::size_t written_at_once = 48 * 1024;
+constexpr std::size_t most_parts = 4; ///< of a frame
 constexpr std::array<std::byte, 8> padding{};
 
 bool is_would_block(failure e) {
@@ -61,43 +65,64 @@ result<bool> peer_stream::try_send(wire::frame_kind kind, std::span<std::byte co
                                    std::span<std::byte const> body) {
   if (has_left_)
     return lost("has left the job");
-  if (!is_flushed()) {
-    if (auto const f = flush(); !f)
-      return f.error();
-    if (!is_flushed())
-      return false;
-  }
+  flush();
+  if (is_cut_)
+    return refused();
+  if (!is_flushed())
+    return false;
   std::size_t const length = head.size() + body.size();
   wire::frame_header header{kind, static_cast<std::uint32_t>(length), sent_frames_++, 0};
   header.check = wire::check_of(header);
-  std::array<asio::const_buffer, 4> const parts{
+  std::array<asio::const_buffer, most_parts> parts{
       asio::buffer(&header, sizeof header), asio::buffer(head.data(), head.size()),
       asio::buffer(body.data(), body.size()),
       asio::buffer(padding.data(), wire::padded(length) - length)};
-  failure e;
-  std::size_t written = socket_.write_some(parts, e);
-  if (e && !is_would_block(e))
-    return lost("has closed its connection");
-  if (e)
-    written = 0;
+  write(parts);
+  if (is_cut_)
+    return refused();
   sent_bytes_ += sizeof header + wire::padded(length);
-  for (asio::const_buffer const& part : parts) {
-    std::size_t const done = std::min(written, part.size());
-    written -= done;
-    if (done != part.size())
-      keep({static_cast<std::byte const*>(part.data()) + done, part.size() - done});
-  }
+  for (asio::const_buffer const& rest : parts)
+    keep({static_cast<std::byte const*>(rest.data()), rest.size()});
   return true;
 }
 
-result<void> peer_stream::say_goodbye() {
+result<bool> peer_stream::refused() {
+  failure e;
+  if (socket_.available(e) != 0 && !e)
+    return false;
+  return lost("has closed its connection");
+}
+
+void peer_stream::write(std::span<asio::const_buffer> parts) {
+  while (asio::buffer_size(parts) != 0) {
+    std::array<asio::const_buffer, most_parts> slice;
+    std::size_t room = written_at_once;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      slice[i] = asio::buffer(parts[i], room);
+      room -= slice[i].size();
+    }
+    failure e;
+    std::size_t written = socket_.write_some(slice, e);
+    if (e) {
+      is_cut_ = !is_would_block(e);
+      return;
+    }
+    for (asio::const_buffer& part : parts) {
+      std::size_t const done = std::min(written, part.size());
+      part += done;
+      written -= done;
+    }
+  }
+}
+
+void peer_stream::say_goodbye() {
   // Also to a peer that has said its own: it waits for this one, and takes a bare end for a death.
-  if (std::exchange(has_said_goodbye_, true))
-    return flush();
-  wire::frame_header header{wire::frame_kind::goodbye, 0, sent_frames_++, 0};
-  header.check = wire::check_of(header);
-  keep(std::as_bytes(std::span(&header, 1)));
-  return flush();
+  if (!std::exchange(has_said_goodbye_, true)) {
+    wire::frame_header header{wire::frame_kind::goodbye, 0, sent_frames_++, 0};
+    header.check = wire::check_of(header);
+    keep(std::as_bytes(std::span(&header, 1)));
+  }
+  flush();
 }
 
 bool peer_stream::say_lost(pe culprit) {
@@ -106,42 +131,27 @@ bool peer_stream::say_lost(pe culprit) {
     return true; // it needs to know nothing
   if (!has_said_lost_) {
     auto const said = try_send(wire::frame_kind::lost, {}, std::as_bytes(std::span(&who, 1)));
-    has_said_lost_ = !said || *said;
+    has_said_lost_ = said && *said;
   }
-  auto const sent = flush();
-  return has_said_lost_ && (!sent || is_flushed());
+  flush();
+  return is_cut_ || (has_said_lost_ && is_flushed());
 }
 
-error peer_stream::reason(error otherwise) {
-  constexpr int most_reads = 64; // of what came before
-  for (int i = 0; i < most_reads; ++i) {
-    auto const moved = advance([](pe, std::span<std::byte const>) {});
-    if (!moved)
-      return culprit_ == peer_ ? otherwise : moved.error();
-    if (*moved == 0)
-      break;
+void peer_stream::flush() {
+  if (is_flushed() || is_cut_)
+    return;
+  asio::const_buffer rest = asio::buffer(unsent_.data() + unsent_from_, unsent_.size() - unsent_from_);
+  write({&rest, 1});
+  // It did not wait for our goodbye, which says nothing new; but anything before that is lost.
+  if (is_cut_ && has_left_ && has_said_goodbye_ && rest.size() <= sizeof(wire::frame_header)) {
+    is_cut_ = false;
+    rest = {};
   }
-  return otherwise;
-}
-
-result<void> peer_stream::flush() {
-  while (!is_flushed()) {
-    failure e;
-    std::size_t const n = socket_.write_some(
-        asio::buffer(unsent_.data() + unsent_from_, unsent_.size() - unsent_from_), e);
-    if (e && is_would_block(e))
-      return {};
-    // It did not wait for our goodbye, which says nothing new; but anything before that is lost.
-    if (e && has_left_ && has_said_goodbye_ &&
-        unsent_.size() - unsent_from_ <= sizeof(wire::frame_header))
-      break;
-    if (e)
-      return lost("has closed its connection");
-    unsent_from_ += n;
-  }
+  unsent_from_ = unsent_.size() - rest.size();
+  if (rest.size() != 0)
+    return;
   unsent_.clear();
   unsent_from_ = 0;
-  return {};
 }
 
 /// Space for `bytes` after what is there; moves it to the front if need be. Keeps the alignment:
@@ -226,18 +236,23 @@ result<std::size_t> peer_stream::advance(transport_port::sink const& deliver) {
   std::size_t progress = 0;
   if (!is_flushed()) {
     std::size_t const before = unsent_.size() - unsent_from_;
-    if (auto const f = flush(); !f)
-      return f.error();
+    flush();
     progress += unsent_.size() - unsent_from_ != before ? 1 : 0;
   }
-  if (has_left_)
+  // A peer to which nothing can be sent any more: what it has said before that comes first.
+  auto const nothing_came = [&]() -> result<std::size_t> {
+    if (is_cut_)
+      return lost("has closed its connection");
     return progress;
+  };
+  if (has_left_)
+    return nothing_came();
   make_room(receive_bytes / 4);
   failure e;
   std::size_t const n = socket_.read_some(
       asio::buffer(received_.data() + received_to_, received_.size() - received_to_), e);
   if (e && is_would_block(e))
-    return progress;
+    return nothing_came();
   if (e)
     return lost(received_from_ == received_to_ ? "has died or left without a goodbye"
                                                : "has died in the middle of a frame");

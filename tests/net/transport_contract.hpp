@@ -200,7 +200,36 @@ inline bool is_loss_of(quarry::error const& e, pe who) {
   return e.code == net_errc::peer_lost && e.what.find(to_string(who)) != std::string::npos;
 }
 
+/// Sends to pe 1, which has gone, as long as that is taken, and polls where it is not.
+inline std::string hears_last_word(transport_port& end) {
+  std::vector<std::byte> const bytes(65'536);
+  std::vector<received> came;
+  for (auto const deadline = clock::now() + bound; clock::now() < deadline;) {
+    auto const sent = end.try_send(pe{1}, bytes, {});
+    if (sent && *sent)
+      continue;
+    auto const polled = sent ? end.poll(into(came)) : sent.error();
+    if (!polled && !is_loss_of(polled.error(), pe{1}))
+      return polled.error().what;
+    if (!polled)
+      return came.size() == 1 ? "" : "the loss was said before the last word";
+  }
+  return "a pe that has gone is sent to for ever";
+}
+
 inline void ends_well_or_says_so(maker const& make) {
+  SUBCASE("what a pe has said before it left comes before its loss, also to who only sends") {
+    ends all = make(2);
+    CHECK(at(all, 1, [](transport_port& end) -> std::string {
+            std::byte const word{42};
+            if (!end.try_send(pe{0}, {&word, 1}, {}).value())
+              return "a message was refused";
+            auto const failed = poll_until(end, [](auto...) {}, [&] { return end.is_flushed(); });
+            return failed ? failed->what : "";
+          }) == "");
+    all[1].reset();
+    CHECK(at(all, 0, hears_last_word) == "");
+  }
   SUBCASE("a pe that leaves without finishing is lost to every waiter, by name, for good") {
     ends all = make(3);
     all[1].reset();

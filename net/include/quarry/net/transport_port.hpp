@@ -25,8 +25,8 @@ public:
   [[nodiscard]] virtual pe self() const = 0;
   [[nodiscard]] virtual std::uint32_t pe_count() const = 0;
 
-  /// Takes the message `head` + `body` for `target`; false: no room now, poll() and try again. The
-  /// bytes may be reused on return.
+  /// Takes the message `head` + `body` for `target`; false: no room now, or a pe is lost whose last
+  /// messages poll() has not delivered: poll() and try again. The bytes may be reused on return.
   [[nodiscard]] virtual result<bool> try_send(pe target, std::span<std::byte const> head,
                                               std::span<std::byte const> body) = 0;
   /// Makes progress and delivers what has come. Gives how much that was; 0: nothing to do.
