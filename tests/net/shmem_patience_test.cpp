@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // How long a pe waits for others that are there: as long as they do something.
+#include "forwarding_port.hpp"
 #include "shmem_job.hpp"
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <latch>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace shmem_test;
@@ -126,6 +129,34 @@ std::string never_waits(node& n, std::atomic<bool>& is_over) {
   return "";
 }
 
+/// Of a pe that is stopped once, after it has asked the others: what they answer lies unread for
+/// longer than it waits for anybody.
+class stopped_port : public quarry_test::forwarding_port {
+public:
+  stopped_port(std::unique_ptr<transport_port> real, std::atomic<bool>& waits,
+               std::atomic<bool>& was_stopped)
+      : forwarding_port(std::move(real)), waits_(waits), was_stopped_(was_stopped) {}
+
+  [[nodiscard]] quarry::result<bool> try_send(pe target, std::span<std::byte const> head,
+                                              std::span<std::byte const> body) override {
+    has_asked_ = has_asked_ || waits_; // it sends nothing else
+    return forwarding_port::try_send(target, head, body);
+  }
+  [[nodiscard]] quarry::result<std::size_t> poll(sink const& deliver) override {
+    if (!has_asked_ || was_stopped_)
+      return forwarding_port::poll(deliver);
+    for (auto const end = clock::now() + patience; clock::now() < end;)
+      std::this_thread::yield();
+    was_stopped_ = true;
+    return std::size_t{0};
+  }
+
+private:
+  std::atomic<bool>& waits_;
+  std::atomic<bool>& was_stopped_;
+  bool has_asked_ = false;
+};
+
 } // namespace
 
 TEST_SUITE("net.shmem_patience") {
@@ -144,6 +175,32 @@ TEST_SUITE("net.shmem_patience") {
       all_well(run_native(way.make, 2, options_of(way, patience),
                           [&](node& n) { return never_waits(n, is_over); }));
     }
+  }
+
+  TEST_CASE("a pe that was stopped hears what the others have answered before it gives them up") {
+    std::atomic<bool> waits{false}, was_stopped{false};
+    auto const make = [&](std::uint32_t pes) {
+      ends all = in_process_ends(pes);
+      all[0] = std::make_unique<stopped_port>(std::move(all[0]), waits, was_stopped);
+      return all;
+    };
+    connected const by_messages{"messages", make, false};
+    all_well(run_native(make, 2, options_of(by_messages, patience), [&](node& n) -> std::string {
+      auto const word = n.malloc<std::uint64_t>(1);
+      QUARRY_OK(word);
+      QUARRY_OK(n.barrier_all());
+      if (n.self() == pe{0}) {
+        waits = true;
+        QUARRY_OK(n.wait_until(word->data(), comparison::equal, 1));
+        QUARRY_EXPECT(was_stopped);
+      } else {
+        while (!was_stopped)
+          std::this_thread::yield();
+        QUARRY_OK(n.default_context().p(word->data(), 1, pe{0}));
+      }
+      QUARRY_OK(n.barrier_all());
+      return "";
+    }));
   }
 
   TEST_CASE("who waits for pes that answer, but begin nothing, is told so after three timeouts") {

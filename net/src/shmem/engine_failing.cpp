@@ -122,11 +122,14 @@ std::optional<std::string> engine::ask_about(std::chrono::nanoseconds waited) {
     return {};
   auto const now = clock::now().time_since_epoch();
   auto before = asked_at_.load(std::memory_order_relaxed);
+  auto const since = now - clock::duration(before);
   // Several threads may wait: one of them asks.
-  if (now - clock::duration(before) >= options_.timeout / 3 &&
+  if (since >= options_.timeout / 3 &&
       asked_at_.compare_exchange_strong(before, now.count(), std::memory_order_relaxed))
     ask_everybody();
-  return overdue(waited);
+  else if (since >= options_.timeout / 8) // also for this pe, which may have been stopped, to hear
+    return overdue(waited);
+  return {};
 }
 
 std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited) const {
