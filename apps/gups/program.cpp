@@ -40,7 +40,7 @@ struct node_outcome {
   std::size_t memory_bytes = 0;
 };
 
-constexpr std::uint32_t group_size = 256;
+constexpr std::uint32_t group_size = 1024; // the larger a package, the less a message costs
 constexpr std::uint64_t most_groups = 1024;
 
 share share_of(settings const& s, std::uint32_t nodes) {

@@ -80,7 +80,7 @@ public:
     std::uint32_t aggregators = 1;              ///< 1 … most_aggregators
     std::chrono::microseconds flush_after{125}; ///< a buffer that is not full leaves then
     std::uint32_t queue_slots = 64;             ///< packages in flight; a power of two
-    std::uint32_t package_columns = 256;        ///< work-items of the largest work-group
+    std::uint32_t package_columns = 1024;       ///< work-items of the largest work-group
     std::chrono::milliseconds timeout{10'000};  ///< for every wait for another node
     direct_orders direct{};                     ///< of the style simt_direct
   };
