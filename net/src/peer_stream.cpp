@@ -23,8 +23,8 @@ namespace asio = boost::asio;
 using failure = boost::system::error_code;
 
 constexpr std::size_t receive_bytes = 256 * 1024;
-/// Less than a segment of the loopback interface: what is cut into several takes two to four times as
-/// long a byte (shmem_bandwidth).
+/// Less than a segment of the loopback interface: what is cut into several takes two to four times
+/// as long a byte (shmem_bandwidth).
 constexpr std::size_t written_at_once = 48 * 1024;
 constexpr std::size_t most_parts = 4; ///< of a frame
 constexpr std::array<std::byte, 8> padding{};
@@ -140,7 +140,8 @@ bool peer_stream::say_lost(pe culprit) {
 void peer_stream::flush() {
   if (is_flushed() || is_cut_)
     return;
-  asio::const_buffer rest = asio::buffer(unsent_.data() + unsent_from_, unsent_.size() - unsent_from_);
+  asio::const_buffer rest =
+      asio::buffer(unsent_.data() + unsent_from_, unsent_.size() - unsent_from_);
   write({&rest, 1});
   // It did not wait for our goodbye, which says nothing new; but anything before that is lost.
   if (is_cut_ && has_left_ && has_said_goodbye_ && rest.size() <= sizeof(wire::frame_header)) {

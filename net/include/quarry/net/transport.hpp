@@ -20,8 +20,8 @@ inline constexpr std::size_t max_message_bytes = 1024 * 1024;
 ///
 /// Never blocks but in wait() and finish(): who drives it polls. Messages of one (source, target)
 /// pair arrive in their order, once and whole; payloads are delivered 8-byte aligned. Sends to
-/// oneself are legal. Errors are kept: once a peer is lost, and what it has sent before is delivered,
-/// every later call says so.
+/// oneself are legal. Errors are kept: once a peer is lost, and what it has sent before is
+/// delivered, every later call says so.
 ///
 /// Errors   peer_lost, bad_frame, oversized_frame – of a peer, at every call from then on
 ///          oversized_message, no_such_pe, already_finished – of the caller, and only of this call
