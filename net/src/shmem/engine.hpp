@@ -307,7 +307,8 @@ private:
   /// Why a wait that lasts so long is in vain, if it is: somebody is silent, or nobody has begun an
   /// operation for long. Asks all pes now and then. From any thread.
   [[nodiscard]] std::optional<std::string> ask_about(std::chrono::nanoseconds waited);
-  [[nodiscard]] std::optional<std::string> overdue(std::chrono::nanoseconds waited) const;
+  [[nodiscard]] std::optional<std::string> overdue(std::chrono::nanoseconds waited,
+                                                   std::chrono::nanoseconds since_question) const;
   [[nodiscard]] std::string silent_pes() const;
   void count_operation() noexcept;
   void take_news(peer& p, std::uint64_t operations, bool is_leaving) noexcept;

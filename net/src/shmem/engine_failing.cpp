@@ -123,16 +123,22 @@ std::optional<std::string> engine::ask_about(std::chrono::nanoseconds waited) {
   auto const now = clock::now().time_since_epoch();
   auto before = asked_at_.load(std::memory_order_relaxed);
   auto const since = now - clock::duration(before);
+  // First what became of this wait's last question, after a time for this pe, too, which may have
+  // been stopped, to hear the answers.
+  std::optional<std::string> why;
+  if (since >= options_.timeout / 8 && since < waited)
+    why = overdue(waited, since);
+  if (why && asked_at_.load(std::memory_order_relaxed) == before)
+    return why;
   // Several threads may wait: one of them asks.
   if (since >= options_.timeout / 3 &&
       asked_at_.compare_exchange_strong(before, now.count(), std::memory_order_relaxed))
     ask_everybody();
-  else if (since >= options_.timeout / 8) // also for this pe, which may have been stopped, to hear
-    return overdue(waited);
   return {};
 }
 
-std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited) const {
+std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited,
+                                           std::chrono::nanoseconds since_question) const {
   if (waited < options_.timeout)
     return {};
   if (std::string const silent = silent_pes(); !silent.empty())
@@ -140,8 +146,9 @@ std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited) cons
   auto const longest = patience * options_.timeout;
   auto const still =
       clock::now().time_since_epoch() - clock::duration(moved_at_.load(std::memory_order_relaxed));
-  // It was not asked in the first half of a timeout.
-  if (waited < longest || still < longest - options_.timeout / 2)
+  // It was not asked in the first half of a timeout. News are as old as the question.
+  if (waited < longest || still < longest - options_.timeout / 2 ||
+      since_question >= options_.timeout)
     return {};
   return fmt::format("every pe answers, but none has begun an operation for {} ms; if one computes "
                      "for so long, the timeout is too short",
