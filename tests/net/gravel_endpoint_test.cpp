@@ -88,6 +88,21 @@ struct awaited_late {
   }
 };
 
+/// Made by every fifth work-item, awaited by all.
+struct awaited_by_more {
+  command what;
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, endpoint& net) const {
+    auto const i = as_words<std::remove_reference_t<decltype(wf)>>(wf.global_id());
+    auto const made = [&] {
+      auto const fifth = wf.where(i % 5U == 4U);
+      return what == command::increment ? net.increment(wf, words + i, 1)
+                                        : net.add(wf, words + i, i, 1);
+    };
+    task<> sent = made();
+    co_await std::move(sent);
+  }
+};
+
 /// Every fifth work-item; then nobody.
 struct some_send {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, endpoint& net) const {
@@ -240,6 +255,21 @@ TEST_SUITE("net.gravel_endpoint") {
       check(got[0], command::increment,
             for_items([](auto i) { return i % 5 == 4 ? message{1, i, 0} : none; }));
     });
+  }
+
+  TEST_CASE("work-items that were not active where a message was made may not send it") {
+    for (command const what : {command::increment, command::add})
+      with_every_agent([&](agent& gpu) {
+        std::vector<std::uint64_t> heap(64);
+        package_queue q(gpu.core().known(), 8, 64);
+        healthy job;
+        endpoint net(q, heap, items, job);
+        auto const o =
+            gpu.run({.work_groups = 1, .work_items_per_group = items}, awaited_by_more{what},
+                    global<std::uint64_t>(heap.data()), std::ref(net));
+        REQUIRE(o.get_fault());
+        CHECK(to_string(o.get_fault()->what) == to_string(fault::kind::wrong_shape));
+      });
   }
 
   TEST_CASE("members of a fine-grain barrier send together, those that have left do not") {

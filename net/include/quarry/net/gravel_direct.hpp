@@ -12,9 +12,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 #include <span>
 
 namespace quarry::net::gravel {
+
+/// Errors   fault wrong_shape – a lane is active that was not where its message was checked
+template<emu::any_wavefront W>
+void expect_checked(W& wf, emu::lane_mask checked, std::source_location where) {
+  if (wf.active().without(checked).any()) [[unlikely]]
+    emu::wrong_shape(wf.slot(), "a message of work-items that were not active where it was made",
+                     where);
+}
 
 /// Orders of SIMT-direct aggregation.
 struct direct_orders {
@@ -88,13 +97,17 @@ public:
 
   // A wavefront
 
-  /// Sends each active lane's message: `row` says to which node and word (remote_word).
+  /// Sends each active lane's message: `row` says to which node and word (remote_word); they are
+  /// known to be there for the lanes that are `checked`.
   ///
   /// No collective: wavefronts come as they like, with whatever lanes.
   /// Suspends while a node's buffer is being replaced
+  /// Errors   fault wrong_shape – a lane that is not checked
   template<emu::any_wavefront W>
   task<> send(W& wf, std::uint32_t tag, emu::lanes<std::uint64_t, W::size> row,
-              emu::lanes<std::uint64_t, W::size> value) {
+              emu::lanes<std::uint64_t, W::size> value, emu::lane_mask checked,
+              std::source_location where) {
+    expect_checked(wf, checked, where);
     auto const target = emu::convert<std::uint32_t>(row >> remote_word::pe_shift);
     for (emu::lane_mask rest = wf.active(); rest.any();) {
       // Those that can go together: compatible operations of the group (Figure 3-6, time 1).

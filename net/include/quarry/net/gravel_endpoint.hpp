@@ -61,6 +61,8 @@ protected:
 /// the node has one aggregator (gravel_node::options).
 ///
 /// A wave kernel's operations start when they are awaited: what they are given, they keep by value.
+/// Words and nodes are checked at the call, of the lanes that are active there: with more of them
+/// it is a fault (wrong_shape) to await it.
 ///
 /// Errors   kernel_stop – the job has failed, perhaps by this operation; it says why
 /// Source   thesis §5.1, §5.2; Table 3-1b, Table 5-1
@@ -85,8 +87,8 @@ public:
     std::uint32_t const tag = package_tag::encode(command::increment);
     check<W>(wf, tag, at, nodes, where);
     if (direct_ != nullptr)
-      return direct_->send(wf, tag, rows<W>(at, nodes), lanes64<W>{});
-    return send_row<W>(wf, tag, rows<W>(at, nodes), how, where);
+      return direct_->send(wf, tag, rows<W>(at, nodes), lanes64<W>{}, wf.active(), where);
+    return send_row<W>(wf, tag, rows<W>(at, nodes), wf.active(), how, where);
   }
   /// Adds each lane's value.
   template<emu::any_wavefront W, class Index, class Nodes,
@@ -194,7 +196,7 @@ private:
                     std::source_location where) {
     check_job(tag, where);
     if (direct_ != nullptr)
-      return direct_->send(wf, tag, message[0], message[1]);
+      return direct_->send(wf, tag, message[0], message[1], wf.active(), where);
     return packages_.push(wf, tag, message, emu::reconverging, where);
   }
   template<class W, class Index, class Nodes, class D>
@@ -202,18 +204,21 @@ private:
               lanes64<W> value, Nodes nodes, D how, std::source_location where) {
     check<W>(wf, tag, at, nodes, where);
     if (direct_ != nullptr)
-      return direct_->send(wf, tag, rows<W>(at, nodes), value);
-    return send_row_and_value<W>(wf, tag, rows<W>(at, nodes), value, how, where);
+      return direct_->send(wf, tag, rows<W>(at, nodes), value, wf.active(), where);
+    return send_row_and_value<W>(wf, tag, rows<W>(at, nodes), value, wf.active(), how, where);
   }
   template<class W, class D>
-  task<> send_row(W& wf, std::uint32_t tag, lanes64<W> row, D how, std::source_location where) {
+  task<> send_row(W& wf, std::uint32_t tag, lanes64<W> row, emu::lane_mask checked, D how,
+                  std::source_location where) {
+    expect_checked(wf, checked, where);
     emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
     packages_.write(wf, place, 0, row);
     packages_.publish(wf, place);
   }
   template<class W, class D>
-  task<> send_row_and_value(W& wf, std::uint32_t tag, lanes64<W> row, lanes64<W> value, D how,
-                            std::source_location where) {
+  task<> send_row_and_value(W& wf, std::uint32_t tag, lanes64<W> row, lanes64<W> value,
+                            emu::lane_mask checked, D how, std::source_location where) {
+    expect_checked(wf, checked, where);
     emu::package_place const place = co_await packages_.reserve(wf, tag, how, where);
     packages_.write(wf, place, 0, row);
     packages_.write(wf, place, 1, value);
