@@ -86,7 +86,7 @@ result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
   order.give();
   std::lock_guard const lock(fabric_->mutex);
   if (auto const ok = fabric_->check(); !ok) {
-    if (!fabric_->inboxes[self_.id].empty())
+    if (is_delivering_ || !fabric_->inboxes[self_.id].empty())
       return false; // first what it has said before it went
     return ok.error();
   }
@@ -115,10 +115,12 @@ result<std::size_t> in_process::poll(sink const& deliver) {
       if (auto const ok = fabric_->check(); !ok)
         return ok.error();
   }
+  is_delivering_ = true;
   for (parcel const& p : arrived) {
     p.order.take();
     deliver(p.source, p.bytes);
   }
+  is_delivering_ = false;
   return arrived.size();
 }
 

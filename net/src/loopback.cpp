@@ -21,7 +21,7 @@ static_assert(transport<loopback>);
 
 namespace {
 using clock = std::chrono::steady_clock;
-/// Of a pe that goes because of another one, with those that have no room for a word.
+/// Of a pe that goes without a goodbye, with those that have no room for a word.
 constexpr std::chrono::milliseconds patience(500);
 } // namespace
 
@@ -60,8 +60,10 @@ struct loopback::state {
     bool const had_left = p.has_left();
     auto const moved = p.advance(deliver);
     if (!moved) {
-      broken = moved.error();
-      lost = p.culprit();
+      if (!broken) { // by who sends while something is delivered
+        broken = moved.error();
+        lost = p.culprit();
+      }
       return lost == p.peer() ? 0 : hear_out(lost, deliver);
     }
     if (p.has_left() && !had_left)
@@ -87,7 +89,7 @@ struct loopback::state {
     for (;;) {
       bool all_know = true;
       for (peer_stream& p : peers)
-        if (p.peer() != who.self)
+        if (p.peer() != who.self && !(broken && p.peer() == lost))
           all_know = p.say_lost(broken ? lost : who.self) && all_know;
       if (all_know || clock::now() > deadline)
         return;

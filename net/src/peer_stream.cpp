@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <utility>
 
 namespace quarry::net {
@@ -88,7 +90,7 @@ result<bool> peer_stream::try_send(wire::frame_kind kind, std::span<std::byte co
 
 result<bool> peer_stream::refused() {
   failure e;
-  if (socket_.available(e) != 0 && !e)
+  if (is_delivering_ || (socket_.available(e) != 0 && !e))
     return false;
   return lost("has closed its connection");
 }
@@ -134,15 +136,24 @@ bool peer_stream::say_lost(pe culprit) {
     has_said_lost_ = said && *said;
   }
   flush();
-  return is_cut_ || (has_said_lost_ && is_flushed());
+  if (is_cut_)
+    return true;
+  // A socket that is closed while something lies unread throws away what it has not sent yet.
+  failure e;
+  for (int reads = 0; reads < 64 && !e; ++reads)
+    socket_.read_some(asio::buffer(received_), e);
+  int on_its_way = 0;
+  ::ioctl(socket_.native_handle(), SIOCOUTQ, &on_its_way);
+  return has_said_lost_ && is_flushed() && on_its_way == 0;
 }
 
 void peer_stream::flush() {
-  if (is_flushed() || is_cut_)
+  if (is_flushed())
     return;
   asio::const_buffer rest =
       asio::buffer(unsent_.data() + unsent_from_, unsent_.size() - unsent_from_);
-  write({&rest, 1});
+  if (!is_cut_)
+    write({&rest, 1});
   // It did not wait for our goodbye, which says nothing new; but anything before that is lost.
   if (is_cut_ && has_left_ && has_said_goodbye_ && rest.size() <= sizeof(wire::frame_header)) {
     is_cut_ = false;
@@ -227,7 +238,9 @@ result<std::size_t> peer_stream::deliver_frames(transport_port::sink const& deli
     }
     if (h.kind == wire::frame_kind::lost)
       return named(payload);
+    is_delivering_ = true;
     deliver(peer_, payload);
+    is_delivering_ = false;
     ++delivered;
   }
   return delivered;

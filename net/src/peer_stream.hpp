@@ -30,8 +30,8 @@ public:
                                       std::span<std::byte const> body);
   /// A goodbye, after all that waits. Only once, also if it is called again.
   void say_goodbye();
-  /// That this end goes without a goodbye, and because of whom: the last frame. False if there is
-  /// no room for it now, nor for the rest of the frame before it.
+  /// That this end goes without a goodbye, and because of whom: the last frame. False if it
+  /// may not arrive yet, or the rest of the frame before it.
   [[nodiscard]] bool say_lost(pe culprit);
   /// After an error: who is to blame, the peer or whom it has named.
   [[nodiscard]] pe culprit() const noexcept { return culprit_; }
@@ -65,7 +65,8 @@ private:
   pe culprit_;
   bool has_left_ = false;         ///< it has said goodbye
   bool has_said_goodbye_ = false; ///< this end has
-  bool has_said_lost_ = false;    ///< this end has, or could not
+  bool has_said_lost_ = false;    ///< this end has
+  bool is_delivering_ = false;    ///< frames that have come may be behind the one in delivery
   bool is_cut_ = false;           ///< nothing can be sent any more
   std::uint32_t sent_frames_ = 0;
   std::uint32_t received_frames_ = 0;

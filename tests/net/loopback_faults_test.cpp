@@ -120,8 +120,13 @@ TEST_SUITE("net.loopback_faults") {
     to_second.close(); // but not the connection to pe 0
     auto const seen = contract::poll_until(*second, ignore, [] { return false; });
     CHECK(contains(seen->what, "pe 2"));
-    std::jthread const leaves([&] { second.reset(); });
-    auto const told = contract::poll_until(*first, ignore, [] { return false; });
+    std::optional<quarry::error> told;
+    {
+      std::jthread const reads(
+          [&] { told = contract::poll_until(*first, ignore, [] { return false; }); });
+      second.reset();
+    }
+    REQUIRE(told);
     CHECK_MESSAGE(contains(told->what, "pe 2 has died or left without a goodbye, says pe 1"),
                   told->what);
   }

@@ -139,7 +139,10 @@ public:
 
   [[nodiscard]] quarry::result<bool> try_send(pe target, std::span<std::byte const> head,
                                               std::span<std::byte const> body) override {
-    has_asked_ = has_asked_ || waits_; // it sends nothing else
+    if (waits_ && begun_ == clock::time_point())
+      begun_ = clock::now();
+    // What is sent before is no question: nobody asks in the first half of a timeout.
+    has_asked_ = has_asked_ || (waits_ && clock::now() - begun_ > patience / 4);
     return forwarding_port::try_send(target, head, body);
   }
   [[nodiscard]] quarry::result<std::size_t> poll(sink const& deliver) override {
@@ -154,6 +157,7 @@ public:
 private:
   std::atomic<bool>& waits_;
   std::atomic<bool>& was_stopped_;
+  clock::time_point begun_{};
   bool has_asked_ = false;
 };
 

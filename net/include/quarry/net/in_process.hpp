@@ -40,6 +40,7 @@ private:
   std::shared_ptr<fabric> fabric_;
   pe self_;
   std::uint64_t sent_bytes_ = 0;
+  bool is_delivering_ = false;  ///< in poll(): of what has come, not all may be heard
   bool is_interrupted_ = false; ///< guarded by the fabric's lock
 };
 
