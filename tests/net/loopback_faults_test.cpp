@@ -71,22 +71,31 @@ std::vector<std::byte> bytes_of(wire::frame_header const& h) {
   return {bytes.begin(), bytes.end()};
 }
 
+/// Pes 0 and 1 of a job of three, and what pe 2 has to each of them.
+struct beside_a_raw_peer {
+  raw::peer to_first, to_second;
+  std::unique_ptr<loopback> first, second;
+};
+beside_a_raw_peer two_beside_a_raw_peer() {
+  auto const jobs = make_local_jobs(3, 10s).value();
+  beside_a_raw_peer all{raw::peer::connect(jobs[0].endpoints[0].port),
+                        raw::peer::connect(jobs[0].endpoints[1].port), nullptr, nullptr};
+  all.to_first.send_object(raw::greeting_of(jobs[0], 2));
+  all.to_second.send_object(raw::greeting_of(jobs[0], 2));
+  {
+    std::jthread const opener([&] { all.second = loopback::open(jobs[1]).value(); });
+    all.first = loopback::open(jobs[0]).value();
+  }
+  return all;
+}
+
 } // namespace
 
 TEST_SUITE("net.loopback_faults") {
   TEST_CASE("who goes because of another pe names it, to those who have not noticed yet") {
     for (bool const sends : {false, true}) { // who sends hears of it from the socket first
       CAPTURE(sends);
-      auto const jobs = make_local_jobs(3, 10s).value();
-      auto to_first = raw::peer::connect(jobs[0].endpoints[0].port);
-      auto to_second = raw::peer::connect(jobs[0].endpoints[1].port);
-      to_first.send_object(raw::greeting_of(jobs[0], 2));
-      to_second.send_object(raw::greeting_of(jobs[0], 2));
-      std::unique_ptr<loopback> first, second;
-      {
-        std::jthread const opener([&] { second = loopback::open(jobs[1]).value(); });
-        first = loopback::open(jobs[0]).value();
-      }
+      auto [to_first, to_second, first, second] = two_beside_a_raw_peer();
       REQUIRE(first->try_send(pe{1}, std::as_bytes(std::span("unread")), {}).value());
       to_second.close(); // but not the connection to pe 0
       auto const seen = contract::poll_until(*second, ignore, [] { return false; });
@@ -103,16 +112,7 @@ TEST_SUITE("net.loopback_faults") {
   }
 
   TEST_CASE("so it does to whom it has half a frame to send, and no room for the rest") {
-    auto const jobs = make_local_jobs(3, 10s).value();
-    auto to_first = raw::peer::connect(jobs[0].endpoints[0].port);
-    auto to_second = raw::peer::connect(jobs[0].endpoints[1].port);
-    to_first.send_object(raw::greeting_of(jobs[0], 2));
-    to_second.send_object(raw::greeting_of(jobs[0], 2));
-    std::unique_ptr<loopback> first, second;
-    {
-      std::jthread const opener([&] { second = loopback::open(jobs[1]).value(); });
-      first = loopback::open(jobs[0]).value();
-    }
+    auto [to_first, to_second, first, second] = two_beside_a_raw_peer();
     std::vector<std::byte> const much(max_message_bytes);
     while (second->try_send(pe{0}, much, {}).value()) {
     }
