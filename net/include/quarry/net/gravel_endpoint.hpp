@@ -230,20 +230,14 @@ private:
       job_.stop(package_tag::what(tag), where);
   }
 
-  /// Before anything is reserved: others need not wait for what does not come.
+  /// Stops the kernel if the job has failed, and fails it unless each active lane names a word that
+  /// there is, and so one that a row can say. Before anything is reserved: others need not wait for
+  /// what does not come.
   template<class W, class Index, class Nodes>
   [[gnu::always_inline]] void check(W& wf, std::uint32_t tag,
                                     emu::lane_address<std::uint64_t, Index> const& at,
                                     Nodes const& nodes, std::source_location where) const {
     check_job(tag, where);
-    check_words<W>(wf, tag, at, nodes, where);
-  }
-  /// Fails the job unless each active lane names a word that there is, and so one that a row can
-  /// say.
-  template<class W, class Index, class Nodes>
-  [[gnu::always_inline]] void check_words(W& wf, std::uint32_t tag,
-                                          emu::lane_address<std::uint64_t, Index> const& at,
-                                          Nodes const& nodes, std::source_location where) const {
     auto const is_none =
         (words<W>(at) >= heap_.size()) | (as_words<W>(nodes) >= std::uint64_t{node_count_});
     if (emu::lane_mask const strays = is_none.bits() & wf.active(); strays.any()) [[unlikely]]
