@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "farewell.hpp"
 #include "greeting.hpp"
 #include "peer_stream.hpp"
 #include "sending.hpp"
@@ -21,8 +22,6 @@ static_assert(transport<loopback>);
 
 namespace {
 using clock = std::chrono::steady_clock;
-/// Of a pe that goes without a goodbye, with those that have no room for a word.
-constexpr std::chrono::milliseconds patience(500);
 } // namespace
 
 struct loopback::state {
@@ -85,7 +84,7 @@ struct loopback::state {
   /// Says to all that this pe goes, and because of whom: otherwise they would blame it. To who is
   /// in the middle of a frame the rest of that goes before, for which there may be no room yet.
   void abandon() {
-    auto const deadline = clock::now() + patience;
+    auto const deadline = clock::now() + farewell_patience;
     for (;;) {
       bool all_know = true;
       for (peer_stream& p : peers)

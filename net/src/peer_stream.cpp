@@ -142,6 +142,8 @@ bool peer_stream::say_lost(pe culprit) {
   failure e;
   for (int reads = 0; reads < 64 && !e; ++reads)
     socket_.read_some(asio::buffer(received_), e);
+  if (e && !is_would_block(e))
+    return true; // it has gone, too
   int on_its_way = 0;
   ::ioctl(socket_.native_handle(), SIOCOUTQ, &on_its_way);
   return has_said_lost_ && is_flushed() && on_its_way == 0;

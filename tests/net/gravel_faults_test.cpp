@@ -2,6 +2,7 @@
 // Nodes that go away, say nothing, take nothing or fail: each wait for them ends in a typed error.
 #include "forwarding_port.hpp"
 #include "gravel_job.hpp"
+#include "reluctant_port.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -187,6 +188,30 @@ TEST_SUITE("net.gravel_faults") {
                       what);
       }
     });
+  }
+
+  TEST_CASE("it does so also to a node that has no room for that at once") {
+    auto ends = make_in_process(3);
+    auto out = make_outcome(1);
+    native_scheduler scheduler({.threads = 1});
+    unchecked_agent gpu(scheduler);
+    {
+      gravel_node net(
+          gpu.core(),
+          std::make_unique<quarry_test::reluctant_port>(std::move(ends[0]), 40, "no word"),
+          out.heaps[0], {.timeout = std::chrono::milliseconds(50)});
+      CHECK(net.quiet().has_error());
+    }
+    for (std::uint32_t const id : {1U, 2U}) {
+      CAPTURE(id);
+      std::string said;
+      auto const hear = [&said](pe, std::span<std::byte const> bytes) {
+        said.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+      };
+      while (ends[id]->poll(hear).has_value()) { // until it hears that pe 0 has gone
+      }
+      CHECK(said.find("no word from pe 1, pe 2") != std::string::npos);
+    }
   }
 
   TEST_CASE("a failure that a node is told of is taken for what it can be") {

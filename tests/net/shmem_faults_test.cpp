@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What goes wrong: the caller's mistakes, pes that go away, are silent or speak nonsense.
+#include "reluctant_port.hpp"
 #include "shmem_job.hpp"
 
 #include <algorithm>
@@ -209,6 +210,27 @@ TEST_SUITE("net.shmem_faults") {
       for (std::string const& o : outcome)
         CHECK_MESSAGE((o == "timeout" || o == "lost"), o);
     }
+  }
+
+  TEST_CASE("who gives up says why, also to a pe that has no room for that at once") {
+    auto all = in_process_ends(2);
+    send(*all[1], pe{0}, raw_message::hello(4096, hasty)); // and nothing more
+    native_scheduler scheduler({.threads = 1});
+    {
+      auto n = node::start(
+          scheduler,
+          std::make_unique<quarry_test::reluctant_port>(std::move(all[0]), 40, "barrier_all"),
+          hasty);
+      REQUIRE(n.has_value());
+      CHECK(n->barrier_all().has_error());
+    }
+    std::string said;
+    auto const hear = [&said](pe, std::span<std::byte const> bytes) {
+      said.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
+    };
+    while (all[1]->poll(hear).has_value()) { // until it hears that pe 0 has gone
+    }
+    CHECK_MESSAGE(said.find("pe 0 waits in barrier_all") != std::string::npos, said);
   }
 
   TEST_CASE("what never blocks says so when a pe takes nothing any more, and the job goes on") {

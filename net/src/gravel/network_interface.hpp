@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../farewell.hpp"
 #include "contributions.hpp"
 #include "failure_notice.hpp"
 #include "frame.hpp"
@@ -254,21 +255,33 @@ private:
 
   // Failing
 
-  /// Once, as far as there is room: so that nobody takes this node, which leaves, for the cause.
+  /// So that nobody takes this node, which leaves, for the cause. Who has no room for it now is
+  /// tried again for a while; under a schedule, where nothing says how long that is, no one is.
   /// True if it has been done now.
   bool tell_others() {
     if (has_told_ || !transport_.try_enter())
       return false;
-    has_told_ = true;
-    controls_.clear();
-    failure_notice const why = told_ ? *told_ : failure_notice::of(shared_.why(), self_id_);
-    auto const head = why.head();
-    for (std::uint32_t n = 0; n < nodes_; ++n)
-      if (n != self_id_ && n != why.origin) // who is not there any more need not know
-        static_cast<void>(transport_.try_send(pe{n}, std::as_bytes(std::span(head)),
-                                              std::as_bytes(std::span(why.text))));
+    if (!failed_since_) {
+      failed_since_ = clock::now();
+      controls_.clear();
+      if (!told_)
+        told_ = failure_notice::of(shared_.why(), self_id_);
+      for (std::uint32_t n = 0; n < nodes_; ++n)
+        if (n != self_id_ && n != told_->origin) // who is not there any more need not know
+          untold_.push_back(n);
+    }
+    auto const head = told_->head();
+    std::erase_if(untold_, [&](std::uint32_t n) {
+      auto const sent = transport_.try_send(pe{n}, std::as_bytes(std::span(head)),
+                                            std::as_bytes(std::span(told_->text)));
+      return !sent || *sent;
+    });
+    if (!untold_.empty()) // perhaps its last words have to be heard first
+      static_cast<void>(transport_.poll([](pe, std::span<std::byte const>) {}));
     transport_.leave();
-    return true;
+    has_told_ = untold_.empty() || shared_.scheduler.decides() ||
+                clock::now() - *failed_since_ > farewell_patience;
+    return has_told_;
   }
   void take_failure(pe from, std::optional<failure_notice> why) {
     if (!why)
@@ -384,7 +397,10 @@ private:
   contributions gathers_{nodes_};
   clock::time_point waiting_since_{};
 
-  std::optional<failure_notice> told_; ///< of the failure, if it came from another node
+  // Failing
+  std::optional<failure_notice> told_; ///< of the failure: another node's, or this one's
+  std::optional<clock::time_point> failed_since_;
+  std::vector<std::uint32_t> untold_; ///< since then
   bool has_told_ = false;
 
   traffic traffic_;

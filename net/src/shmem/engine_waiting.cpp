@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a node begins and ends, and who waits.
+#include "../farewell.hpp"
 #include "engine.hpp"
 
 #include <quarry/emu/explored_memory.hpp>
@@ -97,8 +98,11 @@ void engine::stop() {
          !scheduler_.run_until([this] { return running_.load(std::memory_order_acquire) == 0; }))
     if (decides_)
       return; // nobody can go on: the strands take their actors with them
-  if (!decides_ && queued_.load() != 0)
-    static_cast<void>(drive()); // that it has failed, say
+  // That it has failed, say.
+  auto const deadline = clock::now() + farewell_patience;
+  while (!decides_ && queued_.load() != 0 && clock::now() < deadline)
+    if (!drive())
+      std::this_thread::sleep_for(first_sleep);
 }
 
 result<void> engine::finish() {
