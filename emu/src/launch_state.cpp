@@ -92,13 +92,10 @@ void launch_state::leaves_to(heir& h) {
 }
 
 void launch_state::tell_heirs() {
-  if (first_fault && !heirs.empty())
+  if (!heirs.empty())
     left_behind = std::make_shared<std::atomic<std::uint32_t>>(0);
   for (heir* const h : heirs)
-    if (first_fault)
-      h->inherit(*this, left_behind);
-    else
-      h->ended(*this);
+    h->inherit(*this, left_behind);
 }
 
 extent launch_state::group_id(std::uint64_t linear) const noexcept {

@@ -56,7 +56,14 @@ outcome packet_processor::wait(signal& s) {
   if (auto* const memory = explored_memory::of(agent_.scheduler()))
     memory->to_host(); // as after every launch
   agent_.leave_if_abandoned();
-  return stuck || value == 0 ? outcome(stuck) : outcome(first_fault());
+  if (stuck || value == 0)
+    return outcome(stuck);
+  auto own = first_fault();
+  return outcome(own ? std::move(*own)
+                     : fault{fault::kind::bad_packet, name(),
+                             fmt::format("a packet that counts in a signal, which is {}, has "
+                                         "failed; it was none of {}",
+                                         value, name())});
 }
 
 outcome packet_processor::submit(packet const& p) {

@@ -276,6 +276,22 @@ TEST_SUITE("emu.packet_processor") {
     });
   }
 
+  TEST_CASE("a signal in which another queue's packet counts, which has failed, is no success") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler), other(scheduler);
+      signal end(s.gpu.core().known());
+      auto const shared = end.share_with(other.gpu.core().known());
+      packet const bad = barrier_packet{.header = packet_header{packet_type::barrier_and}.bits(),
+                                        .dep_signal = {std::uint64_t{1}},
+                                        .completion_signal = end.handle()};
+      REQUIRE(other.processor.submit(bad));
+      CHECK(!other.processor.wait(end));
+      outcome const o = s.processor.wait(end);
+      REQUIRE(!o);
+      CHECK_SAYS(fail_with(o, fault::kind::bad_packet), "is -1, has failed; it was none of ");
+    });
+  }
+
   TEST_CASE("packets that cannot be done are refused, and say what is wrong with them") {
     with_schedulers([](executor& scheduler) {
       auto const check = [&](auto const& spoil, char const* what) {

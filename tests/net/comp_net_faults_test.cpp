@@ -3,6 +3,7 @@
 
 #include <array>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -133,6 +134,34 @@ struct fail_amid_gets {
   }
 };
 
+/// Neither waits for its gets nor destroys its context.
+struct leave_amid_gets {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
+                    device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    pe const next{(net.self().id + 1) % net.pe_count()};
+    for (std::size_t i = 0; i < 12; ++i) {
+      auto get = ctx.get_nbi(wf, own + i * heap_words / 2, words, heap_words / 2, next);
+      co_await std::move(get);
+    }
+  }
+};
+
+/// Has its context until word 0 is 1, and says so in word 1.
+struct hold {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto put = ctx.p(wf, words + 1, 1, net.self());
+    co_await std::move(put);
+    auto wait = ctx.wait_until(wf, words, shmem::comparison::equal, 1);
+    static_cast<void>(co_await std::move(wait));
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
 /// Work-group 7 makes a mistake while the others wait in vain.
 struct fail_as_last {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, device& net) const {
@@ -226,12 +255,42 @@ TEST_SUITE("net.comp_net_faults") {
     expect_mistake(mistake::others_context, fault::kind::wrong_shape,
                    "the context of work-group 0 is used by work-group 1");
   }
-  TEST_CASE("a context that an earlier launch has not destroyed") {
+  TEST_CASE("a context of a launch that runs at the same time") {
     with_one_node([](test_node& n) {
-      succeed(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())));
+      auto first = n.gpu.launch(one_wavefront_each(1), hold{}, n.at(), std::ref(n.net.device()));
+      auto& host = n.net.shmem();
+      CHECK(host.wait_until(n.words.data() + 1, shmem::comparison::equal, 1));
       expect(n.gpu.run(one_wavefront_each(1), nothing_but_init{}, std::ref(n.net.device())),
              fault::kind::wrong_shape, "the context of work-group 0 is in use");
+      CHECK(host.default_context().p(n.words.data(), 1, pe{n.id}));
+      succeed(first.wait());
     });
+  }
+  TEST_CASE("a launch that leaves its context open ends when all that it has begun is done") {
+    job_shape s{.nodes = 2};
+    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name})
+      for (bool const over_loopback : {false, true})
+        for (bool const is_native : {true, false}) {
+          s.configuration = name;
+          s.over_loopback = over_loopback;
+          s.shares_memory = false;
+          s.threads = is_native || over_loopback ? std::optional<std::size_t>(2) : std::nullopt;
+          run_job(s, [](test_node& n) {
+            auto& host = n.net.shmem();
+            std::iota(n.words.begin(), n.words.end(), 1000 * n.id);
+            CHECK(host.barrier_all());
+            for (int times = 0; times < 3; ++times) {
+              auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
+              succeed(n.gpu.run(one_wavefront_each(1), leave_amid_gets{}, n.at(), own.global(),
+                                std::ref(n.net.device())));
+              std::size_t wrong = 0;
+              for (std::size_t i = 0; i < 6 * heap_words; ++i)
+                wrong += own.host()[i] != 1000 * (1 - n.id) + i % (heap_words / 2);
+              CHECK(wrong == 0);
+            }
+            CHECK(host.barrier_all());
+          });
+        }
   }
   TEST_CASE("a fault's end waits for what is under way, and the ring may have another context") {
     job_shape s{.nodes = 2};

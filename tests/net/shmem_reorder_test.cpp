@@ -105,6 +105,37 @@ bool is_overtaking_found(std::size_t count, std::string const& strategy) {
   return v.failure && v.failure->report.find("the last put came first") != std::string::npos;
 }
 
+/// Pe 0 has put something to a block that both then give back, and pe 1 writes to what it gets
+/// instead. `waits`: pe 0 puts through the default context, which free() waits for.
+verdict free_amid_put(bool waits) {
+  auto const block = [](world& w, node& n) {
+    auto const given = n.malloc<std::uint64_t>(1);
+    w.check(given.has_value(), "malloc");
+    return given->data();
+  };
+  return two_pes(
+      {.executions = 3000},
+      [&](world& w, world_core&, node& n) {
+        auto* const first = block(w, n);
+        auto other = n.make_context();
+        w.check(other.has_value(), "make_context");
+        w.check((waits ? n.default_context() : *other).p(first, 1, pe{1}).has_value(), "p");
+        w.check(n.free(first).has_value(), "free");
+        block(w, n);
+        w.check(n.barrier_all().has_value(), "barrier_all");
+      },
+      [&](world& w, world_core& self, node& n) {
+        auto* const first = block(w, n);
+        w.check(n.free(first).has_value(), "free");
+        auto* const second = block(w, n);
+        w.check(first == second, "another block");
+        emu::global<std::uint64_t> const word(second);
+        self.store(word, 7);
+        w.check(n.barrier_all().has_value(), "barrier_all");
+        w.check(self.load(word) == 7, "somebody has written here");
+      });
+}
+
 } // namespace
 
 TEST_SUITE("net.shmem_reorder") {
@@ -116,6 +147,11 @@ TEST_SUITE("net.shmem_reorder") {
     CHECK(orders({1}) == "012 021");
     CHECK(orders({2}) == "012 102");
     CHECK(orders({1, 2}) == "012");
+  }
+
+  TEST_CASE("what comes to a block that is given back came before, of the default context") {
+    CHECK_MESSAGE(free_amid_put(true), free_amid_put(true).to_string());
+    CHECK_FALSE(free_amid_put(false));
   }
 
   TEST_CASE("the last of two, three or four puts comes before all others, by every strategy") {

@@ -43,26 +43,24 @@ std::string open_contexts::rings_in_use() const {
   return text;
 }
 
-void open_contexts::ended(emu::launch_state const& from) {
-  for (holder& h : holders_)
-    if (h.launch.load(std::memory_order_relaxed) == &from) {
-      h.launch.store(nullptr, std::memory_order_relaxed);
-      left_open_.fetch_add(1, std::memory_order_relaxed);
-    }
-}
-
 void open_contexts::inherit(emu::launch_state const& from,
                             std::shared_ptr<std::atomic<std::uint32_t>> const& left) {
+  // As if one more were in use: the service that is woken below stays until then.
+  count_.fetch_add(1, std::memory_order_seq_cst);
+  bool any = false;
   {
     std::lock_guard const lock(mutex_);
     for (std::uint32_t ring = 0; ring < holders_.size(); ++ring)
       if (holders_[ring].launch.load(std::memory_order_relaxed) == &from) {
         left->fetch_add(1, std::memory_order_relaxed);
         orphans_.push_back({ring, left});
+        any = true;
       }
     has_orphans_.store(!orphans_.empty(), std::memory_order_release);
   }
-  wake_();
+  if (any)
+    wake_();
+  count_.fetch_sub(1, std::memory_order_release);
 }
 
 bool open_contexts::has_orphans(std::uint32_t first, std::uint32_t last) {

@@ -247,7 +247,7 @@ comp_net::device& node::device() {
 /// Kernels that still communicate come to their end. Fails if they do not.
 result<void> node::parts::end_contexts() {
   contexts.end();
-  auto const are_closed = [this] { return !contexts.is_any_in_use(); };
+  auto const are_closed = [this] { return contexts.count() == 0; };
   if (are_closed() || agent.scheduler().run_until(are_closed))
     return {};
   error late =

@@ -109,7 +109,7 @@ private:
     bool is_blocked = false; ///< the work-group waits: nothing more is taken
     bool must_retry = false; ///< there was no room: it has not even begun
     std::uint64_t taken = 0; ///< commands
-    /// Not null: the launch of its context has ended with a fault.
+    /// Not null: the launch of its context has ended.
     std::shared_ptr<std::atomic<std::uint32_t>> left{};
   };
 

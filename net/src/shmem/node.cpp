@@ -160,6 +160,9 @@ result<void> node::free(void* block) {
                       fmt::format("shmem: free: malloc() has not given offset {}, or it was given "
                                   "back already",
                                   *offset));
+  // Nothing of this pe's comes to the block when somebody else has it.
+  if (auto const q = engine_->quiet(*engine_->user_context, "free"); !q)
+    return q;
   team_work work(*engine_, *engine_->world, "free");
   if (auto const met = work.meet(collective::free, details_of(*offset)); !met)
     return met;

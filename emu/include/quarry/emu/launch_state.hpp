@@ -67,13 +67,11 @@ struct launch_state {
   [[nodiscard]] bool has_failed() const noexcept { return failed.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_done() const noexcept { return done.load(std::memory_order_acquire); }
 
-  /// Who hears that a kernel has ended, and sees to what one with a fault has left behind,
-  /// operations that are under way say: its memory is not given back before.
+  /// Who hears that a kernel has ended, and sees to what it has left behind, operations that are
+  /// under way say: its memory is not given back before.
   class heir {
   public:
-    /// It has ended well.
-    virtual void ended(launch_state const& from) = 0;
-    /// With a fault. Counts in `left` what has still to be seen to, up now and down later.
+    /// Counts in `left` what has still to be seen to, up now and down later.
     virtual void inherit(launch_state const& from,
                          std::shared_ptr<std::atomic<std::uint32_t>> const& left) = 0;
 

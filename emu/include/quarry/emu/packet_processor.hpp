@@ -29,6 +29,8 @@ namespace quarry::emu {
 /// packet says otherwise. A packet ends with its release fence, and with its signal counted down.
 /// A packet that cannot be done, or whose kernel had a fault, makes its signal -1; those after it
 /// in the queue are not done any more, and their signals become -1 as well: nobody waits for ever.
+/// Where several packets count in one signal, it is -1 as soon as one has failed: kernels of the
+/// others may still run.
 ///
 /// Source   HSA PRM 1.2 §2.9; design §6
 class packet_processor final : private doorbell_listener {
@@ -50,8 +52,8 @@ public:
   /// On a host, without an actor: waits until the signal is 0 or negative, and runs whatever there
   /// is meanwhile.
   ///
-  /// Errors   the queue's first fault, if the signal is negative; a deadlock or a stall, if nobody
-  ///          can count it down
+  /// Errors   if the signal is negative, the queue's first fault, or bad_packet, if it was another
+  ///          queue's packet that failed; a deadlock or a stall, if nobody can count it down
   outcome wait(signal& s);
   /// On a host: a packet of its own. Waits for room.
   ///

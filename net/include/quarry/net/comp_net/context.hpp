@@ -47,10 +47,11 @@ public:
   context() = default;
 
   /// The work-group's context. Names LDS, so all of the group come at the same place. Ended with
-  /// destroy(); a work-group's number is its ring's.
+  /// destroy(), or else with the launch, which is not over before what it has begun; a work-group's
+  /// number is its ring's.
   ///
-  /// Errors   fault wrong_shape – there are fewer rings than work-groups, or a launch that has not
-  ///          destroyed its context uses the ring; lds_out_of_bounds
+  /// Errors   fault wrong_shape – there are fewer rings than work-groups, or a launch that runs at
+  ///          the same time uses the ring; lds_out_of_bounds
   template<caller A>
   static task<context> init(A& self, device& net,
                             std::source_location where = std::source_location::current());

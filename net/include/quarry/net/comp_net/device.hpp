@@ -107,10 +107,10 @@ struct wait_record {
 };
 
 /// Which launch has which ring's context. Who serves the rings need not look at them while there is
-/// none, and closes the contexts that a launch with a fault has left open.
+/// none, and closes the contexts that a launch has left open when it ended.
 class open_contexts final : public emu::launch_state::heir {
 public:
-  /// A context whose launch has ended with a fault.
+  /// A context whose launch has ended.
   struct orphan {
     std::uint32_t ring;
     std::shared_ptr<std::atomic<std::uint32_t>> left; ///< counted down when it is closed
@@ -127,10 +127,6 @@ public:
 
   [[nodiscard]] std::uint32_t count() const noexcept {
     return count_.load(std::memory_order_seq_cst);
-  }
-  /// Those that a launch has left open when it ended are not counted.
-  [[nodiscard]] bool is_any_in_use() const noexcept {
-    return count() != left_open_.load(std::memory_order_relaxed);
   }
   [[nodiscard]] std::string rings_in_use() const; ///< "0, 3"
   /// No more are opened.
@@ -172,13 +168,11 @@ private:
     std::atomic<std::uint64_t> barriers{0};
     std::atomic<std::uint64_t> reductions{0};
   };
-  void ended(emu::launch_state const& from) override;
   void inherit(emu::launch_state const& from,
                std::shared_ptr<std::atomic<std::uint32_t>> const& left) override;
 
   std::atomic<std::uint32_t> count_{0};
-  std::atomic<std::uint32_t> left_open_{0}; ///< of these
-  std::vector<holder> holders_;             ///< one a ring
+  std::vector<holder> holders_; ///< one a ring
   std::function<void()> wake_;
   std::mutex mutex_; ///< guards orphans_
   std::vector<orphan> orphans_;
