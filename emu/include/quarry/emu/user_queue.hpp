@@ -87,7 +87,8 @@ public:
 
   // Producers
 
-  /// The next packet, once there is room for it. Must be committed.
+  /// The next packet, once there is room for it. Must be committed: behind the packet of a producer
+  /// that ends before, of a launch with a fault that waits here say, none is ever taken.
   template<class A>
   task<packet_claim> reserve(A& self) {
     packet_claim const mine{self.fetch_add(write_index(), 1, orders_.reserve) & wrap};

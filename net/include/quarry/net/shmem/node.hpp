@@ -95,7 +95,8 @@ public:
     return spanning<T>(align_bytes(alignment, count, sizeof(T)), count);
   }
   static constexpr std::size_t most_alignment = symmetric_heap::alignment;
-  /// Gives memory of these back, when all pes have come. Null: nothing.
+  /// Gives memory of these back, when all pes have come, and what they have put through their
+  /// default contexts has. Null: nothing.
   ///
   /// Errors   outside_heap – none of them gave it, or it was given back already
   [[nodiscard]] result<void> free(void* block);
