@@ -223,6 +223,19 @@ struct wait_for_last_group {
   }
 };
 
+/// On two nodes that share no memory, with services of two kinds, over both transports.
+void on_two_nodes(node_body const& body) {
+  job_shape s{.nodes = 2, .shares_memory = false};
+  for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name})
+    for (bool const over_loopback : {false, true})
+      for (bool const is_native : {true, false}) {
+        s.configuration = name;
+        s.over_loopback = over_loopback;
+        s.threads = is_native || over_loopback ? std::optional<std::size_t>(2) : std::nullopt;
+        run_job(s, body);
+      }
+}
+
 } // namespace
 
 TEST_SUITE("net.comp_net_faults") {
@@ -267,55 +280,37 @@ TEST_SUITE("net.comp_net_faults") {
     });
   }
   TEST_CASE("a launch that leaves its context open ends when all that it has begun is done") {
-    job_shape s{.nodes = 2};
-    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name})
-      for (bool const over_loopback : {false, true})
-        for (bool const is_native : {true, false}) {
-          s.configuration = name;
-          s.over_loopback = over_loopback;
-          s.shares_memory = false;
-          s.threads = is_native || over_loopback ? std::optional<std::size_t>(2) : std::nullopt;
-          run_job(s, [](test_node& n) {
-            auto& host = n.net.shmem();
-            std::iota(n.words.begin(), n.words.end(), 1000 * n.id);
-            CHECK(host.barrier_all());
-            for (int times = 0; times < 3; ++times) {
-              auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
-              succeed(n.gpu.run(one_wavefront_each(1), leave_amid_gets{}, n.at(), own.global(),
-                                std::ref(n.net.device())));
-              std::size_t wrong = 0;
-              for (std::size_t i = 0; i < 6 * heap_words; ++i)
-                wrong += own.host()[i] != 1000 * (1 - n.id) + i % (heap_words / 2);
-              CHECK(wrong == 0);
-            }
-            CHECK(host.barrier_all());
-          });
-        }
+    on_two_nodes([](test_node& n) {
+      auto& host = n.net.shmem();
+      std::iota(n.words.begin(), n.words.end(), 1000 * n.id);
+      CHECK(host.barrier_all());
+      for (int times = 0; times < 3; ++times) {
+        auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
+        succeed(n.gpu.run(one_wavefront_each(1), leave_amid_gets{}, n.at(), own.global(),
+                          std::ref(n.net.device())));
+        std::size_t wrong = 0;
+        for (std::size_t i = 0; i < 6 * heap_words; ++i)
+          wrong += own.host()[i] != 1000 * (1 - n.id) + i % (heap_words / 2);
+        CHECK(wrong == 0);
+      }
+      CHECK(host.barrier_all());
+    });
   }
   TEST_CASE("a fault's end waits for what is under way, and the ring may have another context") {
-    job_shape s{.nodes = 2};
-    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name})
-      for (bool const over_loopback : {false, true})
-        for (bool const is_native : {true, false}) {
-          s.configuration = name;
-          s.over_loopback = over_loopback;
-          s.shares_memory = false;
-          s.threads = is_native || over_loopback ? std::optional<std::size_t>(2) : std::nullopt;
-          run_job(s, [](test_node& n) {
-            for (int times = 0; times < 3; ++times) {
-              {
-                auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
-                expect(n.gpu.run(one_wavefront_each(1), fail_amid_gets{}, n.at(), own.global(),
-                                 std::ref(n.net.device())),
-                       fault::kind::out_of_bounds, "p for pe 9; there are 2 pes");
-              }
-              auto got = n.gpu.allocate<std::uint64_t>(1, "got");
-              succeed(n.gpu.run(one_wavefront_each(1), meet_and_fetch{}, n.at(), got.global(),
-                                std::ref(n.net.device())));
-              CHECK(got.host()[0] == 7 + (n.id + 1) % 2);
-            }
-          });
+    on_two_nodes([](test_node& n) {
+      for (int times = 0; times < 3; ++times) {
+        {
+          auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
+          expect(n.gpu.run(one_wavefront_each(1), fail_amid_gets{}, n.at(), own.global(),
+                           std::ref(n.net.device())),
+                 fault::kind::out_of_bounds, "p for pe 9; there are 2 pes");
         }
+        auto got = n.gpu.allocate<std::uint64_t>(1, "got");
+        succeed(n.gpu.run(one_wavefront_each(1), meet_and_fetch{}, n.at(), got.global(),
+                          std::ref(n.net.device())));
+        CHECK(got.host()[0] == 7 + (n.id + 1) % 2);
+      }
+    });
   }
   TEST_CASE("whichever of many services has a ring closes the context that a fault has left") {
     job_shape s{.threads = 2, .service_threads = 8};
