@@ -22,6 +22,7 @@ struct explored_shape {
   std::uint32_t compute_units = 1; ///< of each node
   std::uint32_t rings = 2;
   std::uint32_t ring_entries = 2;
+  quarry::emu::launch_path launches = quarry::emu::launch_path::straight;
 };
 
 struct small_node {
@@ -44,7 +45,8 @@ quarry::verdict explore_nodes(explored_shape const& s, Body const& body) {
       w.start(id == 0 ? "node 0" : "node 1", [&, id](quarry::world_core& self) {
         quarry::emu::explored_agent gpu(
             w.scheduler(),
-            {.compute_units = s.compute_units, .lds_bytes = 4096, .wavefront_size = 32});
+            {.compute_units = s.compute_units, .lds_bytes = 4096, .wavefront_size = 32},
+            {.launches = s.launches});
         auto net = quarry::net::comp_net::node::start(
             gpu.core(), std::move(ends[id]),
             {.configuration = s.configuration,

@@ -153,9 +153,11 @@ void reopen_what_host_closed(world& w, comp_net::ring_orders const& orders) {
 
 template<class Kernel>
 verdict explore_kernel(std::string_view configuration, std::uint64_t executions,
-                       launch_config const& config, Kernel kernel) {
+                       launch_config const& config, Kernel kernel,
+                       launch_path launches = launch_path::straight) {
   return explore_nodes(
-      {.configuration = configuration, .executions = executions}, [&](small_node& n) {
+      {.configuration = configuration, .executions = executions, .launches = launches},
+      [&](small_node& n) {
         auto own = n.gpu.allocate<std::uint64_t>(4, "own");
         static_cast<void>(n.gpu.run(config, kernel, global<std::uint64_t>(n.words.data()),
                                     own.global(), std::ref(n.w), std::ref(n.net.device())));
@@ -175,6 +177,17 @@ TEST_SUITE("net.comp_net_explored") {
          {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name}) {
       CAPTURE(name);
       verdict const v = explore_kernel(name, 150, two, send_from_both{});
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 0);
+    }
+  }
+
+  TEST_CASE("so it is where the kernels are packets, beside or on the core of the service") {
+    launch_config two = one_wavefront;
+    two.work_items_per_group = 64;
+    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name}) {
+      CAPTURE(name);
+      verdict const v = explore_kernel(name, 150, two, send_from_both{}, launch_path::packets);
       CHECK_MESSAGE(v, v.to_string());
       CHECK(v.inconclusive == 0);
     }
