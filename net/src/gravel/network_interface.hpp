@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "../farewell.hpp"
 #include "contributions.hpp"
 #include "failure_notice.hpp"
+#include "failure_telling.hpp"
 #include "frame.hpp"
 #include "heap_operations.hpp"
 #include "quiet_round.hpp"
@@ -81,7 +81,7 @@ private:
   /// before the actor ends; and whoever hands over to it ends before.
   [[nodiscard]] bool may_end() const {
     return shared_.is_stopping() && shared_.running.load(std::memory_order_acquire) == 1 &&
-           (shared_.has_failed() ? has_told_ : controls_.empty());
+           (shared_.has_failed() ? telling_.is_over() : controls_.empty());
   }
 
   /// Does what can be done now; true if anything was.
@@ -114,7 +114,7 @@ private:
       if (auto const n = next_target())
         return *n == self_id_ || transport_.has_room(pe{*n});
     }
-    return (shared_.has_failed() && !has_told_) || current_ ||
+    return (shared_.has_failed() && !telling_.is_over()) || current_ ||
            shared_.to_network.is_ready(self, claim(self));
   }
 
@@ -255,39 +255,20 @@ private:
 
   // Failing
 
-  /// So that nobody takes this node, which leaves, for the cause. Who has no room for it now is
-  /// tried again for a while; under a schedule, where nothing says how long that is, no one is.
   /// True if it has been done now.
   bool tell_others() {
-    if (has_told_ || !transport_.try_enter())
+    if (telling_.is_over() || !transport_.try_enter())
       return false;
-    if (!failed_since_) {
-      failed_since_ = clock::now();
-      controls_.clear();
-      if (!told_)
-        told_ = failure_notice::of(shared_.why(), self_id_);
-      for (std::uint32_t n = 0; n < nodes_; ++n)
-        if (n != self_id_ && n != told_->origin) // who is not there any more need not know
-          untold_.push_back(n);
-    }
-    auto const head = told_->head();
-    std::erase_if(untold_, [&](std::uint32_t n) {
-      auto const sent = transport_.try_send(pe{n}, std::as_bytes(std::span(head)),
-                                            std::as_bytes(std::span(told_->text)));
-      return !sent || *sent;
-    });
-    if (!untold_.empty()) // perhaps its last words have to be heard first
-      static_cast<void>(transport_.poll([](pe, std::span<std::byte const>) {}));
+    controls_.clear();
+    bool const is_over = telling_.go_on(transport_, shared_);
     transport_.leave();
-    has_told_ = untold_.empty() || shared_.scheduler.decides() ||
-                clock::now() - *failed_since_ > farewell_patience;
-    return has_told_;
+    return is_over;
   }
   void take_failure(pe from, std::optional<failure_notice> why) {
     if (!why)
       return malformed(from, "a failure of nobody");
     if (shared_.fail(why->as_error()))
-      told_ = std::move(why); // to be told to the others, too
+      telling_.repeats(*std::move(why));
   }
 
   // Receiving
@@ -397,12 +378,7 @@ private:
   contributions gathers_{nodes_};
   clock::time_point waiting_since_{};
 
-  // Failing
-  std::optional<failure_notice> told_; ///< of the failure: another node's, or this one's
-  std::optional<clock::time_point> failed_since_;
-  std::vector<std::uint32_t> untold_; ///< since then
-  bool has_told_ = false;
-
+  failure_telling telling_;
   traffic traffic_;
 };
 
