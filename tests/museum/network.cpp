@@ -2,13 +2,11 @@
 // What relies on the order of a network that keeps none: between two pes of net::shmem, whose
 // operations come in any order that fences leave.
 #include "exhibit.hpp"
+#include "two_pes.hpp"
 
-#include <quarry/net/in_process.hpp>
 #include <quarry/net/shmem.hpp>
 
-#include <memory>
 #include <span>
-#include <utility>
 
 using namespace quarry_test;
 using namespace quarry::net;
@@ -17,24 +15,8 @@ using shmem::node;
 
 namespace {
 
-using pe_body = std::function<void(world&, world_core&, node&)>;
-
-/// What each of two pes does; its words are those of its symmetric heap. They meet at the end.
-case_world two_pes(pe_body const& body) {
-  return [body](world& w) {
-    auto ends = make_in_process(2);
-    for (std::uint32_t id = 0; id < 2; ++id)
-      w.start(to_string(pe{id}), [&, id](world_core& self) {
-        auto n = node::start(w.scheduler(), std::move(ends[id]),
-                             {.heap_bytes = 256, .most_teams = 1, .team_bytes = 256});
-        w.check(n.has_value(), "a pe does not start");
-        if (!n)
-          return;
-        body(w, self, *n);
-        w.check(n->barrier_all() && n->finish(), "a pe does not end well");
-      });
-    w.join();
-  };
+case_world two_alike(pe_body const& body) {
+  return two_pes(body, body);
 }
 std::uint64_t* word(node& n, std::uint64_t i) {
   return reinterpret_cast<std::uint64_t*>(n.local({8 * i}));
@@ -50,7 +32,7 @@ enum class arrival : std::uint8_t { set, fence_and_set, add };
 /// round show what four show, more quickly.
 /// Source   NVIDIA/nvshmem PR#36
 case_world meet_twice(arrival how) {
-  return two_pes([how](world& w, world_core&, node& n) {
+  return two_alike([how](world& w, world_core&, node& n) {
     constexpr std::uint64_t barriers = 2;
     auto& c = n.default_context();
     auto* const flag = word(n, 0);
@@ -70,7 +52,7 @@ case_world meet_twice(arrival how) {
 /// before it reduces chunk k. Two chunks of one link.
 /// Source   NVIDIA/nvshmem#84
 case_world ring_reduce(bool signal_per_chunk) {
-  return two_pes([signal_per_chunk](world& w, world_core& self, node& n) {
+  return two_alike([signal_per_chunk](world& w, world_core& self, node& n) {
     constexpr std::uint64_t chunks = 2, first_value = 10;
     auto const signal = [&](std::uint64_t k) {
       return word(n, chunks + (signal_per_chunk ? k : 0));

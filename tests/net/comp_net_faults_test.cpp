@@ -116,10 +116,11 @@ struct nothing_but_init {
   }
 };
 
-/// Meets the others, and makes a mistake while what it has asked for is under way.
-struct fail_amid_gets {
+/// Meets the others, and neither waits for its gets nor destroys its context: it makes a mistake,
+/// or just ends.
+struct end_amid_gets {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
-                    device& net) const {
+                    bool fails, device& net) const {
     auto made = context::init(wf, net);
     context ctx = co_await std::move(made);
     auto met = ctx.barrier_all(wf);
@@ -129,22 +130,10 @@ struct fail_amid_gets {
       auto get = ctx.get_nbi(wf, own + i * heap_words / 2, words, heap_words / 2, next);
       co_await std::move(get);
     }
+    if (!fails)
+      co_return;
     auto put = ctx.p(wf, words, 1, pe{9});
     co_await std::move(put);
-  }
-};
-
-/// Neither waits for its gets nor destroys its context.
-struct leave_amid_gets {
-  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
-                    device& net) const {
-    auto made = context::init(wf, net);
-    context ctx = co_await std::move(made);
-    pe const next{(net.self().id + 1) % net.pe_count()};
-    for (std::size_t i = 0; i < 12; ++i) {
-      auto get = ctx.get_nbi(wf, own + i * heap_words / 2, words, heap_words / 2, next);
-      co_await std::move(get);
-    }
   }
 };
 
@@ -286,7 +275,7 @@ TEST_SUITE("net.comp_net_faults") {
       CHECK(host.barrier_all());
       for (int times = 0; times < 3; ++times) {
         auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
-        succeed(n.gpu.run(one_wavefront_each(1), leave_amid_gets{}, n.at(), own.global(),
+        succeed(n.gpu.run(one_wavefront_each(1), end_amid_gets{}, n.at(), own.global(), false,
                           std::ref(n.net.device())));
         std::size_t wrong = 0;
         for (std::size_t i = 0; i < 6 * heap_words; ++i)
@@ -301,7 +290,7 @@ TEST_SUITE("net.comp_net_faults") {
       for (int times = 0; times < 3; ++times) {
         {
           auto own = n.gpu.allocate<std::uint64_t>(6 * heap_words, "own");
-          expect(n.gpu.run(one_wavefront_each(1), fail_amid_gets{}, n.at(), own.global(),
+          expect(n.gpu.run(one_wavefront_each(1), end_amid_gets{}, n.at(), own.global(), true,
                            std::ref(n.net.device())),
                  fault::kind::out_of_bounds, "p for pe 9; there are 2 pes");
         }

@@ -3,6 +3,7 @@
 #include "forwarding_port.hpp"
 #include "gravel_job.hpp"
 #include "reluctant_port.hpp"
+#include "transport_exchange.hpp"
 
 #include <chrono>
 #include <condition_variable>
@@ -208,8 +209,8 @@ TEST_SUITE("net.gravel_faults") {
       auto const hear = [&said](pe, std::span<std::byte const> bytes) {
         said.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
       };
-      while (ends[id]->poll(hear).has_value()) { // until it hears that pe 0 has gone
-      }
+      auto const lost = contract::poll_until(*ends[id], hear, [] { return false; });
+      CHECK(lost->code == net_errc::peer_lost);
       CHECK(said.find("no word from pe 1, pe 2") != std::string::npos);
     }
   }

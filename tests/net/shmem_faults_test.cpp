@@ -2,6 +2,7 @@
 // What goes wrong: the caller's mistakes, pes that go away, are silent or speak nonsense.
 #include "reluctant_port.hpp"
 #include "shmem_job.hpp"
+#include "transport_exchange.hpp"
 
 #include <algorithm>
 #include <array>
@@ -228,8 +229,8 @@ TEST_SUITE("net.shmem_faults") {
     auto const hear = [&said](pe, std::span<std::byte const> bytes) {
       said.append(reinterpret_cast<char const*>(bytes.data()), bytes.size());
     };
-    while (all[1]->poll(hear).has_value()) { // until it hears that pe 0 has gone
-    }
+    auto const lost = contract::poll_until(*all[1], hear, [] { return false; });
+    CHECK(lost->code == net_errc::peer_lost);
     CHECK_MESSAGE(said.find("pe 0 waits in barrier_all") != std::string::npos, said);
   }
 

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // In which orders operations arrive where a schedule decides: in any that fences leave.
+#include "two_pes.hpp"
+
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/net.hpp>
@@ -16,31 +18,15 @@
 
 using namespace quarry;
 using namespace quarry::net;
+using quarry_test::pe_body;
 using shmem::comparison;
 using shmem::node;
 
 namespace {
 
-using pe_body = std::function<void(world&, world_core&, node&)>;
-
-/// Explores two pes, which meet at the end.
-verdict two_pes(explore_options o, pe_body const& first, pe_body const& second) {
+verdict explore_two(explore_options o, pe_body const& first, pe_body const& second) {
   o.shrinks = o.diagnoses = false;
-  return explore(o, [&](world& w) {
-    auto ends = make_in_process(2);
-    for (std::uint32_t id = 0; id < 2; ++id)
-      w.start(to_string(pe{id}), [&, id](world_core& self) {
-        auto n = node::start(w.scheduler(), std::move(ends[id]),
-                             {.heap_bytes = 256, .most_teams = 1, .team_bytes = 256});
-        w.check(n.has_value(), "start");
-        if (!n)
-          return;
-        (id == 0 ? first : second)(w, self, *n);
-        w.check(n->barrier_all().has_value(), "barrier_all");
-        w.check(n->finish().has_value(), "finish");
-      });
-    w.join();
-  });
+  return explore(o, quarry_test::two_pes(first, second));
 }
 
 std::uint64_t* words(node& n) {
@@ -81,7 +67,7 @@ std::string orders(std::set<std::size_t> const& fences) {
     if (looks == puts)
       all.insert(seen);
   };
-  verdict const v = two_pes({.executions = 2000}, giver(puts, fences), take);
+  verdict const v = explore_two({.executions = 2000}, giver(puts, fences), take);
   CHECK_MESSAGE(v, v.to_string());
   std::string text;
   for (std::string const& one : all)
@@ -91,17 +77,17 @@ std::string orders(std::set<std::size_t> const& fences) {
 
 /// Does the last of so many puts come before all others?
 bool is_overtaking_found(std::size_t count, std::string const& strategy) {
-  verdict const v = two_pes({.executions = 3000, .strategy = strategy}, giver(count),
-                            [count](world& w, world_core& self, node& n) {
-                              auto const last =
-                                  n.wait_until(words(n) + count - 1, comparison::equal, 1);
-                              w.check(last.has_value(), "wait_until");
-                              std::uint64_t come = 0;
-                              for (std::size_t i = 0; i + 1 < count; ++i)
-                                come += self.load(emu::global<std::uint64_t>(words(n) + i),
-                                                  emu::order::relaxed, emu::scope::system);
-                              w.check(come != 0, "the last put came first");
-                            });
+  verdict const v = explore_two({.executions = 3000, .strategy = strategy}, giver(count),
+                                [count](world& w, world_core& self, node& n) {
+                                  auto const last =
+                                      n.wait_until(words(n) + count - 1, comparison::equal, 1);
+                                  w.check(last.has_value(), "wait_until");
+                                  std::uint64_t come = 0;
+                                  for (std::size_t i = 0; i + 1 < count; ++i)
+                                    come += self.load(emu::global<std::uint64_t>(words(n) + i),
+                                                      emu::order::relaxed, emu::scope::system);
+                                  w.check(come != 0, "the last put came first");
+                                });
   return v.failure && v.failure->report.find("the last put came first") != std::string::npos;
 }
 
@@ -113,7 +99,7 @@ verdict free_amid_put(bool waits) {
     w.check(given.has_value(), "malloc");
     return given->data();
   };
-  return two_pes(
+  return explore_two(
       {.executions = 3000},
       [&](world& w, world_core&, node& n) {
         auto* const first = block(w, n);
