@@ -38,8 +38,8 @@ public:
     });
     if (!untold_.empty()) // perhaps its last words have to be heard first
       static_cast<void>(transport.poll([](pe, std::span<std::byte const>) {}));
-    is_over_ = untold_.empty() || shared.scheduler.decides() ||
-               clock::now() - *began_ > farewell_patience;
+    is_over_ =
+        untold_.empty() || shared.scheduler.decides() || clock::now() - *began_ > farewell_patience;
     return is_over_;
   }
 
