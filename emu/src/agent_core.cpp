@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/assert.hpp>
+#include <quarry/brief_lock.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_queue.hpp>
@@ -83,11 +84,11 @@ agent_core::~agent_core() {
 }
 
 void agent_core::add_queue(debug_queue& q) {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   debug_.queues.push_back(q);
 }
 void agent_core::remove_queue(debug_queue& q) noexcept {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   debug_.queues.remove(q);
 }
 
@@ -140,10 +141,12 @@ void agent_core::prepare(launch_state& l) const {
 
 void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake) {
   leave_if_abandoned();
-  if (is_launched_by_packets_ && !launches_by_packets().is_here())
-    launches_by_packets().submit(std::move(l));
-  else
-    start(*l, wake);
+  if (!is_launched_by_packets_ || launches_by_packets().is_here())
+    return start(*l, wake);
+  std::optional<native_scheduler::runs_itself> here;
+  if (wake == native_scheduler::wake_workers::no)
+    here.emplace();
+  launches_by_packets().submit(std::move(l));
 }
 
 outcome agent_core::join(launch_state& l) {
@@ -184,7 +187,7 @@ launch_queue& agent_core::launches_by_packets() {
 void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
   bool is_alone = false;
   {
-    std::lock_guard const lock(mutex_);
+    brief_lock const lock(mutex_);
     is_alone = launches_.empty();
     launches_.push_back(&l);
     l.debug.self = &l;
@@ -222,7 +225,7 @@ void agent_core::retire(launch_state& l, bool by_core) {
     memory->completed(l, by_core);
   if (explored_memory::of(scheduler_) == nullptr || !l.has_failed())
     l.tell_heirs(); // where somebody explores, a fault has ended the execution
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   std::erase(launches_, &l);
   debug_.dispatches.remove(l.debug);
 }
@@ -251,7 +254,7 @@ actor* agent_core::exploring_host() const noexcept {
 }
 
 command_processor& agent_core::processor() {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   if (processor_ == nullptr)
     processor_ = std::make_unique<command_processor>(
         *this, command_processor::options{.cores = machine_.command_processor_cores,
@@ -260,17 +263,17 @@ command_processor& agent_core::processor() {
 }
 
 void agent_core::note_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   loaded_.emplace(kernel_object, kernarg_address);
 }
 
 void agent_core::note_unloaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   loaded_.erase({kernel_object, kernarg_address});
 }
 
 bool agent_core::is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   return loaded_.contains({kernel_object, kernarg_address});
 }
 
@@ -314,7 +317,7 @@ bool agent_core::has_wave(std::uint64_t address) const noexcept {
 }
 
 compute_unit::placed agent_core::for_each_launch(compute_unit& by) {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   for (launch_state* l : launches_) {
     // In order: a later launch does not overtake one that finds no room.
     auto const p = by.place_from(*l);
@@ -325,7 +328,7 @@ compute_unit::placed agent_core::for_each_launch(compute_unit& by) {
 }
 
 bool agent_core::has_unclaimed() {
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   return std::any_of(launches_.begin(), launches_.end(),
                      [](launch_state* l) { return l->unclaimed_count() != 0; });
 }
@@ -334,7 +337,7 @@ void agent_core::wake_units() {
   if (native_ == nullptr)
     return;
   // Without a launch nobody has anything to do; and the agent may be going away just now.
-  std::lock_guard const lock(mutex_);
+  brief_lock const lock(mutex_);
   if (launches_.empty())
     return;
   for (auto const& u : units_)

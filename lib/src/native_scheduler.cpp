@@ -4,6 +4,7 @@
 #include "worker_door.hpp"
 
 #include <quarry/assert.hpp>
+#include <quarry/brief_lock.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/sanitizers.hpp>
 
@@ -42,6 +43,9 @@ constexpr int longest_turn = 10; // in stall timeouts
 
 /// In whose turn the thread is; null outside.
 thread_local strand* in_turn_of = nullptr;
+
+/// Of a thread for which a native_scheduler::runs_itself lives.
+thread_local bool does_it_itself = false;
 
 void pause() {
   __builtin_ia32_pause();
@@ -96,7 +100,7 @@ struct native_scheduler::state {
   strand* take() {
     if (queued.load(std::memory_order_relaxed) == 0)
       return nullptr;
-    std::lock_guard const lock(mutex);
+    brief_lock const lock(mutex);
     if (queue.empty())
       return nullptr;
     strand* const s = queue.front();
@@ -108,7 +112,7 @@ struct native_scheduler::state {
   }
 
   void put(strand& s, bool wake) {
-    std::lock_guard const lock(mutex);
+    brief_lock const lock(mutex);
     queue.push_back(&s);
     // seq_cst: with the load in start_worker() against those at the end of work().
     queued.store(queue.size(), std::memory_order_seq_cst);
@@ -225,8 +229,13 @@ struct native_scheduler::state {
 
   /// Before a thread stops running strands: what it has put back must not be left alone.
   void leave_to_workers() {
-    if (queued.load(std::memory_order_seq_cst) != 0)
-      start_worker();
+    if (queued.load(std::memory_order_seq_cst) == 0)
+      return;
+    {
+      brief_lock const lock(mutex);
+      tell(1); // a sleeper is a worker that need not be started
+    }
+    start_worker();
   }
 
   /// Takes the strand out of the queue, and waits for those who hold it.
@@ -319,10 +328,18 @@ void native_scheduler::remove(strand& s) noexcept {
 
 void native_scheduler::make_ready(actor& a) {
   strand& s = *a.home;
-  if (s.push(a)) {
-    state_->put(s, true);
+  if (!s.push(a))
+    return;
+  state_->put(s, !does_it_itself);
+  if (!does_it_itself)
     state_->start_worker();
-  }
+}
+
+native_scheduler::runs_itself::runs_itself() noexcept
+    : outer_(std::exchange(does_it_itself, true)) {}
+
+native_scheduler::runs_itself::~runs_itself() {
+  does_it_itself = outer_;
 }
 
 void native_scheduler::post(strand& s, wake_workers wake) {
@@ -334,7 +351,7 @@ void native_scheduler::post(strand& s, wake_workers wake) {
 }
 
 void native_scheduler::notify() {
-  std::lock_guard const lock(state_->mutex);
+  brief_lock const lock(state_->mutex);
   state_->tell(state_->sleeping);
 }
 

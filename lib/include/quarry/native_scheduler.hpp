@@ -52,6 +52,19 @@ public:
   enum class wake_workers : bool { no, yes };
   void post(strand& s, wake_workers wake = wake_workers::yes);
 
+  /// While it lives, make_ready() by this thread wakes no worker: the thread runs what it makes
+  /// ready itself, in run_until() at once or after the turn that is about to end.
+  class [[nodiscard]] runs_itself {
+  public:
+    runs_itself() noexcept;
+    runs_itself(runs_itself const&) = delete;
+    runs_itself& operator=(runs_itself const&) = delete;
+    ~runs_itself();
+
+  private:
+    bool outer_;
+  };
+
   /// What a worker without progress calls instead of sleeping, one worker at a time: a network
   /// interface blocks in it until a message may have come, for at most the given time; true if one
   /// may have come. Null: none.

@@ -29,6 +29,7 @@
 
 // Choices of explored executions: where they come from, records of them, failures made small
 #include <quarry/boring.hpp>
+#include <quarry/brief_lock.hpp>
 #include <quarry/bytes.hpp>
 #include <quarry/choice_record.hpp>
 #include <quarry/choice_tree.hpp>

@@ -105,7 +105,7 @@ public:
     bound_kernel<Kernel, Args...> const bound(std::move(kernel), std::move(args)...);
     auto const l = prepared<Kernel, Args...>(config);
     l->bound = &bound;
-    // Waking a worker costs 40 us: without a packet a single group is left to this thread.
+    // Waking a worker costs 40 us: a single group is left to this thread.
     core_.launch(l, l->group_count == 1 ? native_scheduler::wake_workers::no
                                         : native_scheduler::wake_workers::yes);
     return core_.join(*l);
@@ -128,7 +128,7 @@ private:
     l->config = config;
     l->kernel = kernel_name<Kernel>();
     core_.prepare(*l);
-    l->start = Targets::template pick<Kernel, Args...>(core_);
+    l->entry = Targets::template pick<Kernel, Args...>(core_);
     return l;
   }
 

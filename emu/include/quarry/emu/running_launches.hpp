@@ -29,7 +29,10 @@ public:
   /// Starts a prepared launch.
   void start(std::shared_ptr<launch_state> l, Note note) {
     running_.push_back({std::move(l), std::move(note)});
-    agent_.start(*running_.back().launch, native_scheduler::wake_workers::yes);
+    launch_state& started = *running_.back().launch;
+    // The thread that runs the core goes on with a single group itself.
+    agent_.start(started, started.group_count == 1 ? native_scheduler::wake_workers::no
+                                                   : native_scheduler::wake_workers::yes);
   }
   /// Ends them all, with this fault.
   void stop(fault const& f) {
