@@ -20,8 +20,18 @@ constexpr int group_size = work_group_size;
 struct saxpy {
   void operator()(any_wavefront auto& wf, float a, global<float const> x, global<float> y) const {
     auto const i = wf.global_id();
-    auto const product = a * wf.load(x + i);
-    wf.store(y + i, product + wf.load(y + i));
+    wf.store(y + i, a * wf.load(x + i) + wf.load(y + i));
+  }
+};
+
+/// The same, which says what wavefronts soon after this one will load.
+struct saxpy_prefetch {
+  static constexpr int ahead = 320; ///< 1280 bytes
+  void operator()(any_wavefront auto& wf, float a, global<float const> x, global<float> y) const {
+    auto const i = wf.global_id();
+    wf.prefetch(x + (i + ahead));
+    wf.prefetch(y + (i + ahead));
+    wf.store(y + i, a * wf.load(x + i) + wf.load(y + i));
   }
 };
 
@@ -255,6 +265,11 @@ prepare<Problem> on(std::shared_ptr<gpu> const& one, Launch launch) {
 }
 
 template<class Kernel>
+void run_saxpy(gpu& g, saxpy_problem const& p) {
+  g.run({.work_items = p.y.size(), .work_items_per_group = 1024}, Kernel{}, p.a, at(p.x), at(p.y));
+}
+
+template<class Kernel>
 void run_block_reduce(gpu& g, block_reduce_problem const& p) {
   g.run({.work_groups = p.sums.size(), .lds_bytes = group_size * sizeof(float)}, Kernel{},
         at(p.values), at(p.sums));
@@ -302,10 +317,8 @@ void run_items(gpu& g, item_problem const& p) {
 peer quarry_peer() {
   auto const g = std::make_shared<gpu>();
   peer p{.who = "quarry", .absent = {}};
-  p.saxpy = on<saxpy_problem>(g, [](gpu& on, saxpy_problem const& s) {
-    on.run({.work_items = s.y.size(), .work_items_per_group = 1024}, saxpy{}, s.a, at(s.x),
-           at(s.y));
-  });
+  p.saxpy = on<saxpy_problem>(g, run_saxpy<saxpy_prefetch>);
+  p.saxpy_plain = on<saxpy_problem>(g, run_saxpy<saxpy>);
   p.block_reduce = on<block_reduce_problem>(g, run_block_reduce<block_reduce>);
   p.block_reduce_naive = on<block_reduce_problem>(g, run_block_reduce<block_reduce_naive>);
   p.matmul = on<matmul_problem>(g, run_matmul);

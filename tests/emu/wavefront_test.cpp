@@ -32,6 +32,20 @@ struct linear_ids {
   }
 };
 
+/// Far beyond the end, at places of all kinds, and of nothing.
+struct prefetches {
+  void operator()(any_wavefront auto& wf, global<int> out) const {
+    auto const i = wf.global_id();
+    wf.prefetch(out + (i + 1'000'000'000));
+    wf.prefetch(out + wf.global_id(0) * 17);
+    wf.prefetch(out + 3);
+    wf.prefetch(global<int>());
+    if (auto const odd = wf.where(wf.global_id(0) % 2 == 1))
+      wf.prefetch(out + i);
+    wf.store(out + i, wf.global_id(0));
+  }
+};
+
 /// Counts each position of a three-dimensional grid, and what its work-item knows of itself.
 struct positions {
   void operator()(any_wavefront auto& wf, global<int> count, global<int> wrong) const {
@@ -217,6 +231,15 @@ TEST_SUITE("emu.wavefront") {
                       global<int const>(in.global()), out.global()));
       for (int i = 0; i < 100; ++i)
         REQUIRE(out.host()[static_cast<std::size_t>(i)] == (i % 2 == 0 ? i + 1 : 2 * i));
+    });
+  }
+
+  TEST_CASE("a prefetch of any address is a hint, and nothing else") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(100, "out");
+      succeed(gpu.run({.work_items = 100}, prefetches{}, out.global()));
+      for (int i = 0; i < 100; ++i)
+        REQUIRE(out.host()[static_cast<std::size_t>(i)] == i);
     });
   }
 

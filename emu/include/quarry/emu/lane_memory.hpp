@@ -187,4 +187,28 @@ template<lane_value T, int Size, class I, int W, int S>
   }
 }
 
+/// Brings what the active lanes would load into the cache.
+template<lane_value T, int Size, class I>
+inline void prefetch_lanes(T const* base, lanes<I, Size> const& at, lane_mask active) noexcept {
+  active.for_each([&](int l) {
+    __builtin_prefetch(reinterpret_cast<void const*>(
+        reinterpret_cast<std::uintptr_t>(base) + static_cast<std::uintptr_t>(at[l]) * sizeof(T)));
+  });
+}
+/// Of a row the whole, active or not.
+template<lane_value T, int Size, class I, int W, int S>
+[[gnu::always_inline]] inline void prefetch_lanes(T const* base, affine<I, W, S, Size> const& at,
+                                                  lane_mask active) noexcept {
+  constexpr int per_line = std::max<int>(1, 64 / sizeof(T));
+  // As numbers: a hint may name what is beyond the end.
+  auto const first = reinterpret_cast<std::uintptr_t>(base);
+  if constexpr (S == 1 && W >= Size) {
+    auto const row = first + static_cast<std::uintptr_t>(at.row_base(0)) * sizeof(T);
+    for (int l = 0; l < Size; l += per_line)
+      __builtin_prefetch(reinterpret_cast<void const*>(row + static_cast<unsigned>(l) * sizeof(T)));
+  } else {
+    prefetch_lanes<T, Size>(base, at.to_lanes(), active);
+  }
+}
+
 } // namespace quarry::emu

@@ -91,6 +91,12 @@ public:
     return *at.get();
   }
 
+  /// A hint that it will be loaded soon: of any address, without effect on what is seen.
+  template<class T>
+  void prefetch(global<T> at) const noexcept {
+    __builtin_prefetch(at.get());
+  }
+
   template<storable T>
   void store(global<T> at, std::type_identity_t<T> value,
              std::source_location where = std::source_location::current()) const {

@@ -53,9 +53,9 @@ public:
   /// Errors   fault wrong_shape if the grid has more dimensions (use global_id(axis))
   [[nodiscard]] index
   global_id(std::source_location where = std::source_location::current()) const {
-    need_one_dimension(where);
-    return index(local_id()) +
-           std::int64_t{group_.id.x} * group_.launch->config.work_items_per_group.x;
+    if (group_.first_item < 0) [[unlikely]]
+      wrong_shape(slot_, "global_id() of a grid with several dimensions", where);
+    return index(local_id()) + group_.first_item;
   }
   /// The lanes' work-items in the group, x fastest.
   [[nodiscard]] local_index local_id() const noexcept {
@@ -161,6 +161,14 @@ public:
       }
     store_lanes(at.base, at.index, value, active_);
   }
+  /// The lanes will load from there soon, or wavefronts that come after them will. A hint, as PTX's
+  /// prefetch.global.L1: the address need not be valid, and nothing can be told from it (under
+  /// `explore` it does nothing at all).
+  template<class T, class Index>
+  [[gnu::always_inline]] void prefetch(lane_address<T, Index> at) const noexcept {
+    prefetch_lanes<std::remove_const_t<T>, Size>(at.base, at.index, active_);
+  }
+  using memory_operations<basic_wavefront, M>::prefetch;
   using memory_operations<basic_wavefront, M>::load;
   using memory_operations<basic_wavefront, M>::store;
   using memory_operations<basic_wavefront, M>::fetch_add;
@@ -291,11 +299,6 @@ public:
 
 private:
   friend struct debug_layout_access;
-  void need_one_dimension(std::source_location where) const {
-    if (group_.launch->groups.y != 1 || group_.launch->groups.z != 1 || group_.size.y != 1 ||
-        group_.size.z != 1) [[unlikely]]
-      wrong_shape(slot_, "global_id() of a grid with several dimensions", where);
-  }
   void need_width(int width, std::source_location where) const {
     if (group_.size.x != static_cast<std::uint32_t>(width)) [[unlikely]]
       wrong_shape(slot_, "tile<W>() of a group that is not W work-items wide", where);
