@@ -20,7 +20,8 @@ constexpr int turn_length = 1024;
 // For a group to come to its end within the turn: else it would hold, say, a slot of a queue until
 // its next one, and all others wait for that.
 constexpr int last_group_length = 1024;
-constexpr int placing_cost = 4; // of a group: about as long as so many empty slices
+constexpr int placing_cost = 4;          // of a group: about as long as so many empty slices
+constexpr int plain_waves_per_slice = 4; // and of a plain kernel's wavefronts, placing included
 // Resident groups share the cache: another one joins those that go on and on only after a while.
 constexpr int turns_before_another = 64;
 
@@ -51,6 +52,10 @@ task<> throw_at_once(std::exception_ptr error) {
   co_return;
 }
 
+task<> over_already() {
+  co_return;
+}
+
 /// Explored executions: others may act before a wavefront's end makes its stores visible.
 task<> before_its_end(task<> kernel, actor& self, executor& scheduler) {
   co_await std::move(kernel);
@@ -74,19 +79,14 @@ compute_unit::~compute_unit() {
 
 [[gnu::always_inline]] inline void compute_unit::start(wave_slot& w) noexcept {
   launch_state const& l = *w.group->launch;
-  w.lds_used = 0;
-  w.fine_grain_barriers_used = 0;
-  w.is_abandoned = false;
-  w.failed_lane = -1;
   try {
-    std::construct_at(&w.root, l.start(l.bound, w)); // in place; it was empty
+    std::construct_at(&w.root, l.entry.start(l.bound, w)); // in place; it was empty
   } catch (...) { // copying an argument, say: the wavefront ends with it when it runs
     w.root = throw_at_once(std::current_exception());
   }
-  if (w.root)
-    w.root.start_on(w);
-  else // a plain kernel, which has ended
-    w.leaf = nullptr;
+  if (!w.root) // of a function that has given no coroutine
+    w.root = over_already();
+  w.root.start_on(w);
 }
 
 [[gnu::always_inline]] inline void compute_unit::end_wave(work_group& g, wave_slot& w) {
@@ -101,8 +101,9 @@ void compute_unit::start_now(wave_slot& w) {
   explored_memory* const memory = explored_memory::of(owner());
   if (memory != nullptr)
     memory->begin_wave(w, this, agent_);
+  w.begin();
   start(w);
-  if (memory != nullptr && w.root) {
+  if (memory != nullptr) {
     w.root = before_its_end(std::move(w.root), w, owner());
     w.root.start_on(w);
   }
@@ -114,21 +115,48 @@ void compute_unit::start_now(wave_slot& w) {
   agent_.wake_units(); // they evict their groups of this launch
 }
 
+/// A plain kernel, all at once.
+void compute_unit::run_plain(work_group& g) {
+  turn_left_ -=
+      static_cast<int>((g.wave_count + plain_waves_per_slice - 1) / plain_waves_per_slice);
+  if (g.launch->entry.run_group(g.launch->bound, g)) [[likely]]
+    return;
+  for (std::uint32_t i = 0; i < g.wave_count; ++i)
+    if (g.waves[i].error)
+      deliver_fault(g, g.waves[i]);
+}
+
+/// The group that has just been placed, if its kernel is a plain one, and those that are claimed,
+/// in the same place. Nobody else is here, and whoever comes is let in.
+void compute_unit::run_claimed() {
+  if (resident_.size() != 1)
+    return;
+  work_group& g = *resident_.front();
+  launch_state& l = *g.launch;
+  if (l.entry.run_group == nullptr || l.bounds != nullptr || g.ready != g.all)
+    return;
+  for (;;) {
+    run_plain(g);
+    if (claimed_.range.is_empty() || turn_left_ <= 0 || l.has_failed() || has_inbox() ||
+        has_others() || !returning_.empty())
+      return; // the group leaves as others do
+    count_ended(l);
+    enter(g, l);
+  }
+}
+
 void compute_unit::run_ready(work_group& g) {
+  if (g.launch->entry.run_group != nullptr)
+    return run_plain(g);
   int left = turn_left_;
   for (; g.ready != 0 && left > -last_group_length; --left) {
     auto const i = static_cast<unsigned>(std::countr_zero(g.ready));
     work_group::wave_bits const bit = g.ready & -g.ready;
-    g.ready ^= bit;
     wave_slot& w = g.waves[i];
-    if ((g.fresh & bit) != 0) {
-      g.fresh ^= bit;
-      start(w);
-      if (!w.root) {
-        g.finished |= bit;
-        continue;
-      }
-    }
+    if ((g.fresh & bit) != 0)
+      start(g.begin_first_fresh());
+    else
+      g.ready ^= bit;
     w.resume();
     if (w.state == actor_state::waiting) // most often: at a barrier
       continue;
@@ -253,10 +281,14 @@ strand::turn compute_unit::drain() {
         continue;
     }
     if (place_one() == placed::yes) {
+      run_claimed();
       progressed = true;
       continue;
     }
-    report_ended();
+    {
+      native_scheduler::runs_itself const soon; // the turn is over
+      report_ended();
+    }
     give_claims_back(); // somebody else may have room
     return {progressed, must_look_again() || has_others() || !try_to_idle()};
   }

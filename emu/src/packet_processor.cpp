@@ -277,7 +277,7 @@ void packet_processor::start(dispatch_packet const& p, packet_header h) {
       .work_items_per_group = {p.work_group_size[0], p.work_group_size[1], p.work_group_size[2]},
       .lds_bytes = p.group_segment_bytes};
   l->kernel = fmt::format("{} (packet {} of {})", code.name, taken_ - 1, name());
-  l->start = code.start;
+  l->entry = code.entry;
   l->bound = reinterpret_cast<void const*>(p.kernarg_address);
   l->acquire = h.acquire;
   l->release = h.release;

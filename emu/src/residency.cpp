@@ -97,6 +97,7 @@ void compute_unit::enter(work_group& g, launch_state& l) {
   g.launch = &l;
   g.linear_id = claimed_.range.first++;
   g.id = claimed_.id;
+  g.first_item = l.is_linear() ? std::int64_t{g.id.x} * l.config.work_items_per_group.x : -1;
   claimed_.id = l.following(claimed_.id);
   if (extent const size = l.group_size(g.id); size != g.size)
     reshape(g, size);
@@ -147,6 +148,10 @@ void compute_unit::leave(std::size_t position) {
   free_lds_ += l.config.lds_bytes;
   if (l.config.lds_bytes != 0 && l.bounds != nullptr)
     agent_.known().remove(g.lds);
+  count_ended(l);
+}
+
+void compute_unit::count_ended(launch_state& l) {
   if (ended_.launch != &l)
     report_ended();
   ended_.launch = &l;

@@ -52,6 +52,22 @@ struct plain_wave_that_throws {
       throw std::runtime_error("plainly");
   }
 };
+struct throws_in_group_10 {
+  void operator()(any_wavefront auto& wf, std::uint64_t& ran) const {
+    ++ran;
+    if (wf.linear_group_id() == 10 && wf.index_in_group() == 1)
+      throw std::runtime_error("in the middle");
+  }
+};
+struct plain_wave_that_counts {
+  void operator()(any_wavefront auto&, std::uint64_t& ran) const { ++ran; }
+};
+struct no_coroutine {
+  task<> operator()(any_wavefront auto& wf, global<int> out) const {
+    wf.store(out + wf.global_id(), 4);
+    return {};
+  }
+};
 void plain_wave_function(basic_wavefront<dynamic_memory, 64>& wf, global<int> out) {
   wf.store(out + wf.global_id(), 5);
 }
@@ -165,6 +181,38 @@ TEST_SUITE("emu.kernel") {
         succeed(gpu.run({.work_items = 1000}, &plain_wave_function, out.global()));
         CHECK(std::count(out.host().begin(), out.host().end(), 5) == 1000);
       }
+    });
+  }
+
+  TEST_CASE("after a plain wavefront's fault the rest of its group runs, and hardly another one") {
+    native_scheduler s({.threads = 1});
+    agent gpu(s, {.compute_units = 1});
+    constexpr std::uint32_t groups = 100'000;
+    std::uint64_t ran = 0;
+    auto const report =
+        fail_with(gpu.run({.work_groups = groups}, throws_in_group_10{}, std::ref(ran)),
+                  fault::kind::exception);
+    CHECK_SAYS(report, "the kernel threw: in the middle");
+    CHECK_SAYS(report, "wavefront 1 of group 10 ");
+    CHECK(ran == 11 * 4);
+    succeed(gpu.run({.work_groups = 1}, plain_wave_that_counts{}, std::ref(ran)));
+    CHECK(ran == 12 * 4);
+  }
+
+  TEST_CASE("groups of a plain kernel run one after the other, each with its own numbers") {
+    native_scheduler s({.threads = 1});
+    agent gpu(s);
+    auto out = gpu.allocate<int>(100'000, "out");
+    succeed(
+        gpu.run({.work_items = 100'000, .work_items_per_group = 320}, plain_wave{}, out.global()));
+    CHECK(std::count(out.host().begin(), out.host().end(), 1) == 100'000);
+  }
+
+  TEST_CASE("a wave function that gives no coroutine has ended") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(256, "out");
+      succeed(gpu.run({.work_items = 256}, no_coroutine{}, out.global()));
+      CHECK(std::count(out.host().begin(), out.host().end(), 4) == 256);
     });
   }
 

@@ -42,7 +42,7 @@ struct gated {
     auto l = std::make_shared<launch_state>();
     l->config = {.work_groups = 2, .work_items_per_group = 64};
     l->kernel = "kernel " + std::to_string(which);
-    l->start = code.start;
+    l->entry = code.entry;
     l->bound = reinterpret_cast<void const*>(kernels[which].kernarg_address());
     gpu.core().prepare(*l);
     return l;

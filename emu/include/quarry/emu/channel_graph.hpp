@@ -123,7 +123,7 @@ public:
       l->config = {.work_items = count, .work_items_per_group = core_.shape().wavefront_size};
       l->kernel = kernel_name<Kernel>();
       core_.prepare(*l);
-      l->start = Targets::template pick<call, std::reference_wrapper<channel<T>>, std::uint64_t,
+      l->entry = Targets::template pick<call, std::reference_wrapper<channel<T>>, std::uint64_t,
                                         std::uint32_t, Args...>(core_);
       l->bound = bound.get();
       l->keeps_alive = std::move(bound);

@@ -23,7 +23,8 @@ class agent_core;
 ///
 /// A group is resident as a whole or not at all: it needs a slot for each wavefront, and its LDS.
 /// One group runs until none of its wavefronts is ready; then those that poll are asked; then
-/// another group is placed, until the slots are full (thesis §2.2; design §2 and §3).
+/// another group is placed, until the slots are full (thesis §2.2; design §2 and §3). Groups of a
+/// plain kernel, which never waits, are resident one after the other.
 class compute_unit final : public strand {
 public:
   compute_unit(agent_core& agent, executor& executor, machine const& m, std::uint32_t number);
@@ -75,6 +76,8 @@ private:
   static void start(wave_slot& w) noexcept;
   void start_now(wave_slot& w);
   void run_ready(work_group& g);
+  void run_plain(work_group& g);
+  void run_claimed();
   void end_wave(work_group& g, wave_slot& w);
   void deliver_fault(work_group& g, wave_slot& w);
   bool ask_the_polling();
@@ -84,6 +87,7 @@ private:
   bool let_others_in();
   [[nodiscard]] bool must_look_again() const;
   void leave(std::size_t position);
+  void count_ended(launch_state& l);
   void report_ended();
   void give_claims_back();
   [[nodiscard]] bool has_room(launch_state const& l) const noexcept;

@@ -82,16 +82,9 @@ private:
 template<class Kernel>
 [[nodiscard]] std::string kernel_name();
 
-/// Runs one wavefront of a kernel: what launch_state::start points to. An empty task: it has ended.
-/// Where memory operations are decision points, a plain kernel runs as the actor that they need.
-template<class Call, class Wavefront>
-task<> as_coroutine(Call const& call, Wavefront& wf) {
-  call(wf);
-  co_return;
-}
-
+/// How a kernel is called for wavefronts of that memory model and size.
 template<class M, int Size, class Kernel, class... Args>
-task<> start_wave(void const* bound, wave_slot& slot);
+[[nodiscard]] constexpr kernel_entry entry_of() noexcept;
 
 /// Which memory models and wavefront sizes kernels are instantiated for.
 template<class Memories, int... Sizes>
@@ -101,15 +94,13 @@ struct memories {};
 
 template<class... M, int... Sizes>
 struct targets<memories<M...>, Sizes...> {
-  using start_function = task<> (*)(void const*, wave_slot&);
-
   /// The instantiation that fits the agent. Errors   std::invalid_argument – there is none
   template<class Kernel, class... Args>
-  static start_function pick(agent_core const& core) {
+  static kernel_entry pick(agent_core const& core) {
     std::string_view const wanted = wanted_memory(core);
-    start_function found = nullptr;
+    kernel_entry found;
     (consider<Kernel, M, Args...>(core, wanted, found), ...);
-    if (found == nullptr)
+    if (found.start == nullptr)
       throw std::invalid_argument("launch of " + kernel_name<Kernel>() + ": not instantiated for " +
                                   std::string(wanted) + " memory and wavefronts of " +
                                   std::to_string(core.shape().wavefront_size));
@@ -124,19 +115,19 @@ private:
   }
 
   template<class Kernel, class Memory, class... Args>
-  static void consider(agent_core const& core, std::string_view wanted, start_function& found) {
+  static void consider(agent_core const& core, std::string_view wanted, kernel_entry& found) {
     if (wanted == Memory::name)
       (consider_size<Kernel, Memory, Sizes, Args...>(core, found), ...);
   }
 
   template<class Kernel, class Memory, int Size, class... Args>
-  static void consider_size(agent_core const& core, start_function& found) {
+  static void consider_size(agent_core const& core, kernel_entry& found) {
     if (core.shape().wavefront_size != Size)
       return;
     if constexpr (kernel_for<Kernel, Memory, Size, std::unwrap_reference_t<Args>...>)
-      found = &start_wave<Memory, Size, Kernel, Args...>;
+      found = entry_of<Memory, Size, Kernel, Args...>();
     else if constexpr (kernel_for<Kernel, dynamic_memory, Size, std::unwrap_reference_t<Args>...>)
-      found = &start_wave<dynamic_memory, Size, Kernel, Args...>; // wavefront& or work_item&
+      found = entry_of<dynamic_memory, Size, Kernel, Args...>(); // wavefront& or work_item&
     else
       static_assert(
           kernel_for<Kernel, dynamic_memory, 64, std::unwrap_reference_t<Args>...>,
@@ -195,21 +186,75 @@ task<> start_items(bound_kernel<Kernel, Args...> const& call, wave_slot& slot) {
   }
 }
 
+/// Where memory operations are decision points, a plain kernel runs as the actor that they need.
+template<class Call, class Wavefront>
+task<> as_coroutine(Call const& call, Wavefront& wf) {
+  call(wf);
+  co_return;
+}
+
+/// What the kernel works with, in the slot.
+template<class M, int Size>
+[[gnu::always_inline]] inline basic_wavefront<M, Size>& make_wavefront(wave_slot& slot) noexcept {
+  static_assert(sizeof(basic_wavefront<M, Size>) <= wave_slot::storage_bytes);
+  return *new (slot.storage.data()) basic_wavefront<M, Size>(slot);
+}
+
+/// kernel_entry::start
 template<class M, int Size, class Kernel, class... Args>
 task<> start_wave(void const* bound, wave_slot& slot) {
-  using wavefront_type = basic_wavefront<M, Size>;
-  static_assert(sizeof(wavefront_type) <= wave_slot::storage_bytes);
   auto const& call = *static_cast<bound_kernel<Kernel, Args...> const*>(bound);
-  auto& wf = *new (slot.storage.data()) wavefront_type(slot);
+  auto& wf = make_wavefront<M, Size>(slot);
   if constexpr (wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...>)
     return call(wf);
-  else if constexpr (plain_wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...> &&
-                     std::same_as<M, native_memory>)
-    return call(wf), task<>();
   else if constexpr (plain_wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...>)
     return as_coroutine(call, wf);
   else
     return start_items<M, Size>(call, slot);
+}
+
+/// A kernel and its arguments that cost less to copy than to look at behind a pointer, which
+/// whatever the kernel stores might change.
+template<class Call>
+inline constexpr bool is_copied_for_a_group =
+    std::is_trivially_copy_constructible_v<Call> && std::is_trivially_destructible_v<Call> &&
+    sizeof(Call) <= 128;
+
+/// kernel_entry::run_group. A loop around the kernel, so that little stands between the memory
+/// operations of two wavefronts: the processor overlaps them.
+template<class M, int Size, class Kernel, class... Args>
+bool run_group(void const* bound, work_group& group) {
+  using bound_type = bound_kernel<Kernel, Args...>;
+  std::conditional_t<is_copied_for_a_group<bound_type>, bound_type const, bound_type const&> call =
+      *static_cast<bound_type const*>(bound);
+  bool good = true;
+  while (group.fresh != 0) {
+    wave_slot& slot = group.begin_first_fresh();
+    auto& known = make_wavefront<M, Size>(slot); // to debuggers
+    try {
+#ifdef NDEBUG
+      static_cast<void>(known);
+      basic_wavefront<M, Size> wf(slot); // in registers
+      call(wf);
+#else
+      call(known);
+#endif
+    } catch (...) {
+      slot.error = std::current_exception();
+      good = false;
+    }
+    group.finished |= work_group::wave_bits{1} << slot.index;
+  }
+  return good;
+}
+
+template<class M, int Size, class Kernel, class... Args>
+constexpr kernel_entry entry_of() noexcept {
+  kernel_entry e{&start_wave<M, Size, Kernel, Args...>};
+  if constexpr (std::same_as<M, native_memory> &&
+                plain_wave_kernel<Kernel, M, Size, std::unwrap_reference_t<Args>...>)
+    e.run_group = &run_group<M, Size, Kernel, Args...>;
+  return e;
 }
 
 } // namespace quarry::emu

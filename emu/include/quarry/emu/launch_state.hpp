@@ -20,6 +20,7 @@
 namespace quarry::emu {
 
 class wave_slot;
+class work_group;
 class allocations;
 class command_processor;
 class signal;
@@ -29,6 +30,16 @@ struct group_range {
   std::uint64_t first = 0;
   std::uint64_t last = 0;
   [[nodiscard]] bool is_empty() const noexcept { return first == last; }
+};
+
+/// How a kernel is called; the kernel and its arguments are behind `bound`.
+struct kernel_entry {
+  /// For one wavefront. An empty task: it has ended already.
+  task<> (*start)(void const* bound, wave_slot& wave) = nullptr;
+  /// A plain wave kernel under `native`: calls it for all of the group's wavefronts that have not
+  /// begun, one after the other. False if any has thrown, which is kept in its `error`. Null for
+  /// other kernels.
+  bool (*run_group)(void const* bound, work_group& group) = nullptr;
 };
 
 /// One launch while it runs: what to run, what is left to place, and how it ended.
@@ -41,8 +52,7 @@ struct launch_state {
   std::uint64_t group_count = 0;
   std::uint32_t wavefront_size = 64;
   std::uint32_t waves_per_group = 0; ///< of a whole group
-  /// Calls the kernel for one wavefront; the kernel and its arguments are behind `bound`.
-  task<> (*start)(void const* bound, wave_slot& wave) = nullptr;
+  kernel_entry entry;
   void const* bound = nullptr;
   std::shared_ptr<void const> keeps_alive; ///< owns `bound`, if nobody else does
   std::shared_ptr<signal> completion; ///< counted down at the end; null: goes through no packet
@@ -97,6 +107,10 @@ struct launch_state {
       }
     }
     return id;
+  }
+  /// The grid has one dimension.
+  [[nodiscard]] bool is_linear() const noexcept {
+    return config.work_items.y == 1 && config.work_items.z == 1;
   }
   /// Work-items of one group: the full size, or what is left of the grid at an edge.
   [[nodiscard]] extent group_size(extent id) const noexcept {

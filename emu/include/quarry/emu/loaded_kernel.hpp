@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/grid.hpp>
+#include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/packet.hpp>
 #include <quarry/emu/signal.hpp>
 #include <quarry/task.hpp>
@@ -30,7 +31,7 @@ class wave_slot;
 class loaded_kernel {
 public:
   struct code {
-    task<> (*start)(void const* bound, wave_slot& wave);
+    kernel_entry entry;
     std::string name;
   };
 

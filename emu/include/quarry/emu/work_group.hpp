@@ -36,6 +36,14 @@ public:
   [[nodiscard]] actor* on_ready() noexcept override;
   [[nodiscard]] memory_context context() noexcept;
 
+  /// Nothing of the last wavefront here is left: a kernel is about to be called.
+  [[gnu::always_inline]] void begin() noexcept {
+    lds_used = 0;
+    fine_grain_barriers_used = 0;
+    is_abandoned = false;
+    failed_lane = -1;
+  }
+
   work_group* group = nullptr;
   std::uint32_t index = 0;    ///< in the group
   lane_mask items;            ///< lanes that have a work-item
@@ -149,6 +157,15 @@ public:
       ready |= who;
   }
 
+  /// `native`: the first wavefront that has not begun does.
+  [[gnu::always_inline]] wave_slot& begin_first_fresh() noexcept {
+    wave_slot& w = waves[static_cast<unsigned>(std::countr_zero(fresh))];
+    ready &= ~(fresh & -fresh);
+    fresh &= fresh - 1;
+    w.begin();
+    return w;
+  }
+
   /// Nothing of this group is ready or polling: completes a diverged meeting, or finds that the
   /// wavefronts that wait can never go on. Null if somebody outside may still wake them.
   [[nodiscard]] std::optional<fault> settle();
@@ -169,6 +186,7 @@ public:
   extent id;      ///< in the grid
   extent size{0}; ///< work-items; smaller at the grid's edges
   std::uint64_t linear_id = 0;
+  std::int64_t first_item = 0; ///< of a one-dimensional grid; -1 of others
   std::uint32_t wave_count = 0;
   std::byte* lds = nullptr;
   std::size_t lds_capacity = 0;

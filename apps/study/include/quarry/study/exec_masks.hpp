@@ -77,14 +77,12 @@ static_assert(emu::memory_model<counted_memory>);
 /// What the kernels of studies are instantiated for: `native`, to take the time, and counted, under
 /// a deterministic scheduler; 64 lanes.
 struct studied_targets {
-  using start_function = task<> (*)(void const*, emu::wave_slot&);
-
   template<class Kernel, class... Args>
-  static start_function pick(emu::agent_core const& core) {
+  static emu::kernel_entry pick(emu::agent_core const& core) {
     if (core.shape().wavefront_size != exec_masks::most_lanes)
       throw std::invalid_argument("a study's wavefronts have 64 lanes");
-    return core.scheduler().decides() ? &emu::start_wave<counted_memory, 64, Kernel, Args...>
-                                      : &emu::start_wave<emu::native_memory, 64, Kernel, Args...>;
+    return core.scheduler().decides() ? emu::entry_of<counted_memory, 64, Kernel, Args...>()
+                                      : emu::entry_of<emu::native_memory, 64, Kernel, Args...>();
   }
 };
 
