@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/fault.hpp>
+#include <quarry/report.hpp>
 
 #include <fmt/core.h>
 
@@ -37,6 +38,11 @@ found_range& found_by_this_thread(std::uintptr_t at) noexcept {
   return those[at / 4096 % those.size()];
 }
 
+std::string described(allocations::range const& r) {
+  return fmt::format("'{}' ({} bytes, allocated at {})", r.name, r.end - r.begin,
+                     quarry::to_string(r.where));
+}
+
 [[noreturn]] void overlaps(std::string const& name, std::size_t bytes, std::string const& known,
                            std::size_t known_bytes) {
   throw std::invalid_argument(
@@ -58,7 +64,7 @@ allocations::after(std::uintptr_t at) const noexcept {
 }
 
 void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
-                      coherence grain) {
+                      coherence grain, std::source_location where) {
   std::uintptr_t const first = number(begin);
   std::unique_lock const lock(mutex_);
   // Known ranges are apart, so that only a neighbour can be in the way.
@@ -68,7 +74,7 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
   if (next != by_begin_.begin())
     if (range const& e = *std::prev(next); e.end > first || e.begin == first)
       overlaps(name, bytes, e.name, e.end - e.begin);
-  by_begin_.insert(next, range{first, first + bytes, std::move(name)});
+  by_begin_.insert(next, range{first, first + bytes, std::move(name), where});
   version_.fetch_add(1, std::memory_order_release);
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
@@ -135,10 +141,8 @@ std::string allocations::describe(void const* at) const {
     return "before every allocation";
   range const& e = *std::prev(next);
   if (number(at) < e.end)
-    return fmt::format("{} bytes before the end of '{}' ({} bytes)", e.end - number(at), e.name,
-                       e.end - e.begin);
-  return fmt::format("{} bytes after the end of '{}' ({} bytes){}", number(at) - e.end, e.name,
-                     e.end - e.begin,
+    return fmt::format("{} bytes before the end of {}", e.end - number(at), described(e));
+  return fmt::format("{} bytes after the end of {}{}", number(at) - e.end, described(e),
                      next == by_begin_.end() ? ""
                                              : fmt::format(", {} bytes before '{}'",
                                                            next->begin - number(at), next->name));

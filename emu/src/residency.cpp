@@ -109,7 +109,8 @@ void compute_unit::enter(work_group& g, launch_state& l) {
     if (decides_) // who reads what nobody has written reads the same in every execution
       std::memset(g.lds, uninitialised_byte, g.lds_capacity);
     if (l.bounds != nullptr)
-      agent_.known().add(g.lds, l.config.lds_bytes, fmt::format("LDS of group {}", g.linear_id));
+      agent_.known().add(g.lds, l.config.lds_bytes, fmt::format("LDS of group {}", g.linear_id),
+                         contents::zeroed, coherence::fine_grained, l.config.where);
   }
   if (!decides_) {
     // They start as late as can be: one that never waits leaves its frame, still in the cache, to

@@ -17,10 +17,6 @@
 namespace quarry::emu {
 namespace {
 
-std::string place_name(std::source_location where) {
-  return quarry::to_string(where);
-}
-
 /// Of one place: the same meeting at the same line of the same file. Among several, the order in
 /// which they are completed.
 auto by_line(diverged_place const& p) {
@@ -209,7 +205,7 @@ std::string work_group::describe_waves() const {
     else if ((fresh & (wave_bits{1} << i)) != 0)
       text += "has not begun\n";
     else if (w.state == actor_state::waiting || w.state == actor_state::polling)
-      text += fmt::format("waits at {}, {}\n", w.reason.what, place_name(w.reason.where));
+      text += fmt::format("waits at {}, {}\n", w.reason.what, quarry::to_string(w.reason.where));
     else
       text += fmt::format("is {}\n", quarry::to_string(w.state));
   }
@@ -236,7 +232,7 @@ std::string work_group::absent_for(std::uint32_t index) const {
     text += fmt::format(
         "{}wavefront {} ({})", text.empty() ? "absent: " : ", ", w,
         has_ended ? "has ended"
-        : waits   ? fmt::format("{} at {}", wave.reason.what, place_name(wave.reason.where))
+        : waits   ? fmt::format("{} at {}", wave.reason.what, quarry::to_string(wave.reason.where))
                   : std::string(quarry::to_string(wave.state)));
   }
   return text;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <source_location>
 #include <string>
 #include <utility>
 #include <vector>
@@ -143,8 +144,9 @@ TEST_SUITE("emu.allocations") {
       "an access before or after an allocation, or across its end, is a fault that names it") {
     with_checking_agents([](agent& gpu) {
       auto ranks = gpu.allocate<int>(100, "ranks");
-      out_of_bounds(gpu, moved(ranks.global(), 400),
-                    "0 bytes after the end of 'ranks' (400 bytes)");
+      out_of_bounds(
+          gpu, moved(ranks.global(), 400),
+          "0 bytes after the end of 'ranks' (400 bytes, allocated at allocations_test.cpp:");
       out_of_bounds(gpu, moved(ranks.global(), 412), "12 bytes after the end of 'ranks'");
       static_cast<void>(fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                           load_one{}, moved(ranks.global(), -4)),
@@ -263,7 +265,8 @@ TEST_SUITE("emu.allocations") {
   TEST_CASE("allocations know where an address lies") {
     allocations known;
     alignas(64) char const bytes[256] = {};
-    known.add(bytes + 64, 64, "middle");
+    auto const here = std::source_location::current();
+    known.add(bytes + 64, 64, "middle", contents::zeroed, coherence::fine_grained, here);
     CHECK(known.contain(bytes + 64, 64));
     CHECK(known.contain(bytes + 127, 1));
     CHECK(known.contain(bytes + 128, 0));
@@ -271,11 +274,12 @@ TEST_SUITE("emu.allocations") {
     CHECK_FALSE(known.contain(bytes + 63, 1));
     CHECK_FALSE(known.contain(bytes + 128, 1));
     CHECK_FALSE(known.contain(bytes + 100, static_cast<std::size_t>(-1)));
-    CHECK(known.describe(bytes + 200) == "72 bytes after the end of 'middle' (64 bytes)");
+    std::string const after = "72 bytes after the end of 'middle' (64 bytes, allocated at " +
+                              quarry::to_string(here) + ")";
+    CHECK(known.describe(bytes + 200) == after);
     CHECK(known.describe(bytes) == "before every allocation");
     known.add(bytes + 240, 16, "last");
-    CHECK(known.describe(bytes + 200) ==
-          "72 bytes after the end of 'middle' (64 bytes), 40 bytes before 'last'");
+    CHECK(known.describe(bytes + 200) == after + ", 40 bytes before 'last'");
     CHECK(known.locate(bytes + 72) == "middle, byte 8");
     CHECK(known.locate(bytes + 128).empty());
     known.remove(bytes + 64);

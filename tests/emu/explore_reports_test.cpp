@@ -87,24 +87,44 @@ TEST_SUITE("emu.explore_reports") {
     CHECK(says(v, "             in dispatch 2 of agent 1: "));
   }
 
-  TEST_CASE("it names the memory: its space, the allocation and its size") {
-    CHECK(says(explore_two_kernels(),
-               "  memory   'ranks': 128 bytes of memory of agent 1; this is byte 0\n"));
-    verdict const of_host = explore({.executions = 50, .diagnoses = false}, [](world& w) {
+  TEST_CASE("it names the memory: its space, the allocation, its size and where it was made") {
+    verdict const two = explore_two_kernels();
+    CHECK(says(two, "  memory   'ranks': 128 bytes of memory of agent 1, allocated at "
+                    "explore_reports_test.cpp:"));
+    CHECK(says(two, "; this is byte 0\n"));
+    std::uint_least32_t line = 0;
+    verdict const of_host = explore({.executions = 50, .diagnoses = false}, [&line](world& w) {
+      auto other = w.allocate<std::uint32_t>(8, "pair");
       auto words = w.allocate<std::uint32_t>(8, "pair");
+      line = std::source_location::current().line() - 1;
       for (char const* const name : {"one", "other"})
         w.start(name, [at = words.global() + 3](world_core& self) { self.store(at, 1); });
       w.join();
     });
-    CHECK_MESSAGE(says(of_host, "  memory   'pair': 32 bytes of host memory; this is byte 12\n"),
+    CHECK_MESSAGE(says(of_host, "  memory   'pair': 32 bytes of host memory, allocated at "
+                                "explore_reports_test.cpp:" +
+                                    std::to_string(line) + "; this is byte 12\n"),
                   of_host.to_string());
+    verdict const of_queue = explore({.executions = 50, .diagnoses = false}, [&line](world& w) {
+      spsc_queue<std::uint32_t> queue(w.known(), 2);
+      line = std::source_location::current().line() - 1;
+      for (char const* const name : {"one", "other"})
+        w.start_task(name, [&queue](world_core& self) -> task<> {
+          auto reserved = queue.reserve(self); // of two producers
+          self.store(co_await std::move(reserved), 1);
+        });
+      w.join();
+    });
+    CHECK_MESSAGE(says(of_queue, "allocated at explore_reports_test.cpp:" + std::to_string(line)),
+                  of_queue.to_string());
     verdict const of_lds = explore({.executions = 50, .diagnoses = false}, [](world& w) {
       explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
       static_cast<void>(
           gpu.run({.work_groups = 1, .work_items_per_group = 64, .lds_bytes = 128}, race_in_lds{}));
     });
     REQUIRE(of_lds.failure);
-    CHECK_MESSAGE(says(of_lds, " bytes of LDS; this is byte "), of_lds.to_string());
+    CHECK_MESSAGE(says(of_lds, " bytes of LDS, allocated at explore_reports_test.cpp:"),
+                  of_lds.to_string());
   }
 
   TEST_CASE("reports like it are counted, not repeated") {

@@ -59,8 +59,8 @@ std::string explored_memory::allocation_of(actor_id who, std::uintptr_t at) cons
   std::string const space = space_of(who, at);
   if (r == nullptr)
     return space == "LDS" ? space : "";
-  return fmt::format("'{}': {} bytes of {}; this is byte {}", r->name, r->end - r->begin, space,
-                     at - r->begin);
+  return fmt::format("'{}': {} bytes of {}, allocated at {}; this is byte {}", r->name,
+                     r->end - r->begin, space, quarry::to_string(r->where), at - r->begin);
 }
 
 // Actors

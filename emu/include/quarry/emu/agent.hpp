@@ -71,21 +71,23 @@ public:
   /// Memory that kernels may touch, zeroed unless it is asked for uninitialised, until the buffer
   /// is destroyed. Coarse-grained memory is for data that only kernels touch while they run.
   ///
-  /// Shape    count elements, 64-byte aligned; `name` appears in reports
+  /// Shape    count elements, 64-byte aligned; `name` and `where` appear in reports
   template<class T>
   [[nodiscard]] buffer<T> allocate(std::size_t count, std::string name = "buffer",
                                    contents holds = contents::zeroed,
-                                   coherence grain = coherence::fine_grained) {
-    return buffer<T>(core_.known(), count, std::move(name), holds, grain);
+                                   coherence grain = coherence::fine_grained,
+                                   std::source_location where = std::source_location::current()) {
+    return buffer<T>(core_.known(), count, std::move(name), holds, grain, where);
   }
   /// Lets kernels touch `count` elements that somebody else owns, while the result lives.
   ///
   /// Errors   std::invalid_argument – they overlap a buffer or what is exposed already
   template<class T>
   [[nodiscard]] registration expose(T* first, std::size_t count, std::string name,
-                                    coherence grain = coherence::fine_grained) {
+                                    coherence grain = coherence::fine_grained,
+                                    std::source_location where = std::source_location::current()) {
     return registration(core_.known(), first, count * sizeof(T), std::move(name), contents::zeroed,
-                        grain);
+                        grain, where);
   }
 
   /// Starts a kernel and comes back.

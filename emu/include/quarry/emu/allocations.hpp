@@ -51,6 +51,7 @@ public:
     std::uintptr_t begin;
     std::uintptr_t end;
     std::string name;
+    std::source_location where; ///< allocated, or registered
   };
 
   allocations() = default;
@@ -63,7 +64,8 @@ public:
 
   /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are
   void add(void const* begin, std::size_t bytes, std::string name,
-           contents holds = contents::zeroed, coherence grain = coherence::fine_grained);
+           contents holds = contents::zeroed, coherence grain = coherence::fine_grained,
+           std::source_location where = std::source_location::current());
   void remove(void const* begin) noexcept;
   /// What is known there is known here, too; null: nothing else. Borrowed.
   void include(allocations const* outer) noexcept { outer_ = outer; }
@@ -77,7 +79,8 @@ public:
   /// True if [at, at + bytes) lies inside one allocation.
   [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
 
-  /// "12 bytes after the end of 'ranks' (4096 bytes), 64 bytes before 'sums'": for reports.
+  /// "12 bytes after the end of 'ranks' (4096 bytes, allocated at main.cpp:9), 64 bytes before
+  /// 'sums'": for reports.
   [[nodiscard]] std::string describe(void const* at) const;
   /// "ranks, byte 8"; empty if the address is in none of these.
   [[nodiscard]] std::string locate(void const* at) const;

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <source_location>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -24,10 +25,11 @@ namespace quarry::emu {
 class registration {
 public:
   registration(allocations& known, void const* begin, std::size_t bytes, std::string name,
-               contents holds = contents::zeroed, coherence grain = coherence::fine_grained)
+               contents holds = contents::zeroed, coherence grain = coherence::fine_grained,
+               std::source_location where = std::source_location::current())
       : known_(bytes == 0 ? nullptr : &known), begin_(begin) {
     if (bytes != 0)
-      known.add(begin, bytes, std::move(name), holds, grain);
+      known.add(begin, bytes, std::move(name), holds, grain, where);
   }
   registration(registration&& other) noexcept
       : known_(std::exchange(other.known_, nullptr)), begin_(other.begin_) {}
@@ -52,9 +54,11 @@ class buffer {
 public:
   /// Errors   std::bad_alloc
   buffer(allocations& known, std::size_t count, std::string name, contents holds = contents::zeroed,
-         coherence grain = coherence::fine_grained)
+         coherence grain = coherence::fine_grained,
+         std::source_location where = std::source_location::current())
       : elements_(make(count, holds), free_aligned{bytes_of(count)}), count_(count),
-        registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds, grain) {}
+        registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds, grain,
+                      where) {}
 
   [[nodiscard]] emu::global<T> global() noexcept { return emu::global<T>(elements_.get()); }
   [[nodiscard]] emu::global<T const> global() const noexcept {

@@ -36,13 +36,17 @@ class channel_arrays {
 
 public:
   /// Errors   std::invalid_argument – a shape outside the limits
-  channel_arrays(allocations& known, channel_options const& o)
+  channel_arrays(allocations& known, channel_options const& o,
+                 std::source_location where = std::source_location::current())
       : width_(checked(o)), share_(o.elements_per_done_count),
         stride_(o.is_padded ? padded_stride : 1), reservation_(o.reservation), orders_(o.orders),
-        name_(o.name), data_(known, std::size_t{width_} * stride_, o.name + " data"),
-        control_(known, 2 * std::size_t{width_}, o.name + " control"),
-        done_(known, width_ / share_, o.name + " done counts"),
-        indices_(known, 5, o.name + " indices"), states_(width_, state::available) {}
+        name_(o.name), data_(known, std::size_t{width_} * stride_, o.name + " data",
+                             contents::zeroed, coherence::fine_grained, where),
+        control_(known, 2 * std::size_t{width_}, o.name + " control", contents::zeroed,
+                 coherence::fine_grained, where),
+        done_(known, width_ / share_, o.name + " done counts", contents::zeroed,
+              coherence::fine_grained, where),
+        indices_(known, 5, o.name + " indices", {}, where), states_(width_, state::available) {}
   channel_arrays(channel_arrays const&) = delete;
   channel_arrays& operator=(channel_arrays const&) = delete;
 

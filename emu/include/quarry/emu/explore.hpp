@@ -141,9 +141,12 @@ public:
   [[nodiscard]] emu::allocations& known() noexcept;
   /// Memory that everybody may touch, zeroed unless it is asked for uninitialised.
   template<class T>
-  [[nodiscard]] emu::buffer<T> allocate(std::size_t count, std::string name = "buffer",
-                                        emu::contents holds = emu::contents::zeroed) {
-    return emu::buffer<T>(known(), count, std::move(name), holds);
+  [[nodiscard]] emu::buffer<T>
+  allocate(std::size_t count, std::string name = "buffer",
+           emu::contents holds = emu::contents::zeroed,
+           std::source_location where = std::source_location::current()) {
+    return emu::buffer<T>(known(), count, std::move(name), holds, emu::coherence::fine_grained,
+                          where);
   }
 
   /// Starts an actor; what the world function did before comes before it. To be joined: one that

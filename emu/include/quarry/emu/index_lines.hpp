@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -16,8 +17,9 @@ namespace quarry::emu {
 template<class T>
 class index_lines {
 public:
-  index_lines(allocations& known, std::size_t count, std::string name, T first = {})
-      : lines_(known, count, std::move(name)) {
+  index_lines(allocations& known, std::size_t count, std::string name, T first = {},
+              std::source_location where = std::source_location::current())
+      : lines_(known, count, std::move(name), contents::zeroed, coherence::fine_grained, where) {
     if (first != T{}) // as they are made
       for (line& l : lines_.host())
         l.value = first;

@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
 
 namespace quarry::emu {
 
@@ -31,8 +32,11 @@ class mpmc_queue {
 
 public:
   /// Errors   std::invalid_argument – a slot count outside the limits
-  mpmc_queue(allocations& known, std::uint32_t slot_count, slot_orders orders = {})
-      : turns_(known, slot_count, orders), payloads_(known, slot_count, "mpmc_queue payloads") {}
+  mpmc_queue(allocations& known, std::uint32_t slot_count, slot_orders orders = {},
+             std::source_location where = std::source_location::current())
+      : turns_(known, slot_count, orders, where),
+        payloads_(known, slot_count, "mpmc_queue payloads", contents::zeroed,
+                  coherence::fine_grained, where) {}
 
   /// A free slot, once it is this producer's turn in it.
   template<class A>

@@ -20,8 +20,9 @@ namespace quarry::emu {
 /// Source   HSA PRM 1.2 §2.8; differs: its word is ordinary memory, and any operation may be used
 class signal {
 public:
-  explicit signal(allocations& known, std::int64_t value = 1, std::string name = "signal")
-      : word_(known, 1, std::move(name)) {
+  explicit signal(allocations& known, std::int64_t value = 1, std::string name = "signal",
+                  std::source_location where = std::source_location::current())
+      : word_(known, 1, std::move(name), contents::zeroed, coherence::fine_grained, where) {
     word_.host()[0] = value;
   }
 

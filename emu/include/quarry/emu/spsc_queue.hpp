@@ -54,9 +54,12 @@ class spsc_queue {
 
 public:
   /// Errors   std::invalid_argument – a slot count outside the limits
-  spsc_queue(allocations& known, std::uint32_t slot_count, spsc_orders orders = {})
+  spsc_queue(allocations& known, std::uint32_t slot_count, spsc_orders orders = {},
+             std::source_location where = std::source_location::current())
       : slot_count_(checked(slot_count)), orders_(orders),
-        slots_(known, slot_count, "spsc_queue slots"), indices_(known, 2, "spsc_queue indices") {}
+        slots_(known, slot_count, "spsc_queue slots", contents::zeroed, coherence::fine_grained,
+               where),
+        indices_(known, 2, "spsc_queue indices", {}, where) {}
 
   /// The next free slot, once there is one. Producer only.
   template<class A>

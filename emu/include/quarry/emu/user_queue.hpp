@@ -13,6 +13,7 @@
 #include <bit>
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -76,9 +77,12 @@ class basic_user_queue {
 public:
   /// Errors   std::invalid_argument – a slot count outside the limits
   basic_user_queue(allocations& known, std::uint32_t slot_count, user_queue_orders orders = {},
-                   std::string name = "user queue")
+                   std::string name = "user queue",
+                   std::source_location where = std::source_location::current())
       : slot_count_(checked(slot_count)), orders_(orders), name_(std::move(name)), known_(&known),
-        slots_(known, slot_count, name_ + " packets"), indices_(known, 3, name_ + " indices") {}
+        slots_(known, slot_count, name_ + " packets", contents::zeroed, coherence::fine_grained,
+               where),
+        indices_(known, 3, name_ + " indices", {}, where) {}
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
