@@ -5,7 +5,9 @@
 #include <quarry/yield.hpp>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstdint>
 #include <stdexcept>
 #include <vector>
 
@@ -64,6 +66,34 @@ struct write_nothing {
   }
 };
 
+/// Rounds in which all work-items of a group have a message, those of its last wavefront, or
+/// nobody; the tag is larger than any slot.
+constexpr std::array<int, 8> rounds_of_messages{2, 2, 0, 0, 1, 0, 2, 0};
+constexpr std::uint32_t tag_of_rounds = 1000;
+
+template<divergence_mechanism D>
+struct push_in_some_rounds {
+  task<> operator()(any_wavefront auto& wf, package_queue& q, std::atomic<int>& wrong) const {
+    bool const is_last = wf.index_in_group() + 1 == wf.waves_in_group();
+    for (int const who : rounds_of_messages) {
+      bool const sends = who == 2 || (who == 1 && is_last);
+      auto const active = wf.where(sends ? wf.items() : lane_mask{});
+      package_place at{};
+      if constexpr (std::same_as<D, converged>) {
+        at = co_await q.reserve(wf, tag_of_rounds);
+      } else {
+        auto reserved = q.reserve(wf, tag_of_rounds, D{});
+        at = co_await std::move(reserved);
+      }
+      wrong += at.count == static_cast<std::uint32_t>(wf.active().count()) ? 0 : 1;
+      auto const number = convert<std::uint32_t>(wf.global_id(0));
+      q.write(wf, at, 0, number);
+      q.write(wf, at, 1, ~number * 2654435761U);
+      q.publish(wf, at);
+    }
+  }
+};
+
 struct too_many {
   task<> operator()(any_wavefront auto& wf, package_queue& q) const {
     lanes<std::uint32_t, std::remove_reference_t<decltype(wf)>::size> const message[1] = {1U};
@@ -78,7 +108,8 @@ struct received {
 };
 
 /// Takes packages until `left` messages have come in all.
-task<> consume(package_queue& q, allocations const& known, std::atomic<int>& left, received& out) {
+task<> consume(package_queue& q, allocations const& known, std::atomic<int>& left, received& out,
+               std::uint32_t tag = 7) {
   actor& me = co_await quarry::this_actor();
   core self(context_of(me, known));
   slot_claim claim = q.claim(self);
@@ -88,7 +119,7 @@ task<> consume(package_queue& q, allocations const& known, std::atomic<int>& lef
       continue;
     }
     auto const package = q.view(self, claim);
-    out.wrong += package.header.tag == 7 && package.header.count != 0 ? 0 : 1;
+    out.wrong += package.header.tag == tag && package.header.count != 0 ? 0 : 1;
     for (std::uint32_t c = 0; c < package.header.count; ++c) {
       std::uint32_t const n = self.load(package.row(0) + c);
       out.wrong += self.load(package.row(1) + c) == second_word(n) ? 0 : 1;
@@ -128,6 +159,31 @@ void every_message_once(std::uint32_t slots, unsigned items, unsigned per_group,
   });
 }
 
+/// Nothing is left of the rounds before, in any of a group's wavefronts.
+template<divergence_mechanism D>
+void some_rounds_are_empty() {
+  with_every_agent([](agent& gpu) {
+    constexpr unsigned groups = 5, per_group = 128;
+    package_queue q(gpu.core().known(), 2, per_group);
+    unsigned const last = per_group - gpu.core().shape().wavefront_size;
+    std::atomic<int> left{static_cast<int>(groups * (3 * per_group + (per_group - last)))};
+    std::atomic<int> wrong{0};
+    received got;
+    traffic jobs(gpu.core().scheduler());
+    jobs.start(consume(q, gpu.core().known(), left, got, tag_of_rounds), "consumer");
+    succeed(gpu.run({.work_groups = groups, .work_items_per_group = per_group},
+                    push_in_some_rounds<D>{}, std::ref(q), std::ref(wrong)));
+    jobs.wait();
+    CHECK(wrong == 0);
+    CHECK(got.wrong == 0);
+    std::vector<int> times(std::size_t{groups} * per_group);
+    for (std::uint32_t const n : got.numbers)
+      ++times.at(n);
+    for (unsigned i = 0; i < times.size(); ++i)
+      REQUIRE(times[i] == (i % per_group >= last ? 4 : 3));
+  });
+}
+
 } // namespace
 
 TEST_SUITE("emu.work_group_queue") {
@@ -159,6 +215,10 @@ TEST_SUITE("emu.work_group_queue") {
           expected.push_back(i);
       CHECK(got.numbers == expected);
     });
+  }
+  TEST_CASE("a group without messages reserves nothing, whatever it has sent before") {
+    some_rounds_are_empty<converged>();
+    some_rounds_are_empty<reconverging_t>();
   }
   TEST_CASE("nothing is reserved for a group without messages") {
     with_every_agent([](agent& gpu) {

@@ -244,8 +244,11 @@ public:
     if (!is_last_to_come())
       return group_meeting::await_ready();
     std::uint32_t const messages = count();
-    if (messages == 0)
+    if (messages == 0) {
+      for (std::uint32_t i = 0; i < group().wave_count; ++i)
+        group().put(i, package_place{}); // over what it has offered
       return group_meeting::await_ready();
+    }
     queue_.check(wf_, messages, where_);
     claim_ = queue_.turns_.claim_write(wf_);
     if (has_room())
