@@ -4,7 +4,9 @@
 #include <quarry/task.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
+#include <utility>
 
 // Conditionally supported for types with virtual functions: g++ and clang both do.
 #pragma GCC diagnostic push
@@ -12,7 +14,7 @@
 
 namespace quarry {
 
-static_assert(sizeof(debug_root) == 144, "raise debug_root::version, and tell quarry-gdb.py");
+static_assert(sizeof(debug_root) == 160, "raise debug_root::version, and tell quarry-gdb.py");
 static_assert(sizeof(std::source_location) == sizeof(void*));
 static_assert(sizeof(std::coroutine_handle<>) == sizeof(void*));
 static_assert(offsetof(wait_reason, where) == 8 && offsetof(wait_reason, on) == 16);
@@ -56,6 +58,15 @@ void stop(debug_executor& e, actor* who, std::uint64_t decision, debug_reason wh
   quarry_debug_stop();
 }
 
+struct access {
+  actor const* who;
+  std::uint64_t execution;
+  std::uint64_t decision;
+  bool operator==(access const&) const = default;
+};
+/// Stopped at.
+constinit access last_access{}; // NOLINT(*-non-const-global-variables)
+
 bool is_this_execution(debug_executor const& e) {
   std::uint64_t const asked = quarry_debug_root.filter.execution;
   return asked == 0 || asked == e.executions;
@@ -85,6 +96,17 @@ void debug_decision(debug_executor& e, actor* who, std::uint64_t decision) {
   // After the stop, which may be the one that the noted decision is wanted at.
   if (filter.noted != 0 && who != nullptr && who->number == filter.noted)
     filter.noted_decision = decision;
+}
+
+void debug_access(debug_executor& e, actor& who, void const* at, std::size_t bytes) {
+  debug_filter const& filter = quarry_debug_root.filter;
+  auto const first = reinterpret_cast<std::uintptr_t>(at);
+  bool const is_asked_for = bytes != 0 && first < filter.address + filter.bytes &&
+                            filter.address < first + bytes && is_this_execution(e);
+  std::uint64_t const decision = e.decisions == nullptr ? 0 : *e.decisions + 1;
+  access const now{&who, e.executions, decision};
+  if (is_asked_for && std::exchange(last_access, now) != now) // of lanes the first one, then all
+    stop(e, &who, decision, debug_reason::access);
 }
 
 void debug_failure(char const* kind, char const* where) {

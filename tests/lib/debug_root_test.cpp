@@ -26,6 +26,12 @@ std::vector<std::string> names(debug_strand const& s) {
   return all;
 }
 
+/// Accesses memory, it is said.
+struct nobody final : actor {
+  std::string name() const override { return "nobody"; }
+  void on_done() noexcept override {}
+};
+
 task<> wait_for(event& e) {
   co_await e.wait();
 }
@@ -102,5 +108,43 @@ TEST_SUITE("lib.debug_root") {
     CHECK(quarry_debug_root.decision == filter.decision);
     filter.is_armed = 0;
     filter.decision = 0;
+  }
+
+  TEST_CASE("an access is told once, to whom asks for one of its bytes") {
+    debug_executor executor;
+    std::uint64_t decisions = 4;
+    executor.decisions = &decisions;
+    executor.executions = 2;
+    nobody who;
+    char const bytes[16] = {};
+    debug_filter& filter = quarry_debug_root.filter;
+    auto const is_told = [&](int first, std::size_t count) {
+      quarry_debug_root.why = debug_reason::none;
+      debug_access(executor, who, bytes + first, count);
+      ++decisions;
+      return quarry_debug_root.why == debug_reason::access;
+    };
+    filter.address = reinterpret_cast<std::uintptr_t>(bytes + 4);
+    filter.bytes = 4;
+    CHECK_FALSE(is_told(0, 4));
+    CHECK(is_told(0, 5));
+    CHECK(quarry_debug_root.decision == 6);
+    CHECK(quarry_debug_root.who == &who);
+    CHECK(is_told(7, 8));
+    CHECK(is_told(5, 1));
+    CHECK_FALSE(is_told(8, 4));
+    CHECK_FALSE(is_told(5, 0));
+    --decisions; // lanes: the first one, and then all of the same access
+    CHECK(is_told(0, 16));
+    --decisions;
+    CHECK_FALSE(is_told(4, 4));
+    filter.execution = 3;
+    CHECK_FALSE(is_told(4, 4));
+    filter.execution = 2;
+    CHECK(is_told(4, 4));
+    filter.execution = 0;
+    filter.bytes = 0;
+    CHECK_FALSE(is_told(4, 4));
+    filter.address = 0;
   }
 }

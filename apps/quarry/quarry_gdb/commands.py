@@ -212,6 +212,49 @@ def here_or_first():
     return found[-1].executions if found else 0
 
 
+class AccessCommand(gdb.Command):
+    """Run to where anybody accesses memory: `access EXPRESSION [, BYTES]`. An address: a pointer, a
+global<T>, or a number; of anything else, where it lies. BYTES: as many as are there (a number: 1).
+For programs whose schedule is decided: a replay, an exploration, a seeded scheduler."""
+
+    def __init__(self):
+        super().__init__('access', gdb.COMMAND_RUNNING, gdb.COMPLETE_EXPRESSION)
+
+    @guarded
+    def invoke(self, argument):
+        if not argument:
+            raise gdb.GdbError('access EXPRESSION [, BYTES]: what memory?')
+        expression, comma, count = argument.rpartition(',')
+        if comma and count.strip().isdigit():
+            size = int(count)
+            address, _ = place_of(expression)
+        else:
+            address, size = place_of(argument)
+        if not address or not size:
+            raise gdb.GdbError('access: %s has no address, or no bytes' % argument)
+        control.go_to_access(address, size)
+
+
+def place_of(expression):
+    """(address, bytes) of what an expression names."""
+    value = gdb.parse_and_eval(expression)
+    kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_REF:
+        value = value.referenced_value()
+        kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_STRUCT and str(kind.unqualified()).startswith('quarry::emu::global<'):
+        value = value['at_']
+        kind = value.type.strip_typedefs()
+    if kind.code == gdb.TYPE_CODE_PTR:
+        target = kind.target().strip_typedefs()
+        return int(value), 1 if target.code == gdb.TYPE_CODE_VOID else target.sizeof
+    if kind.code == gdb.TYPE_CODE_INT and value.address is None:
+        return int(value), 1
+    if value.address is None:
+        raise gdb.GdbError('%s is nowhere in memory' % expression)
+    return int(value.address), kind.sizeof
+
+
 class StepBackCommand(gdb.Command):
     """Go back one decision, or K: `step-back [K]`. Restarts the program with a stop at decision
 N - K, so it must be deterministic: a replay, or a seeded scheduler."""
@@ -254,8 +297,8 @@ def register():
             ('lanes', tables.info_lanes, 'The selected wave\'s lanes: [-all|-active|-inactive].'),
             ('actors', tables.info_actors, 'Host threads, command processors, interfaces and so on.')):
         add_info(name, show, words)
-    for command in (WaveCommand, ActorCommand, LaneCommand, DecisionCommand, StepBackCommand,
-                    WaveId):
+    for command in (WaveCommand, ActorCommand, LaneCommand, DecisionCommand, AccessCommand,
+                    StepBackCommand, WaveId):
         command()
     gdb.unwinder.register_unwinder(None, stacks.UNWINDER, replace=True)
     gdb.events.stop.connect(control.on_stop)

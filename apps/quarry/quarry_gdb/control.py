@@ -26,10 +26,10 @@ def need_decisions(image):
     return found[-1]
 
 
-def arm(actor=0, execution=0, decision=0, noted=0):
+def arm(actor=0, execution=0, decision=0, noted=0, address=0, size=0):
     root = symbol('quarry_debug_root')
-    armed = 1 if actor or decision or noted else 0
-    data = struct.pack('<IIQQIIQ', armed, actor, execution, decision, noted, 0, 0)
+    armed = 1 if actor or decision or noted or size else 0
+    data = struct.pack('<IIQQIIQQQ', armed, actor, execution, decision, noted, 0, 0, address, size)
     gdb.selected_inferior().write_memory(root + FILTER_AT, data)
 
 
@@ -150,7 +150,8 @@ def tell():
     if actor is None:
         print('[%s: who goes on is chosen]' % number.capitalize())
         return
-    does = {'waits': 'waits: %s' % actor.doing(), 'ended': 'has ended'}.get(why, 'goes on')
+    does = {'waits': 'waits: %s' % actor.doing(), 'ended': 'has ended',
+            'access': 'accesses it'}.get(why, 'goes on')
     print('[%s: %s, %s]' % (number.capitalize(), describe(actor), does))
     session.publish(image)
     if why == 'ended':
@@ -218,6 +219,14 @@ def next_line(actor):
     else:
         return
     tell()
+
+
+def go_to_access(address, size):
+    """To where the next one, whoever it is, accesses one of these bytes."""
+    need_live()
+    need_decisions(Image())
+    if go(address=address, size=size):
+        tell()
 
 
 def here(image):

@@ -7,7 +7,7 @@ from .frames import Coroutine
 from .memory import chain, place, read, symbol, text, word
 
 STATES = ('ready', 'running', 'waiting', 'polling', 'done')
-REASONS = ('none', 'decision', 'choice', 'waits', 'ended')
+REASONS = ('none', 'decision', 'choice', 'waits', 'ended', 'access')
 LAYOUT = ('leaf', 'state', 'reason', 'fiber', 'number', 'self', 'continuation', 'awaits_at')
 AGENT_LAYOUT = (
     'launch_groups', 'launch_per_group', 'launch_items', 'launch_where', 'launch_unfinished',
@@ -40,7 +40,7 @@ class Image:
         if not self.root:
             raise gdb.GdbError('This program has no quarry_debug_root: it is not linked with '
                                'Quarry, or it was stripped.')
-        need_version(self.root, 'debug_root', 1)
+        need_version(self.root, 'debug_root', 2)
         self.layout = dict(zip(LAYOUT, read(self.root + 24, '8I')))
         self.executors = [Executor(self, e) for e in chain(word(self.root + 8))]
         self.agents = []
@@ -52,12 +52,12 @@ class Image:
 
     def stop(self):
         """Of the last quarry_debug_stop(): (reason, executor, actor, decision)."""
-        why, _, where, who, decision = read(self.root + 96, 'IIQQQ')
+        why, _, where, who, decision = read(self.root + 112, 'IIQQQ')
         return REASONS[why], where, who, decision
 
     def failure(self):
         """Of the last quarry_debug_failure(): (kind, where)."""
-        return [text(word(self.root + at)) for at in (128, 136)]
+        return [text(word(self.root + at)) for at in (144, 152)]
 
     def waves(self):
         return [w for a in self.agents for w in a.waves()]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace quarry {
@@ -70,6 +71,9 @@ struct debug_filter {
   std::uint32_t volatile noted = 0;     ///< whose last decision to remember in `noted_decision`
   std::uint32_t unused = 0;
   std::uint64_t noted_decision = 0;
+  std::uint64_t volatile address =
+      0;                            ///< stop where anybody accesses one of so many bytes from here
+  std::uint64_t volatile bytes = 0; ///< 0: no access
 };
 
 /// Why quarry_debug_stop() was called.
@@ -79,6 +83,7 @@ enum class debug_reason : std::uint32_t {
   choice,   ///< no actor runs: the next one is chosen
   waits,    ///< the actor has begun to wait
   ended,    ///< the actor's root task has ended
+  access,   ///< the actor is about to access what debug_filter::address names; it has decided
 };
 
 /// Where a debugger finds what in types that are not plain: offsets in bytes.
@@ -95,7 +100,7 @@ struct debug_layout {
 
 /// The debugger's way in: the symbol `quarry_debug_root`.
 struct debug_root {
-  static constexpr std::uint32_t version = 1;
+  static constexpr std::uint32_t version = 2;
   std::uint32_t abi_version = version;
   std::uint32_t bytes = sizeof(debug_root);
   debug_list<debug_executor> executors;
@@ -132,6 +137,8 @@ void withdraw(debug_executor& e) noexcept;
 }
 /// `who` (null: a choice between slices) is about to take decision number `decision`.
 void debug_decision(debug_executor& e, actor* who, std::uint64_t decision);
+/// `who` has decided, and accesses memory.
+void debug_access(debug_executor& e, actor& who, void const* at, std::size_t bytes);
 /// A slice of `who` has ended.
 void debug_slice_end(debug_executor& e, actor& who, std::uint64_t decision);
 

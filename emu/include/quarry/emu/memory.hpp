@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/actor.hpp>
+#include <quarry/debug_root.hpp>
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/scope.hpp>
@@ -99,6 +100,12 @@ public:
     if (element_bytes != 0)
       check_alignment(at, element_bytes, where);
     context_.scheduler->decision_point(*context_.self);
+    tell_debugger(at, bytes);
+  }
+  /// That the access which was decided on comes to this.
+  void tell_debugger(void const* at, std::size_t bytes) const {
+    if (debugger_asks()) [[unlikely]]
+      debug_access(context_.scheduler->debug_entry(), *context_.self, at, bytes);
   }
   void check(void const* at, std::size_t bytes, std::source_location where) const {
     if (context_.bounds != nullptr)
@@ -129,8 +136,14 @@ public:
       if (element_bytes != 0)
         check_alignment(at, element_bytes, where);
     }
-    if (context_.scheduler != nullptr && context_.scheduler->decides())
+    if (context_.scheduler != nullptr && context_.scheduler->decides()) {
       context_.scheduler->decision_point(*context_.self);
+      tell_debugger(at, bytes);
+    }
+  }
+  void tell_debugger(void const* at, std::size_t bytes) const {
+    if (debugger_asks() && context_.self != nullptr) [[unlikely]]
+      debug_access(context_.scheduler->debug_entry(), *context_.self, at, bytes);
   }
   void check(void const* at, std::size_t bytes, std::source_location where) const {
     if (context_.bounds != nullptr)
