@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/lane_slot.hpp>
 
@@ -52,6 +53,8 @@ item_lanes::item_lanes(wave_slot& wave)
   });
   ready_ = live_;
   wave.lanes = this;
+  if (wave.port != nullptr)
+    wave.port->begin_instruction();
 }
 
 item_lanes::~item_lanes() {
@@ -63,6 +66,7 @@ item_lanes::~item_lanes() {
   });
   live_.for_each([&](int i) {
     lane_slot& s = (*this)[i];
+    runs(i);
     s.root = {};
     if (s.own_fiber == nullptr)
       return;
@@ -70,7 +74,14 @@ item_lanes::~item_lanes() {
     if (s.own_fiber->is_idle())
       fibers.give_back(*s.own_fiber);
   });
+  runs(-1);
   unit_of(wave_).give_lanes(std::move(slots_));
+}
+
+/// What follows is this lane's doing; -1: the wavefront's.
+void item_lanes::runs(int lane) noexcept {
+  if (wave_.port != nullptr)
+    wave_.port->set_lane(lane);
 }
 
 void item_lanes::after_slice(int lane) {
@@ -94,12 +105,14 @@ void item_lanes::run_ready() {
     int const lane = ready_.first();
     ready_ = ready_.without(lane_mask::only(lane));
     lane_slot& s = (*this)[lane];
+    if (s.own_fiber == nullptr && !s.root)
+      return run_plain_lanes();
+    runs(lane);
     if (s.own_fiber != nullptr)
       resume_plain(s);
-    else if (s.root)
-      s.resume();
     else
-      return run_plain_lanes();
+      s.resume();
+    runs(-1);
     after_slice(lane);
   }
 }
@@ -177,6 +190,8 @@ void item_lanes::release(lane_mask served) noexcept {
   served.for_each([&](int i) { (*this)[i].request = nullptr; });
   requested_ = requested_.without(served);
   ready_ = ready_ | served;
+  if (wave_.port != nullptr)
+    wave_.port->begin_instruction();
 }
 
 void item_lanes::start_plain(void (*call)(void const*, item_lanes&, int), void const* context) {
@@ -195,6 +210,7 @@ void item_lanes::plain_loop(void* lanes) {
   auto& self = *static_cast<item_lanes*>(lanes);
   while (self.has_next()) {
     lane_slot& s = self[self.next_lane_++];
+    self.runs(s.lane);
     try {
       self.call_(self.context_, self, s.lane);
     } catch (abandoned) { // the launch is over: nobody else begins
@@ -217,6 +233,7 @@ void item_lanes::run_plain_lanes() {
     running_ = &fibers.take();
     running_->start(&plain_loop, this);
     running_->resume();
+    runs(-1);
     if (running_->is_idle())
       fibers.give_back(*running_);
     for (int i = from; i < next_lane_; ++i) {

@@ -66,7 +66,9 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   memory_->count(id_, where, !o && lane == -1);
   memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
   if (memory_->options_.detects_races)
-    memory_->note(memory_->races_.load(id_, address, size, o, s, r.by, site(where, lane)));
+    memory_->note(memory_->races_.load(id_, address, size, o, s, r.by, site(where, lane_or(lane))));
+  if (o)
+    after_acquire(*o);
   return r.value;
 }
 
@@ -86,7 +88,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   ++memory_->activity_;
   memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
-    memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane)));
+    memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane_or(lane))));
   if (is_in_lds) {
     std::memcpy(const_cast<void*>(at), &word, bytes);
     memory_->wrote_lds(address, size, by);
@@ -116,7 +118,8 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
     race_detector::write_id by = 0;
     if (memory_->options_.detects_races)
       memory_->note(memory_->races_.update(id_, address, size, o, s, memory_->lds_writes_[address],
-                                           desired.has_value(), by, site(where, -1)));
+                                           desired.has_value(), by, site(where, lane_)));
+    after_acquire(o);
     if (desired) {
       memory_->wrote_lds(address, size, by);
       ++memory_->activity_;
@@ -133,9 +136,10 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
         memory_->remember(id_, "update", o, s, address, desired.value_or(value), where);
         if (memory_->options_.detects_races)
           memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,
-                                               desired.has_value(), by, site(where, -1)));
+                                               desired.has_value(), by, site(where, lane_)));
         return std::pair(desired, by);
       });
+  after_acquire(o);
   if (old.is_first && !memory_->uninitialised_.is_empty())
     memory_->check_initialised(id_, address, size, old.value, where);
   memory_->tell(address, o);
@@ -147,6 +151,12 @@ void cache_port::begin_instruction() const {
     memory_->races_.begin_instruction(id_);
 }
 
+/// Of a lane: what another one has released may be what it has got.
+void cache_port::after_acquire(order o) const {
+  if (lane_ != -1 && o != order::relaxed && o != order::release)
+    begin_instruction();
+}
+
 void cache_port::fence(order o, scope s, std::source_location where) const {
   watched(operation_kind::fence, o, s, where);
   memory_->count(id_, where);
@@ -154,7 +164,8 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   memory_->machine_.fence(id_, o, s);
   memory_->tell(0, o);
   if (memory_->options_.detects_races)
-    memory_->races_.fence(id_, o, s, site(where, -1));
+    memory_->races_.fence(id_, o, s, site(where, lane_));
+  after_acquire(o);
 }
 
 /// Atomic operations and fences: changes the order and scope, if somebody wants it.

@@ -100,6 +100,10 @@ public:
   void report_misuse(char const* what, std::source_location where) const;
   /// A vector instruction begins: its lanes' accesses are not ordered among each other.
   void begin_instruction() const;
+  /// What comes is the work of this lane alone, in an item kernel; -1: of the whole actor. Accesses
+  /// of two lanes are ordered by what the lanes have met in (begin_instruction()), and, for lack of
+  /// a clock for each lane, wherever one of them has acquired since.
+  void set_lane(int lane) noexcept { lane_ = lane; }
 
   /// Could an atomic load satisfy the predicate now?
   template<class T, class Predicate>
@@ -162,11 +166,14 @@ private:
   [[nodiscard]] bool takes_lines(operation_kind what, lane_row const& r) const;
   bool load_line(lane_row const& r, unsigned lane, std::byte* into) const;
   bool store_line(lane_row const& r, unsigned lane, std::byte const* from) const;
+  [[nodiscard]] int lane_or(int lane) const noexcept { return lane == -1 ? lane_ : lane; }
+  void after_acquire(order o) const;
   void count_lanes(lane_row const& r, unsigned lanes) const;
   void note_line(lane_row const& r, unsigned lane, bool is_store, std::byte const* values) const;
 
   explored_memory* memory_;
   actor_id id_;
+  int lane_ = -1;
   std::byte const* lds_ = nullptr;
   std::size_t lds_bytes_ = 0;
 };

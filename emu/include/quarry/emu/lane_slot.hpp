@@ -91,6 +91,7 @@ public:
 
 private:
   friend struct debug_layout_access;
+  void runs(int lane) noexcept;
   void after_slice(int lane);
   void run_plain_lanes();
   [[nodiscard]] bool has_next() const noexcept;

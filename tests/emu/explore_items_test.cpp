@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Races between the work-items of one wavefront, in item kernels: who is ordered with whom.
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+using word = std::uint32_t;
+constexpr word items = 32; // one wavefront
+
+bool is_set(word v) {
+  return v != 0;
+}
+
+struct one_stores_another_loads {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    if (wi.local_linear_id() == 3)
+      wi.store(words, 7U);
+    if (wi.local_linear_id() == 20)
+      wi.store(words + 1, wi.load(words));
+    co_return;
+  }
+};
+struct all_store_one_word {
+  void operator()(any_plain_work_item auto& wi, global<word> words) const {
+    wi.store(words, wi.local_linear_id());
+  }
+};
+template<bool HasBarrier>
+struct neighbours_in_lds {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const mine = static_cast<int>(wi.local_linear_id());
+    auto const row = wi.template lds<word, static_cast<int>(items)>();
+    wi.store(row + mine, wi.local_linear_id());
+    if constexpr (HasBarrier)
+      co_await wi.barrier();
+    wi.store(words + mine, wi.load(row + (mine == 0 ? 0 : mine - 1)));
+    co_return;
+  }
+};
+struct each_its_own {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const at = words + static_cast<int>(wi.local_linear_id());
+    wi.store(at, 1U);
+    wi.store(at, wi.load(at) + 1);
+    co_return;
+  }
+};
+/// Work-item 9 hands a word to work-item 2, by a flag.
+struct hand_over {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const id = wi.local_linear_id();
+    if (id == 9) {
+      wi.store(words, 5U);
+      wi.store(words + 1, 1U, order::release, scope::agent);
+    } else if (id == 2) {
+      auto set = wi.wait_until(words + 1, is_set, order::acquire, scope::agent);
+      static_cast<void>(co_await set);
+      wi.store(words + 2, wi.load(words));
+    }
+  }
+};
+/// The same without anything that the one who waits would acquire.
+struct hand_over_relaxed {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const id = wi.local_linear_id();
+    if (id == 9) {
+      wi.store(words, 5U);
+      wi.store(words + 1, 1U, order::release, scope::agent);
+    } else if (id == 2) {
+      auto set = wi.wait_until(words + 1, is_set, order::relaxed, scope::agent);
+      static_cast<void>(co_await set);
+      wi.store(words + 2, wi.load(words));
+    }
+  }
+};
+struct all_add {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    wi.fetch_add(words, 1U, order::relaxed, scope::work_group);
+    co_return;
+  }
+};
+struct two_wavefronts {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    if (wi.local_linear_id() == 5 || wi.local_linear_id() == 40)
+      wi.store(words, 1U);
+    co_return;
+  }
+};
+
+template<class Kernel>
+verdict explored(Kernel kernel, word work_items = items) {
+  return explore({.executions = 100, .diagnoses = false, .keeps_failures = false}, [=](world& w) {
+    explored_agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = items});
+    auto words = gpu.allocate<word>(items, "words");
+    auto const end = gpu.run(
+        {.work_groups = 1, .work_items_per_group = work_items, .lds_bytes = items * sizeof(word)},
+        kernel, words.global());
+    w.check(static_cast<bool>(end), "the kernel has failed");
+  });
+}
+
+void races(verdict const& v, std::string const& one, std::string const& other) {
+  REQUIRE(v.failure);
+  CHECK(v.failure->kind == "race");
+  CHECK_MESSAGE(v.failure->report.find(one) != std::string::npos, v.failure->report);
+  CHECK_MESSAGE(v.failure->report.find(other) != std::string::npos, v.failure->report);
+}
+
+} // namespace
+
+TEST_SUITE("emu.explore_items") {
+  TEST_CASE("work-items of one wavefront race, and the report names their lanes") {
+    races(explored(one_stores_another_loads{}), "lane 3,", "lane 20,");
+    races(explored(all_store_one_word{}), "lane 0,", "lane 1,");
+    races(explored(neighbours_in_lds<false>{}), "lane 0,", "lane 1,");
+    races(explored(hand_over_relaxed{}), "lane 9,", "lane 2,");
+  }
+
+  TEST_CASE("of two wavefronts, too, the lanes are named") {
+    races(explored(two_wavefronts{}, 2 * items), "lane 5,", "lane 8,");
+  }
+
+  TEST_CASE("what they meet in, or hand over, orders them") {
+    for (verdict const& v : {explored(neighbours_in_lds<true>{}), explored(each_its_own{}),
+                             explored(hand_over{}), explored(all_add{})})
+      CHECK_MESSAGE(v, v.to_string());
+  }
+}
