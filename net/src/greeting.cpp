@@ -115,9 +115,11 @@ private:
     if (wrong && g->theirs.magic != wire::magic)
       return; // it would not understand
     asio::async_write(g->socket, asio::buffer(&g->mine, sizeof g->mine),
-                      [this, g, ok = !wrong](failure written, std::size_t) {
-                        if (ok && !written && !is_over_)
+                      [this, g, wrong](failure written, std::size_t) {
+                        if (!wrong && !written && !is_over_)
                           seat(g->theirs.pe, std::move(g->socket));
+                        else if (wrong && wrong->code == net_errc::mismatched_job)
+                          refused_ = with_other_options(g->theirs.pe);
                       });
   }
 
@@ -158,11 +160,21 @@ private:
                          fmt::format("it says that it is {}", to_string(pe{g->theirs.pe})));
     if (!wrong)
       return seat(other, std::move(g->socket));
+    if (wrong->code == net_errc::mismatched_job) {
+      refused_ = with_other_options(other);
+      return;
+    }
     // The port is taken by somebody else, so that the pe itself cannot come any more.
     refused_ = make_error(
         static_cast<net_errc>(wrong->code.value()),
         fmt::format("loopback: start: who listens for {} at port {} is not of this job: {}",
                     to_string(pe{other}), job_.endpoints[other].port, wrong->what));
+  }
+
+  [[nodiscard]] error with_other_options(std::uint32_t other) const {
+    return make_error(net_errc::mismatched_job,
+                      fmt::format("loopback: start: {} was started with other options than {}",
+                                  to_string(pe{other}), to_string(job_.self)));
   }
 
   static bool meets_itself(tcp::socket const& s) {
@@ -182,8 +194,8 @@ private:
   }
 
   [[nodiscard]] wire::greeting greeting() const {
-    return {wire::magic,    wire::version, job_.token.high,
-            job_.token.low, job_.self.id,  job_.pe_count};
+    return {wire::magic,  wire::version, job_.token.high,          job_.token.low,
+            job_.self.id, job_.pe_count, wire::hash_of(job_.terms)};
   }
   /// What a stranger is told: not the token.
   [[nodiscard]] wire::greeting refusal(std::error_code why) const {
@@ -191,8 +203,11 @@ private:
             wire::version,
             0,
             0,
-            why == net_errc::bad_handshake ? wire::refused_pe : wire::refused_token,
-            job_.pe_count};
+            why == net_errc::bad_handshake    ? wire::refused_pe
+            : why == net_errc::mismatched_job ? wire::refused_terms
+                                              : wire::refused_token,
+            job_.pe_count,
+            0};
   }
 
   /// Nothing if the greeting is of a pe from `least` on that has no seat yet.
@@ -206,11 +221,17 @@ private:
     if (g.pe == wire::refused_pe)
       return make_error(net_errc::bad_handshake, fmt::format("it does not take {} of {}",
                                                              to_string(job_.self), job_.pe_count));
+    if (g.pe == wire::refused_terms)
+      return make_error(net_errc::mismatched_job, "it was started with other options");
     if (g.token_high != job_.token.high || g.token_low != job_.token.low)
       return make_error(net_errc::bad_token, "it does not know the job's token");
     if (g.pe_count != job_.pe_count || g.pe < least || g.pe >= job_.pe_count)
       return make_error(net_errc::bad_handshake,
                         fmt::format("it says that it is pe {} of {}", g.pe, g.pe_count));
+    if (std::uint64_t const mine = wire::hash_of(job_.terms);
+        g.terms != 0 && mine != 0 && g.terms != mine)
+      return make_error(net_errc::mismatched_job,
+                        fmt::format("{} was started with other options", to_string(pe{g.pe})));
     if (sockets_[g.pe].is_open())
       return make_error(net_errc::bad_handshake, fmt::format("pe {} is here already", g.pe));
     return std::nullopt;

@@ -38,6 +38,47 @@ quarry::error open_against(std::function<void(wire::greeting&)> const& change) {
 } // namespace
 
 TEST_SUITE("net.loopback_strangers") {
+  TEST_CASE("two that were started with other options say so at once") {
+    raw::two_jobs pair;
+    job jobs[2] = {pair.jobs[0], pair.jobs[1]};
+    jobs[0].terms = "gups\n--table-size 5";
+    jobs[1].terms = "gups\n--table-size 6";
+    jobs[1].listen_fd = ::dup(jobs[1].listen_fd);
+    raw::captured_stderr said;
+    quarry::error ends[2];
+    {
+      std::vector<std::jthread> both;
+      for (int i : {0, 1})
+        both.emplace_back([&, i] {
+          auto const end = loopback::open(jobs[i]);
+          if (end.has_error())
+            ends[i] = end.error();
+        });
+    }
+    for (int i : {0, 1}) {
+      CHECK(ends[i].code == net_errc::mismatched_job);
+      CHECK(ends[i].what == (i == 0
+                                 ? "loopback: start: pe 1 was started with other options than pe 0"
+                                 : "loopback: start: pe 0 was started with other options than "
+                                   "pe 1"));
+    }
+  }
+
+  TEST_CASE("whoever says nothing of its options is not asked") {
+    raw::two_jobs pair;
+    job jobs[2] = {pair.jobs[0], pair.jobs[1]};
+    jobs[0].terms = "gups";
+    jobs[1].listen_fd = ::dup(jobs[1].listen_fd);
+    bool is_open[2] = {};
+    {
+      std::vector<std::jthread> both;
+      for (int i : {0, 1})
+        both.emplace_back([&, i] { is_open[i] = loopback::open(jobs[i]).has_value(); });
+    }
+    CHECK(is_open[0]);
+    CHECK(is_open[1]);
+  }
+
   TEST_CASE("strangers are sent away, said so, and hold nobody up") {
     struct stranger {
       char const* says;

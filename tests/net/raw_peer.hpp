@@ -102,7 +102,8 @@ private:
 
 /// The greeting by which pe `id` of `j`'s job is known.
 inline wire::greeting greeting_of(job const& j, std::uint32_t id) {
-  return {wire::magic, wire::version, j.token.high, j.token.low, id, j.pe_count};
+  return {wire::magic, wire::version, j.token.high,          j.token.low,
+          id,          j.pe_count,    wire::hash_of(j.terms)};
 }
 
 inline wire::frame_header header(wire::frame_kind kind, std::size_t length,

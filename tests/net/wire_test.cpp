@@ -48,14 +48,15 @@ std::pair<wire::frame_header, std::vector<std::byte>> sent_as(loopback& end, raw
 } // namespace
 
 TEST_SUITE("net.wire") {
-  TEST_CASE("greeting and frame header are laid out as version 2 has them") {
-    CHECK(wire::version == 2); // whoever changes the layout changes this
+  TEST_CASE("greeting and frame header are laid out as version 3 has them") {
+    CHECK(wire::version == 3); // whoever changes the layout changes this
     CHECK(std::memcmp(&wire::magic, "QRRY", 4) == 0);
     CHECK(offsetof(wire::greeting, version) == 4);
     CHECK(offsetof(wire::greeting, token_high) == 8);
     CHECK(offsetof(wire::greeting, token_low) == 16);
     CHECK(offsetof(wire::greeting, pe) == 24);
     CHECK(offsetof(wire::greeting, pe_count) == 28);
+    CHECK(offsetof(wire::greeting, terms) == 32);
     CHECK(offsetof(wire::frame_header, length) == 4);
     CHECK(offsetof(wire::frame_header, sequence) == 8);
     CHECK(offsetof(wire::frame_header, check) == 12);
@@ -63,7 +64,9 @@ TEST_SUITE("net.wire") {
 
   TEST_CASE("refusals are no pe and no version that anybody has") {
     CHECK(wire::refused_token != wire::refused_pe);
-    for (std::uint32_t const refused : {wire::refused_token, wire::refused_pe})
+    CHECK(wire::refused_terms != wire::refused_pe);
+    CHECK(wire::refused_terms != wire::refused_token);
+    for (std::uint32_t const refused : {wire::refused_token, wire::refused_pe, wire::refused_terms})
       CHECK(refused > 65'536);
   }
 

@@ -51,8 +51,7 @@ struct job {
   /// opens a transport with the job gives the descriptor away, whether or not that succeeds.
   int listen_fd = -1;
   /// On what all pes must have agreed before they meet, in lines: the options of a program, say.
-  /// Compared where nobody else can have seen to it, by the transport `mpi`: up to most_terms
-  /// bytes.
+  /// Compared by the transports `mpi`, up to most_terms bytes, and `loopback`, by a hash.
   std::string terms{};
   static constexpr std::size_t most_terms = 4096;
 

@@ -5,18 +5,20 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 // What goes over a loopback connection, in the machine's byte order: both ends are one machine.
 
 namespace quarry::net::wire {
 
 inline constexpr std::uint32_t magic = 0x59525251; ///< "QRRY"
-inline constexpr std::uint32_t version = 2;
+inline constexpr std::uint32_t version = 3;
 
 /// Instead of the pe, in the answer to a greeting that is refused; such an answer has no token.
 inline constexpr std::uint32_t refused_token =
     0xffffffff;                                         ///< or the version: see greeting::version
 inline constexpr std::uint32_t refused_pe = 0xfffffffe; ///< the pe, or the number of them
+inline constexpr std::uint32_t refused_terms = 0xfffffffd;
 
 /// The first thing in each direction of a connection.
 struct greeting {
@@ -26,8 +28,19 @@ struct greeting {
   std::uint64_t token_low;
   std::uint32_t pe;
   std::uint32_t pe_count;
+  std::uint64_t terms; ///< hash_of(job::terms); 0: none
 };
-static_assert(sizeof(greeting) == 32);
+static_assert(sizeof(greeting) == 40);
+
+/// FNV-1a; 0 of nothing.
+[[nodiscard]] constexpr std::uint64_t hash_of(std::string_view terms) noexcept {
+  if (terms.empty())
+    return 0;
+  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
+  for (char const c : terms)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
+  return hash;
+}
 
 enum class frame_kind : std::uint32_t {
   message = 1,
