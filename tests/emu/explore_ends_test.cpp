@@ -7,8 +7,11 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <source_location>
+#include <stdexcept>
 #include <string>
 
 namespace {
@@ -27,6 +30,53 @@ struct count_for_ever {
 } // namespace
 
 TEST_SUITE("emu.explore_ends") {
+  TEST_CASE("a plain loop sees what has been written after a bounded number of stale values") {
+    for (char const* const strategy : {"swarm", "pct", "random_walk"}) {
+      CAPTURE(strategy);
+      int most = 0;
+      verdict const v = explore(
+          {.executions = 1000, .strategy = strategy, .detects_races = false}, [&most](world& w) {
+            auto words = w.allocate<std::uint32_t>(2);
+            w.start("writer", [at = words.global()](world_core& self) {
+              self.store(at, 1U, order::relaxed, scope::system);
+              self.store(at + 1, 1U, order::release, scope::system);
+            });
+            w.start_task("reader", [&most, at = words.global()](world_core& self) -> task<> {
+              auto const is_set = [](std::uint32_t value) { return value != 0; };
+              auto set = self.wait_until(at + 1, is_set, order::relaxed, scope::system);
+              static_cast<void>(co_await set);
+              int stale = 0;
+              while (self.load(at, order::relaxed, scope::system) == 0)
+                ++stale;
+              most = std::max(most, stale);
+            });
+            w.join();
+          });
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 0);
+      CHECK(most > 0);
+      CHECK(most <= emu::cache_place::most_stale_in_a_row);
+    }
+  }
+
+  TEST_CASE("a grid whose wavefronts would have too many caches is refused") {
+    verdict const v = explore({.executions = 1}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto const nothing = [](any_wavefront auto&) {};
+      std::string said;
+      try {
+        static_cast<void>(gpu.run({.work_groups = 2049, .work_items_per_group = 32}, nothing));
+      } catch (std::invalid_argument const& e) {
+        said = e.what();
+      }
+      w.check(said.find("2049 wavefronts after 0; an explored execution has at most 2048") !=
+                  std::string::npos,
+              said);
+      static_cast<void>(gpu.run({.work_groups = 3, .work_items_per_group = 32}, nothing));
+    });
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
   TEST_CASE("a deadlock is a failure that names who waits") {
     verdict const v = explore({.executions = 10}, [](world& w) {
       auto flag = w.allocate<std::uint32_t>(1, "flag");
@@ -125,6 +175,7 @@ TEST_SUITE("emu.explore_ends") {
   }
 
   TEST_CASE("an execution that never ends is inconclusive, and says who is busy") {
+    auto const line = std::source_location::current().line() + 1;
     verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
       auto words = w.allocate<std::uint32_t>(2, "words");
       for (std::size_t const i : {0, 1})
@@ -136,8 +187,8 @@ TEST_SUITE("emu.explore_ends") {
     });
     CHECK(!v); // nothing was shown
     CHECK(!v.failure);
-    CHECK(v.to_string().starts_with(
-        "OPEN  explore_ends_test.cpp:128: nothing came to its end in 2 executions"));
+    CHECK(v.to_string().starts_with("OPEN  explore_ends_test.cpp:" + std::to_string(line) +
+                                    ": nothing came to its end in 2 executions"));
     CHECK(v.inconclusive == 2);
     CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
     CHECK(v.busiest.find("explore_ends_test.cpp") != std::string::npos);

@@ -240,9 +240,13 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
                     [&](candidate const& x) { return is_met(x.value, argument); }))
       std::erase_if(candidates_, [&](candidate const& x) { return !is_met(x.value, argument); });
   auto const n = static_cast<unsigned>(candidates_.size());
-  candidate const chosen = candidates_[n == 1 ? 0 : choices_->pick(n, choice_kind::value)];
+  bool const must_be_new = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
+  candidate const chosen =
+      candidates_[n == 1 || must_be_new ? 0 : choices_->pick(n, choice_kind::value)];
   reading r = take(a, c, lowest, chosen);
   r.is_stale = has_newer && r.value != freshest;
+  auto& in_a_row = touch(self.path[0], c).stale_in_a_row;
+  in_a_row = r.is_stale ? static_cast<std::uint8_t>(in_a_row + 1) : 0;
   return r;
 }
 

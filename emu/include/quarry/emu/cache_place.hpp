@@ -18,6 +18,9 @@ struct cache_place {
   static constexpr index unknown = ~0U; ///< before the first one
   static constexpr time always = ~0U;
   static constexpr int most_levels = 4; ///< L0, L1, L2, memory
+  /// Stale loads of a word in a row, by one actor: then it sees the newest value. A write that is
+  /// visible is seen eventually, whatever the strategy (design §4).
+  static constexpr std::uint8_t most_stale_in_a_row = 32;
 
   struct version {
     std::uint64_t value;
@@ -59,6 +62,7 @@ struct cache_place {
   std::uint8_t due = 0;  ///< the node level that it comes to by itself
   std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
   std::uint8_t has_seen = 0;             ///< a leaf: a bit for each level in `seen` that counts
+  std::uint8_t stale_in_a_row = 0;       ///< a leaf: loads that saw an older value than they could
   std::uint32_t next_holder = ~0U;       ///< the next node in the list of those where it is dirty
 };
 
