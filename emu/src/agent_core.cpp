@@ -15,6 +15,7 @@ namespace quarry::emu {
 namespace {
 
 constexpr std::uint64_t most_groups = std::uint64_t{1} << 32;
+constexpr std::uint64_t most_explored_waves = 2048; // they and the words they touch take 2 GB
 
 [[noreturn]] void refuse(std::string const& what) {
   throw std::invalid_argument(what);
@@ -96,11 +97,12 @@ void agent_core::prepare(launch_state& l) const {
   launch_config& c = l.config;
   check_group(c, l.kernel);
   extent const per = c.work_items_per_group;
-  bool const by_items = c.work_items.volume() != 0;
-  if (by_items == (c.work_groups.volume() != 0))
+  bool const by_items = c.work_items != extent{0};
+  bool const by_both = by_items && c.work_groups != extent{0};
+  if (by_both || (by_items ? c.work_items : c.work_groups).volume() == 0)
     refuse(fmt::format("launch of {}: {}; say either work_groups or work_items, each dimension at "
                        "least 1",
-                       l.kernel, by_items ? "both are given" : "the grid is empty"));
+                       l.kernel, by_both ? "both are given" : "the grid is empty"));
   l.groups = by_items ? extent(in_groups(c.work_items.x, per.x), in_groups(c.work_items.y, per.y),
                                in_groups(c.work_items.z, per.z))
                       : c.work_groups;
@@ -124,6 +126,11 @@ void agent_core::prepare(launch_state& l) const {
   if (waves > machine_.wavefront_slots)
     refuse(fmt::format("launch of {}: a group needs {} wavefront slots; a compute unit has {}",
                        l.kernel, waves, machine_.wavefront_slots));
+  if (explored_memory::of(scheduler_) != nullptr &&
+      l.group_count * waves + debug_.wave_count > most_explored_waves)
+    refuse(fmt::format("launch of {}: {} wavefronts after {}; an explored execution has at most {} "
+                       "on an agent, since each has caches of its own: take a smaller grid",
+                       l.kernel, l.group_count * waves, debug_.wave_count, most_explored_waves));
   std::uint64_t const by_slots = machine_.wavefront_slots / waves;
   std::uint64_t const by_lds = c.lds_bytes == 0 ? by_slots : machine_.lds_bytes / c.lds_bytes;
   std::uint64_t const resident = std::min(by_slots, by_lds) * machine_.compute_units;

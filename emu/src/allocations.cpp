@@ -66,6 +66,9 @@ allocations::after(std::uintptr_t at) const noexcept {
 void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
                       coherence grain, std::source_location where) {
   std::uintptr_t const first = number(begin);
+  if (bytes > static_cast<std::uintptr_t>(-1) - first)
+    throw std::invalid_argument(
+        fmt::format("allocations: '{}' ({} bytes) goes beyond the last address", name, bytes));
   std::unique_lock const lock(mutex_);
   // Known ranges are apart, so that only a neighbour can be in the way.
   auto const next = after(first);

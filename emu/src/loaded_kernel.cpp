@@ -37,10 +37,10 @@ dispatch_packet packet_of(launch_config const& config, packet_header header,
         fmt::format("packet for {}: a group of {} x {} x {} work-items; at most {} in a dimension",
                     kernel, per.x, per.y, per.z, most));
   extent items = config.work_items;
-  if (items.volume() != 0 && config.work_groups.volume() != 0)
+  if (items != extent{0} && config.work_groups != extent{0})
     throw std::invalid_argument(
         fmt::format("packet for {}: both are given; say either work_groups or work_items", kernel));
-  if (items.volume() == 0) { // the packet has no other way to say it
+  if (items == extent{0}) { // the packet has no other way to say it
     extent const groups = config.work_groups;
     auto const fits = [](std::uint32_t n, std::uint32_t k) {
       return std::uint64_t{n} * k <= std::numeric_limits<std::uint32_t>::max();

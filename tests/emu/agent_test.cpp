@@ -157,9 +157,12 @@ TEST_SUITE("emu.agent") {
     refused({}, {.work_groups = 0}, "grid is empty", "at least 1");
     refused({}, {.work_groups = {4, 0}}, "grid is empty", "at least 1");
     refused({}, {.work_items = {4, 4, 0}}, "grid is empty", "at least 1");
+    refused({}, {.work_items = {0, 4}}, "grid is empty", "at least 1");
   }
   TEST_CASE("a grid given in both forms is refused") {
     refused({}, {.work_groups = 4, .work_items = 1024}, "both are given", "either");
+    refused({}, {.work_groups = 4, .work_items = {1024, 0}}, "both are given", "either");
+    refused({}, {.work_groups = {4, 0}, .work_items = 1024}, "both are given", "either");
   }
   TEST_CASE("an oversized grid is refused") {
     refused({}, {.work_groups = {65536, 65536}}, "65536 x 65536 x 1", "4294967295");

@@ -172,6 +172,18 @@ TEST_SUITE("emu.allocations") {
     });
   }
 
+  TEST_CASE("more than there are addresses cannot be exposed, nor known") {
+    native_scheduler s({.threads = 1});
+    agent gpu(s);
+    int mine = 0;
+    CHECK_THROWS_WITH_AS(static_cast<void>(gpu.expose(&mine, ~std::size_t{0} / 2, "mine")),
+                         "expose: 'mine' has more bytes than there are addresses",
+                         std::invalid_argument);
+    allocations known;
+    CHECK_THROWS_AS(known.add(&mine, ~std::size_t{0}, "mine"), std::invalid_argument);
+    CHECK_FALSE(known.contain(&mine, sizeof mine));
+  }
+
   TEST_CASE("exposed memory may be touched while its registration lives") {
     with_checking_agents([](agent& gpu) {
       std::vector<int> mine(64, 3);

@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <source_location>
+#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -81,11 +82,14 @@ public:
   }
   /// Lets kernels touch `count` elements that somebody else owns, while the result lives.
   ///
-  /// Errors   std::invalid_argument – they overlap a buffer or what is exposed already
+  /// Errors   std::invalid_argument – they overlap a buffer or what is exposed already, or are more
+  ///          than there are addresses
   template<class T>
   [[nodiscard]] registration expose(T* first, std::size_t count, std::string name,
                                     coherence grain = coherence::fine_grained,
                                     std::source_location where = std::source_location::current()) {
+    if (count > static_cast<std::size_t>(-1) / sizeof(T))
+      throw std::invalid_argument("expose: '" + name + "' has more bytes than there are addresses");
     return registration(core_.known(), first, count * sizeof(T), std::move(name), contents::zeroed,
                         grain, where);
   }

@@ -62,7 +62,8 @@ public:
       listener_->left(*this);
   }
 
-  /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are
+  /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are; or it
+  ///          goes beyond the last address
   void add(void const* begin, std::size_t bytes, std::string name,
            contents holds = contents::zeroed, coherence grain = coherence::fine_grained,
            std::source_location where = std::source_location::current());

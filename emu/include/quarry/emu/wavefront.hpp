@@ -68,11 +68,16 @@ public:
     auto const y = static_cast<std::int32_t>(group_.size.y);
     return axis == 0 ? at % x : axis == 1 ? at / x % y : at / (x * y);
   }
-  [[nodiscard]] lanes<std::int32_t> global_id(int axis) const {
+  ///
+  /// Errors   fault wrong_shape if they do not fit 31 bits: global_id() has 64
+  [[nodiscard]] lanes<std::int32_t>
+  global_id(int axis, std::source_location where = std::source_location::current()) const {
     extent const per = group_.launch->config.work_items_per_group;
     std::uint32_t const first = axis == 0   ? group_.id.x * per.x
                                 : axis == 1 ? group_.id.y * per.y
                                             : group_.id.z * per.z;
+    if (first > (1U << 31U) - most_work_items_per_group) [[unlikely]]
+      wrong_shape(slot_, "global_id(axis) from 2147482624 on", where);
     return local_id(axis) + static_cast<std::int32_t>(first);
   }
 
@@ -329,6 +334,8 @@ private:
       auto const& index = at.index;
       port_.before(at.base + index[active_.first()], sizeof(T), 0, where);
       auto const [lowest, highest] = ends_of(at, active_);
+      if constexpr (M::may_explore)
+        port_.tell_debugger(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T));
       if (!port_.covers(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T)))
         active_.for_each([&](int lane) { port_.check(at.base + index[lane], sizeof(T), where); });
     }
