@@ -157,10 +157,14 @@ int replay_one(std::string const& path) {
                                       .direct_lint = file->direct_lint,
                                       .repeats = &*file});
     print(v.to_string());
-    if (v.missed.empty())
-      return failed;
-    return complain("replay", fmt::format("{}: did not fail as recorded: {}", path, v.missed),
-                    world_fault);
+    if (!v.missed.empty())
+      return complain("replay", fmt::format("{}: did not fail as recorded: {}", path, v.missed),
+                      world_fault);
+    if (v.failure->found != file->choices)
+      return complain("replay",
+                      fmt::format("{}: it failed as recorded, but in another execution", path),
+                      world_fault);
+    return failed;
   } catch (std::invalid_argument const& e) {
     return complain("replay",
                     fmt::format("{}; what another program has saved it repeats itself: "
@@ -295,8 +299,11 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
 
 void add_replay_command(CLI::App& quarry, int& exit_status) {
   auto* command = quarry.add_subcommand("replay", "repeat an execution that `explore` has saved");
-  command->footer("Example:\n  quarry replay quarry-failures/spsc-queue-1.replay\n"
-                  "Exit status: 1 it failed as recorded, 3 it did not, or cannot be read.\n");
+  command->footer(
+      "Example:\n  quarry replay quarry-failures/spsc-queue-1.replay\n"
+      "Exit status: 1 it failed as recorded, 2 bad usage, or no such target or entry, 3 it\n"
+      "did not fail so, or in another execution, or the file cannot be read, was edited\n"
+      "or cut short.\n");
   auto file = std::make_shared<std::string>();
   command->add_option("file", *file, "the replay file")->required();
   command->callback([file, &exit_status] { exit_status = replay_one(*file); });

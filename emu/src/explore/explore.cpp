@@ -243,12 +243,15 @@ private:
   /// Who looks at a verdict does not always print it.
   void compare_with(replay_file const& recorded) {
     auto const& f = verdict_.failure;
-    if (f && f->kind == recorded.kind && f->where == recorded.where)
-      return;
-    verdict_.missed = fmt::format("{} {}", recorded.kind, recorded.where);
-    if (work_.is_from_outside)
-      fmt::print(stderr, "quarry: {} did not fail as recorded: {}\n{}", options_.name,
-                 verdict_.missed, indented(verdict_.divergence));
+    std::string differs;
+    if (!f || f->kind != recorded.kind || f->where != recorded.where) {
+      verdict_.missed = fmt::format("{} {}", recorded.kind, recorded.where);
+      differs = "did not fail as recorded: " + verdict_.missed;
+    } else if (f->found != recorded.choices)
+      differs = "failed as recorded, but in another execution";
+    if (work_.is_from_outside && !differs.empty())
+      fmt::print(stderr, "quarry: {} {}\n{}", options_.name, differs,
+                 indented(verdict_.divergence));
   }
 
   void save(exploration_failure& f) {
