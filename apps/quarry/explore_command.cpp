@@ -101,7 +101,7 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
   verdict const v = explore(t, w, r.options, r);
   print(v.to_string());
   rows.push_back(to_json(v));
-  return !v ? failed : v.is_interrupted ? interrupted : 0;
+  return !v || v.is_open() ? failed : v.is_interrupted ? interrupted : 0;
 }
 
 int run(request& r) {
@@ -244,10 +244,10 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
       "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
       "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
-      "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
-      "not found), or nothing came to its end, 2 no such target, entry or strategy, 3 a file\n"
-      "cannot be written, 130 ended by Ctrl-C before one was found: what there is by then is "
-      "told.\n");
+      "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was not found),\n"
+      "or more than a tenth of the executions was cut off (OPEN), 2 no such target, entry or\n"
+      "strategy, 3 a file cannot be written, 130 ended by Ctrl-C before one was found: what there\n"
+      "is by then is told.\n");
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";
   r->options.replay_command = "quarry replay ";

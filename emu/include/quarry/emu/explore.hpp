@@ -226,6 +226,12 @@ struct verdict {
   explicit operator bool() const noexcept {
     return !failure && missed.empty() && (executions == 0 || inconclusive != executions);
   }
+  /// No failure, but of the executions that could show one more than one in `open_from` was cut
+  /// off: what has not failed there is not known. "OPEN", and not "OK".
+  static constexpr std::uint64_t open_from = 10;
+  [[nodiscard]] bool is_open() const noexcept {
+    return !failure && missed.empty() && inconclusive > (executions - redundant) / open_from;
+  }
   /// Executions that were run, a second; 0: it is not known.
   [[nodiscard]] double run_per_second() const noexcept;
   /// The report, or what was explored and what was not.
