@@ -258,7 +258,11 @@ struct verdict {
 /// neither in a `noexcept` function, where it would end the process. An actor that goes on all the
 /// same is left where it is, and that is a failure, "unwinding": what it owns is not freed.
 ///
-/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do;
+/// What a world throws is a failure if it is a std::exception. Anything else goes through, since
+/// test frameworks end a test so; stderr is told of the execution first, and what repeats it.
+///
+/// Errors   whatever else than a std::exception the world has thrown;
+///          std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
 ///          `hashes_states`; a number of jobs outside the limits, or more than 1 where only 1 can
 ///          be; a replay file that cannot be
