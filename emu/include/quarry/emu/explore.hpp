@@ -179,8 +179,8 @@ struct exploration_failure {
   /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "misuse", "exception",
   /// "unwinding", or a kernel's fault
   std::string kind;
-  /// The source line, the two of a race, those where actors wait or spin; of an exception what it
-  /// says. With `kind`, the failure's class.
+  /// The source line, the two of a race (sorted), those where actors wait or spin; of an exception
+  /// what it says. With `kind`, the failure's class.
   std::string where;
   std::string report;
   std::string history;         ///< the last operations before it, a line each
