@@ -167,7 +167,7 @@ int replay_one(std::string const& path) {
     return failed;
   } catch (std::invalid_argument const& e) {
     return complain("replay",
-                    fmt::format("{}; what another program has saved it repeats itself: "
+                    fmt::format("{}\nWhat another program has saved it repeats itself: "
                                 "PROGRAM --quarry-replay={}",
                                 e.what(), path),
                     bad_usage);
