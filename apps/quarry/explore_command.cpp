@@ -101,7 +101,7 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
   verdict const v = explore(t, w, r.options, r);
   print(v.to_string());
   rows.push_back(to_json(v));
-  return !v ? failed : v.is_interrupted ? interrupted : 0;
+  return !v || v.is_open() ? failed : v.is_interrupted ? interrupted : 0;
 }
 
 int run(request& r) {
@@ -157,13 +157,17 @@ int replay_one(std::string const& path) {
                                       .direct_lint = file->direct_lint,
                                       .repeats = &*file});
     print(v.to_string());
-    if (v.missed.empty())
-      return failed;
-    return complain("replay", fmt::format("{}: did not fail as recorded: {}", path, v.missed),
-                    world_fault);
+    if (!v.missed.empty())
+      return complain("replay", fmt::format("{}: did not fail as recorded: {}", path, v.missed),
+                      world_fault);
+    if (v.failure->found != file->choices)
+      return complain("replay",
+                      fmt::format("{}: it failed as recorded, but in another execution", path),
+                      world_fault);
+    return failed;
   } catch (std::invalid_argument const& e) {
     return complain("replay",
-                    fmt::format("{}; what another program has saved it repeats itself: "
+                    fmt::format("{}\nWhat another program has saved it repeats itself: "
                                 "PROGRAM --quarry-replay={}",
                                 e.what(), path),
                     bad_usage);
@@ -240,10 +244,10 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
       "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
       "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
-      "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was\n"
-      "not found), or nothing came to its end, 2 no such target, entry or strategy, 3 a file\n"
-      "cannot be written, 130 ended by Ctrl-C before one was found: what there is by then is "
-      "told.\n");
+      "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was not found),\n"
+      "or more than a tenth of the executions was cut off (OPEN), 2 no such target, entry or\n"
+      "strategy, 3 a file cannot be written, 130 ended by Ctrl-C before one was found: what there\n"
+      "is by then is told.\n");
   auto r = std::make_shared<request>();
   r->options.failures = "quarry-failures";
   r->options.replay_command = "quarry replay ";
@@ -295,8 +299,11 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
 
 void add_replay_command(CLI::App& quarry, int& exit_status) {
   auto* command = quarry.add_subcommand("replay", "repeat an execution that `explore` has saved");
-  command->footer("Example:\n  quarry replay quarry-failures/spsc-queue-1.replay\n"
-                  "Exit status: 1 it failed as recorded, 3 it did not, or cannot be read.\n");
+  command->footer(
+      "Example:\n  quarry replay quarry-failures/spsc-queue-1.replay\n"
+      "Exit status: 1 it failed as recorded, 2 bad usage, or no such target or entry, 3 it\n"
+      "did not fail so, or in another execution, or the file cannot be read, was edited\n"
+      "or cut short.\n");
   auto file = std::make_shared<std::string>();
   command->add_option("file", *file, "the replay file")->required();
   command->callback([file, &exit_status] { exit_status = replay_one(*file); });

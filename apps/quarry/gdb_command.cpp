@@ -154,7 +154,8 @@ void add_gdb_command(CLI::App& quarry, std::vector<std::string> const& program, 
   command->add_option("--core", r->core, "a core dump of the program")->type_name("FILE");
   command->add_option("-x,--command", r->command_files, "gdb commands to begin with")
       ->type_name("FILE")
-      ->expected(1);
+      ->expected(1)
+      ->allow_extra_args(false);
   command->add_flag("--batch", r->is_batch, "end after those commands");
   command->callback([command, r, &program, &exit_status] {
     check(*command, *r, program);

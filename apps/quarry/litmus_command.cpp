@@ -176,6 +176,7 @@ void add_litmus_command(CLI::App& quarry, int& exit_status) {
   command->add_option("--expected", asked->lists, "list of expected verdicts; may be given again")
       ->type_name("FILE")
       ->expected(1)
+      ->allow_extra_args(false) // those after it are tests
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_number(*command, "--max-states", asked->most_states, std::uint64_t{1}, std::uint64_t{1} << 32,
              "states of a test, beyond which it is inconclusive");

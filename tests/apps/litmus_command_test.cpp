@@ -49,6 +49,24 @@ TEST_SUITE("apps.litmus_command") {
                     "# expected: 1 of 1 exact-allowed, 1 of 1 exact-forbidden: OK\n"));
   }
 
+  TEST_CASE("a list is one file: tests may come after it, and other lists") {
+    corpus const here;
+    auto const right = (here.path() / "right.litmus").string();
+    auto const wrong = (here.path() / "wrong.litmus").string();
+    auto const done = litmus({"--expected", here.list, right, wrong});
+    CAPTURE(done.out);
+    CAPTURE(done.err);
+    CHECK(done.status == 0);
+    CHECK(done.says("# expected: 1 of 1 exact-allowed, 1 of 1 exact-forbidden: OK\n"));
+    auto const of_right = here.write("r.csv", "test,verdict,class\n"
+                                              "right.litmus,forbidden,exact-forbidden\n");
+    auto const of_wrong = here.write("w.csv", "test,verdict,class\n"
+                                              "wrong.litmus,allowed,exact-allowed\n");
+    auto const both = litmus({"--expected", of_right, "--expected", of_wrong, right, wrong});
+    CHECK(both.status == 0);
+    CHECK(both.says("# expected: 1 of 1 exact-allowed, 1 of 1 exact-forbidden: OK\n"));
+  }
+
   TEST_CASE("an expectation that is not met is status 1, and so is one that cannot be looked at") {
     corpus const here;
     auto const wrong = here.write("e.csv", "test,verdict,class\n"

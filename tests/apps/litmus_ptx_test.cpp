@@ -53,6 +53,17 @@ TEST_SUITE("apps.litmus_ptx") {
     CHECK(program(t) == std::vector<std::string>{"store y, 1", "load r0, x"});
   }
 
+  TEST_CASE("vectors, several registers at once, are not supported, wherever their width stands") {
+    for (std::string const row :
+         {"ld.v2.weak {r0, r1}, x", "ld.weak.v4.u32 {r0, r1, r2, r3}, [x]", "st.v2.weak x, {1, 2}",
+          "ld.relaxed.gpu.v2 {r0, r1}, x", "red.relaxed.gpu.add.v2 x, {1, 2}"}) {
+      CAPTURE(row);
+      auto const t = parsed("PTX t\n{x=0;}\n P0@cta 0,gpu 0 ;\n " + row +
+                            " ;\nexists (P0:r0 == 1 /\\ P0:r1 == 0)\n");
+      CHECK(t.unsupported == std::vector<std::string>{"line 4: " + row.substr(0, row.find(' '))});
+    }
+  }
+
   TEST_CASE("a wrong instruction is named with its line and what could stand there") {
     auto const wrong = [](std::string const& row) {
       return problem(ptx("x=0;", " " + row + " ;"));

@@ -195,6 +195,41 @@ TEST_SUITE("emu.explore_ends") {
   }
 
   TEST_CASE(
+      "where more than a tenth is cut off, a verdict is open: what the others did is no answer") {
+    auto const cut_off = [](int how_many) {
+      int number = 0;
+      return explore({.executions = 40, .most_decisions = 200, .runs_repeated = true},
+                     [&number, how_many](world& w) {
+                       auto words = w.allocate<std::uint32_t>(1, "words");
+                       auto const at = words.global();
+                       bool const is_cut = number++ < how_many;
+                       w.start("a", [=](world_core& self) {
+                         do
+                           self.store(at, self.load(at) + 1);
+                         while (is_cut);
+                       });
+                       w.join();
+                     });
+    };
+    verdict const few = cut_off(4);
+    CHECK(few);
+    CHECK_FALSE(few.is_open());
+    CHECK(few.to_string().starts_with("OK    "));
+    CHECK_MESSAGE(few.to_string().find("; 4 inconclusive: cut off by the limit (busiest: a at ") !=
+                      std::string::npos,
+                  few.to_string());
+    verdict const many = cut_off(5);
+    CHECK(many); // nothing has failed
+    CHECK(many.is_open());
+    std::string const text = many.to_string();
+    CHECK_MESSAGE(text.starts_with("OPEN  "), text);
+    CHECK_MESSAGE(text.find(": no failure, but much is not known, in 40 executions in ") !=
+                      std::string::npos,
+                  text);
+    CHECK_MESSAGE(text.find("; 5 inconclusive: cut off by the limit") != std::string::npos, text);
+  }
+
+  TEST_CASE(
       "so is a kernel that never ends: the launch that waits for it takes it for no deadlock") {
     verdict const v = explore({.executions = 2, .most_decisions = 200}, [](world& w) {
       explored_agent gpu(w.scheduler(),

@@ -2,6 +2,8 @@
 // Explorations whose executions run on several threads.
 #include "message_world.hpp"
 
+#include <quarry/emu/replay_file.hpp>
+
 #include <doctest/doctest.h>
 
 #include <array>
@@ -287,13 +289,18 @@ TEST_SUITE("emu.explore_jobs") {
     CHECK(v.failure->mended->is_possible);
   }
 
-  TEST_CASE("what is thrown past an execution ends the exploration, and comes out") {
+  TEST_CASE("what is thrown past an execution ends the exploration, comes out, and is kept") {
     struct not_an_exception {};
+    auto const folder = std::filesystem::temp_directory_path() /
+                        ("quarry-explore-thrown-" + std::to_string(::getpid()));
     auto const caller = std::this_thread::get_id();
     for (bool const is_of_caller : {true, false}) {
       CAPTURE(is_of_caller);
       std::atomic<std::uint64_t> thrown{0};
-      CHECK_THROWS_AS(static_cast<void>(explore({.executions = 1'000'000'000, .jobs = 2},
+      CHECK_THROWS_AS(static_cast<void>(explore({.executions = 1'000'000'000,
+                                                 .jobs = 2,
+                                                 .name = "throws",
+                                                 .failures = folder.string()},
                                                 [&](world&) {
                                                   if ((std::this_thread::get_id() == caller) ==
                                                       is_of_caller) {
@@ -303,6 +310,13 @@ TEST_SUITE("emu.explore_jobs") {
                                                 })),
                       not_an_exception);
       CHECK(thrown == 1);
+      auto const seed = is_of_caller ? "1" : "11"; // the other one's executions begin with the 17th
+      auto const kept =
+          replay_file::read((folder / (std::string("throws-") + seed + ".replay")).string());
+      REQUIRE(kept.has_value());
+      CHECK(kept->kind == "exception");
+      CHECK(kept->where == "something that is no std::exception");
+      std::filesystem::remove_all(folder);
     }
   }
 

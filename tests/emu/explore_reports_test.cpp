@@ -251,6 +251,29 @@ TEST_SUITE("emu.explore_reports") {
     CHECK(throws.failure->where == "at 0x: no");
   }
 
+  TEST_CASE("a race is of one class, whichever of its accesses came first") {
+    bool has_begun_with_a = false;
+    bool has_begun_with_b = false;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      verdict const v = explore(
+          {.executions = 1, .seed = seed, .shrinks = false, .diagnoses = false}, [](world& w) {
+            auto words = w.allocate<std::uint32_t>(1, "words");
+            auto const at = words.global();
+            w.start("b", [at](world_core& self) { self.store(at, 2); });
+            w.start("a", [at](world_core& self) { self.store(at, 1); });
+            w.join();
+          });
+      REQUIRE(v.failure);
+      CAPTURE(v.to_string());
+      CHECK(v.failure->kind == "race");
+      CHECK(v.failure->where == here(7) + " and " + here(6));
+      has_begun_with_a |= says(v, "first    a,");
+      has_begun_with_b |= says(v, "first    b,");
+    }
+    CHECK(has_begun_with_a);
+    CHECK(has_begun_with_b);
+  }
+
   TEST_CASE("a verdict prints itself, with how fast it was") {
     verdict const v = explore_message({}, {.runs_repeated = true});
     CHECK(v.run_per_second() > 0);

@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cinttypes>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -31,10 +33,27 @@ std::string refusal(std::string const& text) {
   return file ? "accepted" : file.error().what;
 }
 
-/// The text with `from` replaced.
+/// The example's text with `from` replaced.
 std::string edited(std::string const& from, std::string const& to) {
   std::string text = example().to_text();
   return text.replace(text.find(from), from.size(), to);
+}
+
+/// With the checksum that belongs to the lines below it, as a program of another version may have
+/// written it.
+std::string sealed(std::string const& text) {
+  auto const content = text.substr(text.find('\n', text.find('\n') + 1) + 1);
+  std::uint64_t hash = 0xcbf29ce484222325; // FNV-1a
+  for (char const c : content)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  char line[40];
+  std::snprintf(line, sizeof line, "checksum: 0x%016" PRIx64 "\n", hash);
+  return text.substr(0, text.find('\n') + 1) + line + content;
+}
+
+bool is_refused_as_edited(std::string const& text) {
+  return refusal(text).starts_with(
+      "replay file, line 2: the file was edited or cut short: what follows has the checksum: 0x");
 }
 
 } // namespace
@@ -51,19 +70,42 @@ TEST_SUITE("emu.replay_file") {
     CHECK(file->choices == example().choices);
   }
 
-  TEST_CASE("a file that was cut short or edited is refused, with the line") {
-    CHECK(refusal("") == "replay file, line 1: expected \"quarry-replay 2\"");
-    CHECK(refusal("quarry-replay 1\n") == "replay file, line 1: expected \"quarry-replay 2\"");
-    CHECK(refusal("quarry-replay 2\nname: x\n") == "replay file, line 2: the file is cut short");
-    CHECK(refusal(edited("build: ", "built: ")) == "replay file, line 3: expected \"build: …\"");
-    CHECK(refusal(edited("0x000000000000002a", "0x2g")).find("line 4: expected a seed") !=
+  TEST_CASE("a file that was cut short or edited anywhere is refused") {
+    std::string const text = example().to_text();
+    CHECK(sealed(text) == text);
+    CHECK(is_refused_as_edited(edited("seed: 0x000000000000002a", "seed: 0x000000000000002b")));
+    CHECK(is_refused_as_edited(edited("a3:2", "a3:1")));
+    CHECK(is_refused_as_edited(edited("name: world", "name: world2")));
+    CHECK(is_refused_as_edited(edited("checksum: 0x", "checksum: 0xf")));
+    CHECK(is_refused_as_edited(edited("checksum: ", "")));
+    CHECK(is_refused_as_edited(text + "a2"));
+    auto const rest = text.find('\n') + 1;
+    for (std::size_t length = rest; length < text.size(); ++length) {
+      CAPTURE(length);
+      CHECK(is_refused_as_edited(text.substr(0, length)));
+    }
+  }
+
+  TEST_CASE("what a file has wrong although its checksum is right is said, with the line") {
+    CHECK(refusal("") == "replay file, line 1: expected \"quarry-replay 3\"");
+    CHECK(refusal("quarry-replay 2\n") == "replay file, line 1: expected \"quarry-replay 3\"");
+    CHECK(refusal(sealed("quarry-replay 3\n\nname: x\n")) ==
+          "replay file, line 3: the file is cut short");
+    CHECK(refusal(sealed(edited("build: ", "built: "))) ==
+          "replay file, line 4: expected \"build: …\"");
+    CHECK(refusal(sealed(edited("0x000000000000002a", "0x2g"))).find("line 5: expected a seed") !=
           std::string::npos);
-    CHECK(refusal(edited("indirect", "some")) ==
-          "replay file, line 5: expected \"races: \" and indirect, direct or off");
-    CHECK(refusal(edited("decisions: 300", "decisions: 3x")) ==
-          "replay file, line 6: expected how many decisions an execution may take");
-    CHECK(refusal(edited("choices 4", "choices x")).find("line 9: the choices below") !=
-          std::string::npos);
+    CHECK(refusal(sealed(edited("indirect", "some"))) ==
+          "replay file, line 6: expected \"races: \" and indirect, direct or off");
+    CHECK(refusal(sealed(edited("decisions: 300", "decisions: 3x"))) ==
+          "replay file, line 7: expected how many decisions an execution may take");
+  }
+
+  TEST_CASE("what is wrong with the choices has one line number, the file's") {
+    CHECK(refusal(sealed(edited("choices 4", "choices x"))) ==
+          "replay file, line 11, column 9: expected how many choices there were, found 'x'");
+    CHECK(refusal(sealed(edited("a3:2", "a3:3"))) ==
+          "replay file, line 12, column 4: expected a value from 0 to 2, found '3'");
   }
 
   TEST_CASE("a line break in a name does not become a line of the file") {

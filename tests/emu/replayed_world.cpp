@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program of somebody else's, whose main() knows nothing of replays: prints what two
 // explorations, "wrong" and "right", come to. Exit status 1 if one fails. The first argument may
-// ask for one of them alone, for "wrong" that "keeps-nothing", or for one that "dies" with status
-// 3.
+// ask for one of them alone, for "wrong" that "keeps-nothing", for one that "dies" with status 3,
+// or for one that "throws" what is no std::exception, with status 4.
 #include <quarry/emu/explore.hpp>
 
 #include <cstdint>
@@ -37,6 +37,19 @@ verdict explore_message(char const* name, order publish, bool keeps_failures = t
       [publish](world& w) { pass_message(w, publish); });
 }
 
+/// In some executions, as a test framework's assertion may.
+void throw_a_number(world& w) {
+  auto words = w.allocate<std::uint32_t>(1, "words");
+  w.start("writer", [at = words.global()](world_core& self) {
+    self.store(at, 1, order::release, scope::system);
+  });
+  w.start("thrower", [at = words.global()](world_core& self) {
+    if (self.load(at, order::acquire, scope::system) == 0)
+      throw 42;
+  });
+  w.join();
+}
+
 /// True if it is well.
 bool show(verdict const& v) {
   std::fputs(v.to_string().c_str(), stdout);
@@ -51,6 +64,8 @@ int main(int argc, char** argv) {
     static_cast<void>(explore({.name = "dies"}, [](world&) { ::_exit(3); }));
   bool is_well = true;
   try {
+    if (asked == "throws")
+      static_cast<void>(explore({.name = "throws"}, &throw_a_number));
     if (asked != "right")
       is_well = show(explore_message("wrong", order::relaxed, asked != "keeps-nothing"));
     if (asked != "wrong" && asked != "keeps-nothing")
@@ -59,5 +74,7 @@ int main(int argc, char** argv) {
   } catch (std::exception const& e) {
     std::fprintf(stderr, "%s\n", e.what());
     return 2;
+  } catch (int) {
+    return 4;
   }
 }

@@ -176,7 +176,10 @@ variable builder::read_thread_register(token const& thread_name) {
   if (!found)
     tokens_.fail_with(thread_name.line, fmt::format("there is no thread {}", thread_name.text));
   token const& name = tokens_.word(a_register);
-  auto const& of = made_.threads[*found];
+  auto& of = made_.threads[*found];
+  // What is unsupported was not read: it may use any register.
+  if (!made_.unsupported.empty() && is_register_name(name.text))
+    return {variable::kind::thread_register, *found, register_named(of, name.text).at};
   auto const at = std::ranges::find(of.registers, name.text);
   if (at == of.registers.end())
     tokens_.fail_with(name.line,

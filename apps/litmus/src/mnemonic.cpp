@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace quarry::litmus {
 
 mnemonic::mnemonic(lexer& tokens) : tokens_(tokens) {
@@ -11,6 +13,10 @@ mnemonic::mnemonic(lexer& tokens) : tokens_(tokens) {
     text_ += fmt::format("{}{}", text_.empty() ? "" : ".", words_.back().text);
   } while (tokens.accept("."));
   at_ = 1;
+}
+
+bool mnemonic::has(std::string_view word) const {
+  return std::ranges::any_of(words_, [word](token const& t) { return t.text == word; });
 }
 
 bool mnemonic::accept(std::string_view word) {

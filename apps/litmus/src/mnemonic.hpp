@@ -31,6 +31,8 @@ public:
   [[nodiscard]] bool at(std::string_view word) const {
     return !at_end() && words_[at_].text == word;
   }
+  /// Whether the word is anywhere in it.
+  [[nodiscard]] bool has(std::string_view word) const;
   bool accept(std::string_view word);
 
   /// The value of the next word, if it is in `table`.

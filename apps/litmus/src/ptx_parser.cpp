@@ -65,6 +65,7 @@ public:
 
   void read_instruction(mnemonic& name, lexer& tokens, builder& names) override {
     auto const kind = name.first();
+    refuse_vector(name);
     if (kind == "ld")
       read_load(name, tokens, names);
     else if (kind == "st")
@@ -87,6 +88,13 @@ private:
       if (name.first() == proxy)
         throw unsupported_feature{name.text()};
     name.fail_with("there is no such instruction");
+  }
+
+  /// Several registers at once.
+  static void refuse_vector(mnemonic const& name) {
+    for (std::string_view const vector : {"v2", "v4", "v8"})
+      if (name.has(vector))
+        throw unsupported_feature{name.text()};
   }
 
   /// The order, and the scope that comes with it unless the access is weak.

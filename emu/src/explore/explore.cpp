@@ -192,6 +192,24 @@ public:
   }
 
   verdict run() {
+    try {
+      return try_run();
+    } catch (std::exception const&) {
+      throw;
+    } catch (...) { // a test framework's, say
+      if (verdict_.failure)
+        tell_before_it_is_lost(*verdict_.failure);
+      throw;
+    }
+  }
+
+private:
+  using clock = std::chrono::steady_clock;
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(clock::now() - begun_).count();
+  }
+
+  verdict try_run() {
     begun_ = clock::now();
     if (options_.replays)
       repeat(*options_.replays);
@@ -221,12 +239,6 @@ public:
     return std::move(verdict_);
   }
 
-private:
-  using clock = std::chrono::steady_clock;
-  [[nodiscard]] double seconds() const {
-    return std::chrono::duration<double>(clock::now() - begun_).count();
-  }
-
   void repeat(choice_record const& what) {
     replay recorded(what);
     recorded.begin(0);
@@ -243,12 +255,15 @@ private:
   /// Who looks at a verdict does not always print it.
   void compare_with(replay_file const& recorded) {
     auto const& f = verdict_.failure;
-    if (f && f->kind == recorded.kind && f->where == recorded.where)
-      return;
-    verdict_.missed = fmt::format("{} {}", recorded.kind, recorded.where);
-    if (work_.is_from_outside)
-      fmt::print(stderr, "quarry: {} did not fail as recorded: {}\n{}", options_.name,
-                 verdict_.missed, indented(verdict_.divergence));
+    std::string differs;
+    if (!f || f->kind != recorded.kind || f->where != recorded.where) {
+      verdict_.missed = fmt::format("{} {}", recorded.kind, recorded.where);
+      differs = "did not fail as recorded: " + verdict_.missed;
+    } else if (f->found != recorded.choices)
+      differs = "failed as recorded, but in another execution";
+    if (work_.is_from_outside && !differs.empty())
+      fmt::print(stderr, "quarry: {} {}\n{}", options_.name, differs,
+                 indented(verdict_.divergence));
   }
 
   void save(exploration_failure& f) {
@@ -262,6 +277,25 @@ private:
       return;
     f.replay_line = replay_line(options_, f.file);
     f.debug_line = debug_line(options_, f.file);
+  }
+
+  /// There will be no verdict, since something goes through.
+  void tell_before_it_is_lost(exploration_failure& f) {
+    if (f.shrunk.count() == 0)
+      f.shrunk = f.found;
+    std::string text =
+        fmt::format("quarry: {}: no verdict, the world has thrown what is no std::exception\n"
+                    "  kind={}  {}  (execution {}{})\n",
+                    options_.name, f.kind, f.where, f.execution,
+                    f.seed == 0 ? "" : fmt::format(", seed {:#x}", f.seed));
+    try {
+      save(f);
+      if (!f.file.empty())
+        text += fmt::format("  replay: {}\n  debug:  {}\n", f.replay_line, f.debug_line);
+    } catch (std::exception const& e) {
+      text += fmt::format("  not saved: {}\n", e.what());
+    }
+    fmt::print(stderr, "{}", text);
   }
 
   assignment const work_;

@@ -84,8 +84,8 @@ void explored_memory::found(kernel_stop const& stop, std::string_view who) {
 }
 
 void explored_memory::report_race(race_detector::race const& race) {
-  std::string where = fmt::format("{} and {}", quarry::to_string(race.first.at.where),
-                                  quarry::to_string(race.second.at.where));
+  std::string where = both_lines_of(quarry::to_string(race.first.at.where),
+                                    quarry::to_string(race.second.at.where));
   if (finding_)
     return found({"race", std::move(where), ""}); // one more
   auto const name = [this](race_detector::actor_id id) { return name_of(id); };

@@ -162,6 +162,9 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
     memory_.found(stop, to_string(stop.what));
   } catch (std::exception const& e) {
     memory_.found({"exception", without_addresses(e.what()), e.what()});
+  } catch (...) {
+    is_running_.store(false, std::memory_order_relaxed); // while it goes through, nobody is stuck
+    throw;
   }
   is_running_.store(false, std::memory_order_relaxed);
   end_execution(who_waits);

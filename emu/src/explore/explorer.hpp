@@ -84,6 +84,7 @@ public:
   explorer(explore_options const& o, std::function<void(world&)> const& f, watchdog& watch);
   ~explorer() { watch_.end(*this); }
 
+  /// Errors   what the world throws that is no std::exception
   result run(chooser& choices, bool keeps_history = false);
   /// An execution counts that is not run.
   void pass_over() noexcept { scheduler_.pass_over(); }

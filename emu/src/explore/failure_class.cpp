@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cctype>
 #include <set>
+#include <tuple>
 #include <utility>
 
 namespace quarry {
@@ -45,6 +46,16 @@ std::string source_lines_of(std::string_view report) {
   for (auto const& [file, line] : all)
     text += (text.empty() ? "" : ", ") + file + ':' + std::to_string(line);
   return text;
+}
+
+std::string both_lines_of(std::string one, std::string other) {
+  auto const place = [](std::string const& line) {
+    // Of two numbers the longer one is the larger.
+    return std::tuple(line.substr(0, line.rfind(':')), line.size(), line);
+  };
+  if (place(other) < place(one))
+    one.swap(other);
+  return one + " and " + other;
 }
 
 std::string without_addresses(std::string_view text) {

@@ -11,6 +11,8 @@ namespace quarry {
 
 /// The source lines that a report names, each once, sorted: "a.cpp:3, b.hpp:12".
 [[nodiscard]] std::string source_lines_of(std::string_view report);
+/// The two of a race, "a.cpp:3 and b.hpp:12", whichever of them came first: it is the same race.
+[[nodiscard]] std::string both_lines_of(std::string one, std::string other);
 /// The first line, without what looks like an address.
 [[nodiscard]] std::string without_addresses(std::string_view text);
 

@@ -17,7 +17,7 @@
 namespace quarry {
 namespace {
 
-constexpr std::string_view first_line = "quarry-replay 2";
+constexpr std::string_view first_line = "quarry-replay 3";
 constexpr std::size_t most_bytes = std::size_t{256} << 20; ///< many times the longest record
 
 error bad(std::size_t line, std::string_view what) {
@@ -30,6 +30,29 @@ std::string one_line(std::string text) {
   for (char& c : text)
     if (c == '\n' || c == '\r')
       c = ' ';
+  return text;
+}
+
+/// FNV-1a of what stands below it: an edit, or a missing end, would be another execution.
+std::string checksum_line(std::string_view below) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (char const c : below)
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("checksum: {:#018x}", hash);
+}
+
+/// What stands below the checksum, if that is right.
+result<std::string_view> intact(std::string_view text) {
+  auto const take_line = [&text] {
+    auto const line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    return line;
+  };
+  if (take_line() != first_line)
+    return bad(1, fmt::format("expected \"{}\"", first_line));
+  auto const said = take_line();
+  if (auto const is = checksum_line(text); said != is)
+    return bad(2, fmt::format("the file was edited or cut short: what follows has the {}", is));
   return text;
 }
 
@@ -101,32 +124,33 @@ std::string build_id() {
 }
 
 std::string replay_file::to_text() const {
-  return fmt::format(
-      "{}\nname: {}\nbuild: {}\nseed: {:#018x}\nraces: {}\ndecisions: {}\nkind: {}\nwhere: {}\n"
+  std::string const content = fmt::format(
+      "name: {}\nbuild: {}\nseed: {:#018x}\nraces: {}\ndecisions: {}\nkind: {}\nwhere: {}\n"
       "choices:\n{}\n",
-      first_line, one_line(name), one_line(build), seed, races_of(*this), most_decisions,
-      one_line(kind), one_line(where), choices.to_text());
+      one_line(name), one_line(build), seed, races_of(*this), most_decisions, one_line(kind),
+      one_line(where), choices.to_text());
+  return fmt::format("{}\n{}\n{}", first_line, checksum_line(content), content);
 }
 
 result<replay_file> replay_file::from_text(std::string const& text) {
+  auto const below = intact(text);
+  if (!below)
+    return below.error();
+  std::string_view const lines = *below;
   replay_file file;
-  constexpr std::string_view keys[] = {"name",      "build", "seed",  "races",
-                                       "decisions", "kind",  "where", "choices"};
-  std::size_t number = 0;
+  std::size_t number = 2; // of the line
   std::size_t at = 0;
-  while (at < text.size() || number == 0) {
-    std::size_t const end = std::min(text.find('\n', at), text.size());
-    std::string const line = text.substr(at, end - at);
-    at = end + 1;
-    if (++number == 1) {
-      if (line != first_line)
-        return bad(1, fmt::format("expected \"{}\"", first_line));
-      continue;
-    }
-    std::string_view const key = keys[number - 2];
+  for (std::string_view const key :
+       {"name", "build", "seed", "races", "decisions", "kind", "where", "choices"}) {
+    if (at >= lines.size())
+      return bad(number, "the file is cut short");
+    ++number;
+    std::size_t const end = std::min(lines.find('\n', at), lines.size());
+    std::string_view const line = lines.substr(at, end - at);
+    at = std::min(end + 1, lines.size());
     if (!line.starts_with(fmt::format("{}: ", key)) && line != fmt::format("{}:", key))
       return bad(number, fmt::format("expected \"{}: …\"", key));
-    std::string const value = line.size() > key.size() + 2 ? line.substr(key.size() + 2) : "";
+    std::string const value(line.substr(std::min(key.size() + 2, line.size())));
     if (key == "name")
       file.name = value;
     else if (key == "build")
@@ -143,20 +167,17 @@ result<replay_file> replay_file::from_text(std::string const& text) {
         return bad(number, "expected how many decisions an execution may take");
     } else if (key == "where")
       file.where = value;
-    else if (key == "seed") {
-      if (!read_number(std::string_view(value).substr(value.starts_with("0x") ? 2 : 0), 16,
-                       file.seed))
-        return bad(number, "expected a seed in hexadecimal, like 0x000000000000002a");
-    } else {
-      auto choices =
-          choice_record::from_text(std::string_view(text).substr(std::min(at, text.size())));
-      if (!choices)
-        return bad(number, fmt::format("the choices below: {}", choices.error().what));
-      file.choices = *choices;
-      return file;
-    }
+    else if (key == "seed" &&
+             !read_number(std::string_view(value).substr(value.starts_with("0x") ? 2 : 0), 16,
+                          file.seed))
+      return bad(number, "expected a seed in hexadecimal, like 0x000000000000002a");
   }
-  return bad(number, "the file is cut short");
+  // Lines are counted from the beginning of the file.
+  auto choices = choice_record::from_text(std::string(number, '\n').append(lines.substr(at)));
+  if (!choices)
+    return error{choices.error().code, fmt::format("replay file, {}", choices.error().what)};
+  file.choices = std::move(*choices);
+  return file;
 }
 
 result<void> replay_file::write(std::string const& file) const {

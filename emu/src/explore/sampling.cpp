@@ -105,7 +105,14 @@ private:
 
   void run_one(std::uint64_t i, stretch& into) {
     begin_execution(options_);
-    auto r = executions_.run(options_.seed + i, [&] { folder_.begin(number_, i + 1); });
+    std::optional<explorer::result> r;
+    try {
+      r = executions_.run(options_.seed + i, [&] { folder_.begin(number_, i + 1); });
+    } catch (std::exception const&) { // not the world's
+      throw;
+    } catch (...) {
+      return into.fail_by_what_was_thrown(options_.seed + i, worlds_.chosen());
+    }
     into.count(executions_.trace_hash());
     if (!r)
       ++into.repeated;

@@ -23,8 +23,15 @@ namespace quarry {
 
 void run_chosen(explorer& worlds, chooser& choices, explore_options const& options, stretch& into) {
   begin_execution(options);
-  auto r = worlds.run(choices);
   recorder const& chosen = worlds.chosen();
+  explorer::result r;
+  try {
+    r = worlds.run(choices);
+  } catch (std::exception const&) { // not the world's
+    throw;
+  } catch (...) {
+    return into.fail_by_what_was_thrown(0, chosen);
+  }
   into.count(chosen.trace_hash());
   if (r.is_cut || (r.is_beyond && !options.replays)) {
     if (!choices.is_redundant() || r.is_beyond)

@@ -40,6 +40,12 @@ void stretch::fail(emu::explored_memory::finding const& found, std::uint64_t see
              .shrunk = {}};
 }
 
+void stretch::fail_by_what_was_thrown(std::uint64_t seed, recorder const& chosen) {
+  error = std::current_exception();
+  count(chosen.trace_hash());
+  fail({"exception", "something that is no std::exception", ""}, seed, chosen);
+}
+
 void stretch::append(stretch&& later) {
   if (later.inconclusive != 0)
     busiest = std::move(later.busiest);
@@ -56,6 +62,7 @@ void stretch::append(stretch&& later) {
 }
 
 void stretch::tell(verdict& into) && {
+  into.failure = std::move(failure);
   if (error)
     std::rethrow_exception(error);
   into.executions = executions;
@@ -63,7 +70,6 @@ void stretch::tell(verdict& into) && {
   into.repeated = repeated;
   into.inconclusive = inconclusive;
   into.busiest = std::move(busiest);
-  into.failure = std::move(failure);
   if (!divergence.empty())
     into.divergence += "hidden state: " + divergence;
 }

@@ -15,7 +15,7 @@
 namespace quarry {
 
 /// What executions came to that were run one after the other. A failure, or an error, is the last
-/// one's.
+/// one's; both are there if the world has thrown what is no failure of its own.
 struct stretch {
   std::uint64_t executions = 0;
   std::uint64_t trace_hash = 0; ///< of all of them
@@ -32,9 +32,13 @@ struct stretch {
   void count_inconclusive(std::string&& who);
   /// It was the last one.
   void fail(emu::explored_memory::finding const& found, std::uint64_t seed, recorder const& chosen);
+  /// In a `catch (...)`: one more execution, and the last one, since the world has thrown what goes
+  /// through.
+  void fail_by_what_was_thrown(std::uint64_t seed, recorder const& chosen);
   /// Those that came after these.
   void append(stretch&& later);
-  /// As the verdict of an exploration. Rethrows the error.
+  /// As the verdict of an exploration. Rethrows the error, when the verdict has the failure that
+  /// may be beside it.
   void tell(verdict& into) &&;
 };
 

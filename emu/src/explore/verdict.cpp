@@ -100,8 +100,9 @@ std::string warnings_of(verdict const& v) {
 std::string without_failure(verdict const& v) {
   auto const [word, what] = !v.missed.empty() ? std::pair("GONE", "no failure")
                             : v.is_complete   ? std::pair("PASS", "no failure")
-                            : v               ? std::pair("OK  ", "no failure")
-                                              : std::pair("OPEN", "nothing came to its end");
+                            : !v              ? std::pair("OPEN", "nothing came to its end")
+                            : v.is_open() ? std::pair("OPEN", "no failure, but much is not known,")
+                                          : std::pair("OK  ", "no failure");
   return fmt::format("{}  {}: {} in {}\n{}{}", word, v.name, what, extent_of(v), warnings_of(v),
                      v.narrowings.empty()
                          ? ""

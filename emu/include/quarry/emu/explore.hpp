@@ -179,8 +179,8 @@ struct exploration_failure {
   /// "race", "check", "deadlock", "livelock", "eviction", "uninitialised", "misuse", "exception",
   /// "unwinding", or a kernel's fault
   std::string kind;
-  /// The source line, the two of a race, those where actors wait or spin; of an exception what it
-  /// says. With `kind`, the failure's class.
+  /// The source line, the two of a race (sorted), those where actors wait or spin; of an exception
+  /// what it says. With `kind`, the failure's class.
   std::string where;
   std::string report;
   std::string history;         ///< the last operations before it, a line each
@@ -226,6 +226,12 @@ struct verdict {
   explicit operator bool() const noexcept {
     return !failure && missed.empty() && (executions == 0 || inconclusive != executions);
   }
+  /// No failure, but of the executions that could show one more than one in `open_from` was cut
+  /// off: what has not failed there is not known. "OPEN", and not "OK".
+  static constexpr std::uint64_t open_from = 10;
+  [[nodiscard]] bool is_open() const noexcept {
+    return !failure && missed.empty() && inconclusive > (executions - redundant) / open_from;
+  }
   /// Executions that were run, a second; 0: it is not known.
   [[nodiscard]] double run_per_second() const noexcept;
   /// The report, or what was explored and what was not.
@@ -252,7 +258,11 @@ struct verdict {
 /// neither in a `noexcept` function, where it would end the process. An actor that goes on all the
 /// same is left where it is, and that is a failure, "unwinding": what it owns is not freed.
 ///
-/// Errors   std::invalid_argument – a strategy that does not exist, naming those that do;
+/// What a world throws is a failure if it is a std::exception. Anything else goes through, since
+/// test frameworks end a test so; stderr is told of the execution first, and what repeats it.
+///
+/// Errors   whatever else than a std::exception the world has thrown;
+///          std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
 ///          `hashes_states`; a number of jobs outside the limits, or more than 1 where only 1 can
 ///          be; a replay file that cannot be

@@ -11,7 +11,7 @@ namespace quarry {
 
 /// A failing execution on disk: one text file, a line for each of these.
 ///
-/// Shape    "quarry-replay 2", then "key: value" lines; under 100 kB
+/// Shape    "quarry-replay 3", a checksum of what follows, "key: value" lines; under 100 kB
 struct replay_file {
   std::string name;  ///< of the world: explore_options::name
   std::string build; ///< the program's GNU build id, or "unknown"
@@ -25,7 +25,7 @@ struct replay_file {
 
   /// The text of the file.
   [[nodiscard]] std::string to_text() const;
-  /// Errors   what is wrong with the text, and in which line
+  /// Errors   what is wrong with the text, and in which line: first of all, that it was edited
   [[nodiscard]] static result<replay_file> from_text(std::string const& text);
 
   /// Errors   the file, and what the system says
