@@ -126,11 +126,10 @@ void agent_core::prepare(launch_state& l) const {
   if (waves > machine_.wavefront_slots)
     refuse(fmt::format("launch of {}: a group needs {} wavefront slots; a compute unit has {}",
                        l.kernel, waves, machine_.wavefront_slots));
-  if (explored_memory::of(scheduler_) != nullptr &&
-      l.group_count * waves + debug_.wave_count > most_explored_waves)
-    refuse(fmt::format("launch of {}: {} wavefronts after {}; an explored execution has at most {} "
-                       "on an agent, since each has caches of its own: take a smaller grid",
-                       l.kernel, l.group_count * waves, debug_.wave_count, most_explored_waves));
+  if (explored_memory::of(scheduler_) != nullptr && l.group_count * waves > most_explored_waves)
+    refuse(fmt::format("launch of {}: {} wavefronts; under explore a launch has at most {}, since "
+                       "each has a cache of its own: take a smaller grid",
+                       l.kernel, l.group_count * waves, most_explored_waves));
   std::uint64_t const by_slots = machine_.wavefront_slots / waves;
   std::uint64_t const by_lds = c.lds_bytes == 0 ? by_slots : machine_.lds_bytes / c.lds_bytes;
   std::uint64_t const resident = std::min(by_slots, by_lds) * machine_.compute_units;

@@ -69,7 +69,7 @@ TEST_SUITE("emu.explore_ends") {
       } catch (std::invalid_argument const& e) {
         said = e.what();
       }
-      w.check(said.find("2049 wavefronts after 0; an explored execution has at most 2048") !=
+      w.check(said.find("2049 wavefronts; under explore a launch has at most 2048") !=
                   std::string::npos,
               said);
       static_cast<void>(gpu.run({.work_groups = 3, .work_items_per_group = 32}, nothing));
