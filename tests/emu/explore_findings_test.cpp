@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What explore() finds beside races and wrong values, and what it says would mend it.
+#include "agents.hpp"
 #include "message_world.hpp"
 
 #include <quarry/emu.hpp>
@@ -121,6 +122,44 @@ TEST_SUITE("emu.explore") {
     CHECK(v.failure->report.find("reader reads 4 bytes of global memory") != std::string::npos);
     CHECK(read(true, false));
     CHECK(read(true, true));
+  }
+
+  TEST_CASE("so must each byte of it, and any value will do") {
+    constexpr std::uint64_t pattern = 0xcdcd'cdcd'cdcd'cdcd;
+    auto const read = [](auto const& writes) {
+      return explore({.executions = 20}, [&](world& w) {
+        auto words = w.allocate<std::uint64_t>(1, "words", contents::uninitialised);
+        writes(w, words);
+        w.start("reader", [&](world_core& self) { self.load(words.global()); });
+        w.join();
+      });
+    };
+    auto const part = []<class T>(global<std::uint64_t> at, int index, T) {
+      return global<T>(reinterpret_cast<T*>(at.get()) + index);
+    };
+    auto const is_found = [&](auto const& writes, char const* which) {
+      verdict const v = read(writes);
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == "uninitialised");
+      CHECK_SAYS(v.failure->report, which);
+    };
+    is_found([&](world& w, auto& b) { w.host().store(part(b.global(), 0, 0U), 7); },
+             "reader reads 8 bytes of global memory of which 4 of 8 nobody has written");
+    is_found([&](world& w, auto& b) { w.host().store(part(b.global(), 5, char()), 7); },
+             "of which 7 of 8 nobody has written");
+    is_found([&](world&, auto& b) { b.host()[0] = pattern << 32 | 7; }, // by the host's own code
+             "of which 4 of 8 nobody has written");
+    for (std::uint64_t const value : {pattern, pattern << 32 | 7}) {
+      verdict const by_device = read([&](world& w, auto& b) { w.host().store(b.global(), value); });
+      CHECK_MESSAGE(by_device, by_device.to_string());
+    }
+    verdict const some_bytes = read([](world&, auto& b) { b.host()[0] = 0xcd00'0000'cdcd'cd00; });
+    CHECK_MESSAGE(some_bytes, some_bytes.to_string());
+    verdict const in_parts = read([&](world& w, auto& b) {
+      w.host().store(part(b.global(), 0, 0U), 0xcdcd'cdcd);
+      w.host().store(part(b.global(), 1, 0U), 0xcdcd'cdcd);
+    });
+    CHECK_MESSAGE(in_parts, in_parts.to_string());
   }
 
   TEST_CASE("so must LDS, by each work-group that comes to it") {

@@ -55,8 +55,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     return 0;
   } else {
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
-    if (r.is_first && !memory_->uninitialised_.is_empty())
-      memory_->check_initialised(id_, address, size, r.value, where);
+    if (r.first_bytes != 0 && !memory_->uninitialised_.is_empty())
+      memory_->check_initialised(id_, address, size, r, where);
     if (r.is_stale)
       memory_->miss(id_, address, where);
     if (!o && lane == -1)
@@ -136,8 +136,8 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
                                                desired.has_value(), by, site(where, -1)));
         return std::pair(desired, by);
       });
-  if (old.is_first && !memory_->uninitialised_.is_empty())
-    memory_->check_initialised(id_, address, size, old.value, where);
+  if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
+    memory_->check_initialised(id_, address, size, old, where);
   memory_->tell(address, o);
   return old.value;
 }

@@ -15,6 +15,30 @@ namespace quarry::emu {
 
 using access = race_detector::access;
 
+namespace {
+
+/// How many of memory's first bytes have no value yet. Host code that writes there directly is told
+/// by the values that it leaves, four at a time: a byte of a value may well be
+/// `uninitialised_byte`.
+unsigned unwritten_bytes(cache_machine::reading const& r, unsigned bytes) noexcept {
+  constexpr unsigned together = 4;
+  unsigned count = 0;
+  for (unsigned first = 0; first < bytes; first += together) {
+    unsigned those = 0;
+    bool has_value = false;
+    for (unsigned i = first; i < std::min(first + together, bytes); ++i) {
+      if ((r.first_bytes >> i & 1) == 0)
+        continue;
+      ++those;
+      has_value = has_value || (r.value >> (8 * i) & 0xff) != uninitialised_byte;
+    }
+    count += has_value ? 0 : those;
+  }
+  return count;
+}
+
+} // namespace
+
 // Who is busy
 
 void explored_memory::count_operations() noexcept {
@@ -180,14 +204,18 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
 // Values that nobody gave, or that came by chance
 
 void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
-                                        std::uint64_t value, std::source_location where) {
+                                        cache_machine::reading const& r,
+                                        std::source_location where) {
   if (!uninitialised_.contain(at))
     return;
-  for (unsigned i = 0; i < bytes; ++i) // what host code has written there directly is another value
-    if ((value >> (8 * i) & 0xff) != uninitialised_byte)
-      return;
+  unsigned const unwritten = unwritten_bytes(r, bytes);
+  if (unwritten == 0)
+    return;
+  std::string const which =
+      unwritten == bytes ? "that nobody has written"
+                         : fmt::format("of which {} of {} nobody has written", unwritten, bytes);
   blame("uninitialised", who, where,
-        fmt::format(" reads {} bytes of global memory that nobody has written", bytes));
+        fmt::format(" reads {} bytes of global memory {}", bytes, which));
 }
 
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,

@@ -200,8 +200,8 @@ private:
   /// A plain load has read a value: has a loop of such loads ended by mere chance?
   void watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
                      std::source_location where);
-  void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes, std::uint64_t value,
-                         std::source_location where);
+  void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
+                         cache_machine::reading const& r, std::source_location where);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
   known_unit const& agent_of(agent_core const& agent);
