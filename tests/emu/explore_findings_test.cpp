@@ -64,6 +64,51 @@ TEST_SUITE("emu.explore") {
     CHECK_MESSAGE(right, right.to_string());
   }
 
+  TEST_CASE("so does one that polls several words, or does something else meanwhile") {
+    auto const poll = [](auto const& body) {
+      return explore({.executions = 100, .detects_races = false}, [&](world& w) {
+        auto words = w.allocate<std::uint32_t>(48, "words"); // apart
+        w.start("writer", [&](world_core& self) {
+          self.store(words.global(), 1, order::release, scope::system);
+        });
+        w.start("reader", [&](world_core& self) { body(self, words.global()); });
+        w.join();
+      });
+    };
+    auto const by_chance = [&](auto const& body) {
+      verdict const v = poll(body);
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "eviction");
+    };
+    by_chance([](world_core& self, auto at) {
+      while (self.load(at) == 0 && self.load(at + 16) == 0) {
+      }
+    });
+    by_chance([](world_core& self, auto at) {
+      for (std::uint32_t beats = 0; self.load(at) == 0; ++beats)
+        self.store(at + 32, beats);
+    });
+    by_chance([](world_core& self, auto at) {
+      while (self.load(at) == 0)
+        self.fetch_add(at + 32, 1, order::relaxed, scope::system);
+    });
+    auto const for_good = [&](auto const& body) {
+      verdict const v = poll(body);
+      CHECK_MESSAGE(v, v.to_string());
+    };
+    for_good([](world_core& self, auto at) {
+      while (self.load(at) == 0)
+        self.fence(order::acquire, scope::system);
+    });
+    for_good([](world_core& self, auto at) { // its own values
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        if (i % 3 == 0)
+          self.store(at + 32, i);
+        self.load(at + 32);
+      }
+    });
+  }
+
   TEST_CASE("an access of a host thread beyond an allocation is a failure, and changes nothing") {
     for (int const how : {0, 1, 2}) {
       verdict const v = explore({.executions = 10}, [how](world& w) {

@@ -237,24 +237,39 @@ void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector
 void explored_memory::watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
                                     std::source_location where) {
   known_actor& a = actors_[who];
-  if (a.polled != at || a.last.line() != where.line()) {
-    a.polled = at;
-    a.polled_value = value;
-    a.polled_times = 1;
+  for (polled_word& p : a.polled) {
+    if (p.at != at || p.line != where.line())
+      continue;
+    if (p.value == value) {
+      ++p.times;
+      return;
+    }
+    if (p.times > 1)
+      blame("eviction", who, where,
+            fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only "
+                        "if its cache happens to fetch the word anew\n  needs relaxed or stronger, "
+                        "at the writer's scope, or wait_until",
+                        p.value, p.times, value));
+    p.value = value;
+    p.times = 1;
     return;
   }
-  if (a.polled_value == value) {
-    ++a.polled_times;
+  a.polled[a.polled_count++ % a.polled.size()] = {at, where.line(), value, 1};
+}
+
+void explored_memory::end_polling(actor_id who) noexcept {
+  known_actor& a = actors_[who];
+  if (std::exchange(a.polled_count, 0) != 0)
+    a.polled = {};
+}
+
+void explored_memory::end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept {
+  known_actor& a = actors_[who];
+  if (a.polled_count == 0)
     return;
-  }
-  if (a.polled_times > 1)
-    blame("eviction", who, where,
-          fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only if "
-                      "its cache happens to fetch the word anew\n  needs relaxed or stronger, at "
-                      "the writer's scope, or wait_until",
-                      a.polled_value, a.polled_times, value));
-  a.polled_value = value;
-  a.polled_times = 1;
+  for (polled_word& p : a.polled)
+    if (p.at / 8 >= at / 8 && p.at / 8 <= (at + bytes - 1) / 8)
+      p = {};
 }
 
 } // namespace quarry::emu

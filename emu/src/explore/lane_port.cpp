@@ -119,6 +119,7 @@ bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) co
 bool cache_port::store_line(lane_row const& r, unsigned lane, std::byte const* from) const {
   if (!memory_->machine_.store_line(id_, address(r, lane), r.element, from))
     return false;
+  memory_->end_polling(id_, address(r, lane), line_bytes);
   note_line(r, lane, true, from);
   return true;
 }

@@ -167,13 +167,19 @@ private:
     std::uint64_t group_size = 0; ///< work-items
     std::source_location where;
   };
+  /// A word that plain loads of one line read, perhaps again and again.
+  struct polled_word {
+    std::uintptr_t at = 0; ///< 0: none
+    std::uint_least32_t line = 0;
+    std::uint64_t value = 0;
+    unsigned times = 0; ///< that value
+  };
   struct known_actor {
     actor_name name{};
-    std::uint64_t operations = 0; ///< since they were last counted anew
-    std::source_location last{};  ///< operation
-    std::uintptr_t polled = 0;    ///< the word that plain loads of one line have read again
-    std::uint64_t polled_value = 0;
-    unsigned polled_times = 0;
+    std::uint64_t operations = 0;        ///< since they were last counted anew
+    std::source_location last{};         ///< operation
+    std::array<polled_word, 4> polled{}; ///< the last few
+    std::uint32_t polled_count = 0;      ///< so far; the next one takes the oldest one's place
   };
   struct extent {
     std::uintptr_t begin = 0;
@@ -189,17 +195,21 @@ private:
     std::uint32_t rank = 0; ///< as debuggers count
   };
 
-  /// An operation; all but a plain load end a loop of plain loads.
-  void count(actor_id who, std::source_location where, bool is_plain_load = false) noexcept {
+  void count(actor_id who, std::source_location where) noexcept {
     ++actors_[who].operations;
     actors_[who].last = where;
-    if (!is_plain_load)
-      end_polling(who);
   }
-  void end_polling(actor_id who) noexcept { actors_[who].polled = 0; }
-  /// A plain load has read a value: has a loop of such loads ended by mere chance?
+  /// A plain load has read a value: has a loop of such loads ended by mere chance? Without an
+  /// acquire, or a store of its own, none must see another value: that would be a race.
   void watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
                      std::source_location where);
+  /// The actor may see from now on what others have written; or has written those words itself.
+  void end_polling(actor_id who) noexcept;
+  void end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept;
+  void end_polling(actor_id who, order o) noexcept {
+    if (o != order::relaxed && o != order::release)
+      end_polling(who);
+  }
   void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
                          cache_machine::reading const& r, std::source_location where);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
