@@ -39,6 +39,7 @@ TEST_SUITE("emu.explore_ends") {
     });
     REQUIRE(v.failure);
     CHECK(v.failure->kind == "deadlock");
+    CHECK(v.failure->report.starts_with("deadlock: nobody can go on\n"));
     CHECK(v.failure->report.find("waiter") != std::string::npos);
   }
 
@@ -137,7 +138,7 @@ TEST_SUITE("emu.explore_ends") {
     CHECK(!v); // nothing was shown
     CHECK(!v.failure);
     CHECK(v.to_string().starts_with(
-        "OPEN  explore_ends_test.cpp:128: nothing came to its end in 2 executions"));
+        "OPEN  explore_ends_test.cpp:129: nothing came to its end in 2 executions"));
     CHECK(v.inconclusive == 2);
     CHECK(v.to_string().find("2 inconclusive") != std::string::npos);
     CHECK(v.busiest.find("explore_ends_test.cpp") != std::string::npos);
