@@ -127,9 +127,8 @@ TEST_SUITE("emu.explore") {
       REQUIRE(v.failure);
       CHECK(v.failure->kind == to_string(fault::kind::out_of_bounds));
       CHECK(v.failure->where.find("explore_findings_test.cpp") != std::string::npos);
-      CHECK(v.failure->report.find(
-                "stray accesses 4 bytes 0 bytes after the end of 'words' (16 bytes, ") !=
-            std::string::npos);
+      CHECK(v.failure->report.find("stray accesses 4 bytes 0 bytes after the end of 'words' (16 "
+                                   "bytes of host memory, ") != std::string::npos);
     }
   }
 

@@ -196,7 +196,7 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
   std::string const place = quarry::to_string(where);
   found({std::string(to_string(fault::kind::out_of_bounds)), place,
          fmt::format("{}: {} accesses {} bytes {}\n{}", place, name_of(who), bytes,
-                     shared_->describe(reinterpret_cast<void const*>(at)), // NOLINT
+                     surroundings_of(reinterpret_cast<void const*>(at)), // NOLINT
                      about(who, where))});
   return false;
 }

@@ -75,6 +75,10 @@ public:
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
   [[nodiscard]] std::string name_of(void const* address) const override;
+  /// "'ranks' + 4100": an address that may be in no allocation, for reports.
+  [[nodiscard]] std::string offset_of(void const* address) const;
+  /// "4 bytes after the end of 'ranks' (4096 bytes of memory of agent 1, allocated at main.cpp:9)"
+  [[nodiscard]] std::string surroundings_of(void const* address) const;
 
   /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
   /// own over memory.
@@ -127,6 +131,10 @@ public:
   [[nodiscard]] std::uint64_t equal_count() const noexcept { return equal_count_; }
   /// What an operation of an actor that is no wavefront has thrown; `who` says it in the report.
   void found(kernel_stop const& stop, std::string_view who);
+  /// Who has done wrong: "  by       wave 1:1:1:1 (0,0,0)/0 lane 3, work-item 3 of its group,
+  /// main.cpp:12", that line, and the dispatch. Without a line: its last operation's.
+  [[nodiscard]] std::string culprit(wave_slot const& w, int lane,
+                                    std::optional<std::source_location> where) const;
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
   /// What was done last, a line for each operation: who, what, which word, its value, where. What
@@ -238,6 +246,8 @@ private:
   /// "ranks[3]", or "word 7" where there is no name.
   [[nodiscard]] std::string word_of(std::uintptr_t at) const;
   [[nodiscard]] allocations::range const* range_of(std::uintptr_t at) const noexcept;
+  /// The last one that begins there or before, unless it is far away; or null.
+  [[nodiscard]] allocations::range const* range_before(std::uintptr_t at) const noexcept;
   /// Whether the bytes lie in one allocation; otherwise that is found.
   [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
                                   std::source_location where) {
