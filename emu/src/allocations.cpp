@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/allocations.hpp>
+#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/report.hpp>
 
@@ -131,6 +132,18 @@ allocations::range const* allocations::find(std::uintptr_t at) const noexcept {
   return next != by_begin_.begin() && at < std::prev(next)->end ? &*std::prev(next) : nullptr;
 }
 
+allocations::range const* allocations::find_before(std::uintptr_t at) const noexcept {
+  auto const next = after(at);
+  return next == by_begin_.begin() ? nullptr : &*std::prev(next);
+}
+
+std::string allocations::offset_of(void const* at) const {
+  std::shared_lock const lock(mutex_);
+  range const* const r = find_before(number(at));
+  return r == nullptr ? fmt::format("{}", at)
+                      : fmt::format("'{}' + {}", r->name, number(at) - r->begin);
+}
+
 std::string allocations::locate(void const* at) const {
   std::shared_lock const lock(mutex_);
   range const* const r = find(number(at));
@@ -151,22 +164,30 @@ std::string allocations::describe(void const* at) const {
                                                            next->begin - number(at), next->name));
 }
 
-void check_bounds(allocations const& known, void const* at, std::size_t bytes,
-                  std::source_location where) {
+void check_bounds(allocations const& known, void const* at, std::size_t bytes, attempt how) {
   if (bytes == 0 || known.contain(at, bytes))
     return;
-  throw kernel_stop{fault::kind::out_of_bounds,
-                    fmt::format("access of {} bytes at {}: {}", bytes, at, known.describe(at)),
-                    where};
+  explored_memory const* const memory = explored_memory::running();
+  throw kernel_stop{
+      fault::kind::out_of_bounds,
+      fmt::format("{} of {} bytes at {}: {}", how.what, bytes,
+                  memory != nullptr ? memory->offset_of(at) : known.offset_of(at),
+                  memory != nullptr ? memory->surroundings_of(at) : known.describe(at)),
+      how.where, how.lane};
 }
 
-void check_alignment(void const* at, std::size_t bytes, std::source_location where) {
+void check_alignment(void const* at, std::size_t bytes, attempt how, allocations const* known) {
   if (number(at) % bytes == 0)
     return;
+  explored_memory const* const memory = explored_memory::running();
   throw kernel_stop{fault::kind::misaligned_atomic,
-                    fmt::format("atomic access of {} bytes at {}, which is not a multiple of {}",
-                                bytes, at, bytes),
-                    where};
+                    fmt::format("{} of {} bytes at {}, which is not a multiple of {}", how.what,
+                                bytes,
+                                memory != nullptr  ? memory->offset_of(at)
+                                : known != nullptr ? known->offset_of(at)
+                                                   : fmt::format("{}", at),
+                                bytes),
+                    how.where, how.lane};
 }
 
 } // namespace quarry::emu

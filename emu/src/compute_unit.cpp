@@ -25,25 +25,34 @@ constexpr int plain_waves_per_slice = 4; // and of a plain kernel's wavefronts, 
 // Resident groups share the cache: another one joins those that go on and on only after a while.
 constexpr int turns_before_another = 64;
 
-fault fault_of(work_group const& g, wave_slot const& w) {
+/// Who has done wrong, and where if that is known: lines of the launch's fault.
+std::string culprit(work_group const& g, wave_slot const& w, int lane,
+                    std::optional<std::source_location> where) {
   launch_state const& l = *g.launch;
-  auto const text = [&](std::string_view what, std::string_view where) {
-    std::string const item =
-        w.failed_lane < 0
-            ? ""
-            : fmt::format(", work-item {} of the group",
-                          w.index * l.wavefront_size + static_cast<std::uint32_t>(w.failed_lane));
-    return fmt::format("{}\n  wavefront {} of {}{}{}\n{}", what, w.index, g.name(), item, where,
-                       l.describe());
-  };
+  if (w.port != nullptr)
+    if (explored_memory const* const memory = explored_memory::of(*l.scheduler))
+      return memory->culprit(w, lane, where);
+  std::string const item =
+      lane < 0 ? ""
+               : fmt::format(", work-item {} of the group",
+                             w.index * l.wavefront_size + static_cast<std::uint32_t>(lane));
+  return fmt::format("  wavefront {} of {}{}{}{}\n{}", w.index, g.name(), item, where ? ", " : "",
+                     where ? quarry::to_string(*where) : "", l.describe());
+}
+
+fault fault_of(work_group const& g, wave_slot const& w) {
+  std::string const& kernel = g.launch->kernel;
   try {
     std::rethrow_exception(w.error);
   } catch (kernel_stop const& stop) {
-    return {stop.what, l.kernel,
-            text(fmt::format("{}: {}", to_string(stop.what), stop.message),
-                 ", " + quarry::to_string(stop.where))};
+    int const lane = stop.lane < 0 ? w.failed_lane : stop.lane;
+    return {stop.what, kernel,
+            fmt::format("{}: {}\n{}", to_string(stop.what), stop.message,
+                        culprit(g, w, lane, stop.where))};
   } catch (...) {
-    return {fault::kind::exception, l.kernel, text("the kernel " + what_was_thrown(), "")};
+    return {fault::kind::exception, kernel,
+            fmt::format("the kernel {}\n{}", what_was_thrown(),
+                        culprit(g, w, w.failed_lane, std::nullopt))};
   }
 }
 

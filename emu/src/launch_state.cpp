@@ -105,8 +105,9 @@ extent launch_state::group_id(std::uint64_t linear) const noexcept {
 }
 
 std::string launch_state::describe() const {
-  return fmt::format("launch of {}, {} groups of {} work-items, at {}", kernel, group_count,
-                     config.work_items_per_group.volume(), quarry::to_string(config.where));
+  return fmt::format("launch of {}, {} group{} of {} work-items, at {}", kernel, group_count,
+                     group_count == 1 ? "" : "s", config.work_items_per_group.volume(),
+                     quarry::to_string(config.where));
 }
 
 } // namespace quarry::emu

@@ -81,21 +81,21 @@ void with_checking_agents(F const& test) {
 }
 
 void out_of_bounds(agent& gpu, global<int> at, std::string const& what) {
-  auto const each = [&](auto kernel) {
+  auto const each = [&](auto kernel, std::string const& how) {
     launch_config const site{.work_groups = 2, .work_items_per_group = 16};
     auto const report = fail_with(gpu.run(site, kernel, at), fault::kind::out_of_bounds);
     CHECK_SAYS(report, what);
-    CHECK_SAYS(report, "out of bounds: access of 4 bytes at ");
+    CHECK_SAYS(report, "out of bounds: " + how + " of 4 bytes at ");
     CHECK_SAYS(report, "allocations_test.cpp:");
     CHECK_SAYS(report, "at allocations_test.cpp:" + std::to_string(site.where.line()));
   };
-  each(load_one{});
-  each(store_one{});
-  each(add_one{});
-  each(wait_one{});
-  each(item_load{});
-  each(plain_store{});
-  each(&non_template_store);
+  each(load_one{}, "load");
+  each(store_one{}, "store");
+  each(add_one{}, "read-modify-write");
+  each(wait_one{}, "wait_until");
+  each(item_load{}, "load");
+  each(plain_store{}, "store");
+  each(&non_template_store, "store");
 }
 
 global<int> moved(global<int> at, std::ptrdiff_t bytes) {
@@ -147,7 +147,8 @@ TEST_SUITE("emu.allocations") {
       out_of_bounds(
           gpu, moved(ranks.global(), 400),
           "0 bytes after the end of 'ranks' (400 bytes, allocated at allocations_test.cpp:");
-      out_of_bounds(gpu, moved(ranks.global(), 412), "12 bytes after the end of 'ranks'");
+      out_of_bounds(gpu, moved(ranks.global(), 412),
+                    "'ranks' + 412: 12 bytes after the end of 'ranks'");
       static_cast<void>(fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                           load_one{}, moved(ranks.global(), -4)),
                                   fault::kind::out_of_bounds));
@@ -204,7 +205,8 @@ TEST_SUITE("emu.allocations") {
       auto const report = fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 64},
                                             load_lanes_of{}, data.global() + 50),
                                     fault::kind::out_of_bounds);
-      CHECK_SAYS(report, "0 bytes after the end of 'data'");
+      CHECK_SAYS(report, "load of 4 bytes at 'data' + 400: 0 bytes after the end of 'data'");
+      CHECK_SAYS(report, ", work-item 50 of the group, ");
       for (int i = 0; i < 100; ++i)
         data.host()[static_cast<unsigned>(i)] = i;
       succeed(gpu.run({.work_groups = 1}, masked_gather{}, data.global(), 100, out.global()));
@@ -244,7 +246,7 @@ TEST_SUITE("emu.allocations") {
       auto const report = fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                             add_one{}, moved(data.global(), 6)),
                                     fault::kind::misaligned_atomic);
-      CHECK_SAYS(report, "which is not a multiple of 4");
+      CHECK_SAYS(report, "of 4 bytes at 'data' + 6, which is not a multiple of 4");
       static_cast<void>(fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 16},
                                           wait_one{}, moved(data.global(), 5)),
                                   fault::kind::misaligned_atomic));

@@ -89,6 +89,7 @@ TEST_SUITE("emu.explore_ends") {
     });
     REQUIRE(v.failure);
     CHECK(v.failure->kind == "deadlock");
+    CHECK(v.failure->report.starts_with("deadlock: nobody can go on\n"));
     CHECK(v.failure->report.find("waiter") != std::string::npos);
   }
 

@@ -86,6 +86,21 @@ struct beyond_the_lds {
     co_return;
   }
 };
+struct beyond_a_row {
+  task<> operator()(any_wavefront auto& wf, words) const {
+    auto const row = wf.template lds<std::uint32_t, 64>();
+    auto const lane = wf.local_id() - 32 * wf.index_in_group();
+    wf.store(row + (lane + 63), 1U);
+    co_return;
+  }
+};
+struct elsewhere {
+  std::uintptr_t at;
+  task<> operator()(any_wavefront auto& wf, words) const {
+    static_cast<void>(wf.load(words(reinterpret_cast<std::uint32_t*>(at)))); // NOLINT(*-int-to-ptr)
+    co_return;
+  }
+};
 struct misaligned {
   task<> operator()(any_wavefront auto& wf, words data) const {
     auto* const odd = reinterpret_cast<std::byte*>(data.get()) + 2;
@@ -206,17 +221,60 @@ TEST_SUITE("emu.explore_faults") {
     }
   }
 
+  /// Which of the two wavefronts comes first is the schedule's business.
+  TEST_CASE("it says what was done, to which memory, by which lane at which line of which launch") {
+    struct row {
+      touch how;
+      char const* name;
+      char const* text;
+    };
+    for (auto const& [how, name, text] :
+         {row{touch::load, "load", "| static_cast<void>(wf.load(at));"},
+          row{touch::store, "store", "| wf.store(at, 1U);"},
+          row{touch::update, "read-modify-write",
+              "| wf.fetch_add(at, 1U, order::relaxed, scope::agent);"}}) {
+      CAPTURE(name);
+      std::string const first =
+          std::string("out of bounds: ") + name +
+          " of 4 bytes at 'words' + 256: 0 bytes after the end of 'words' (256 bytes of memory of "
+          "agent 1, allocated at explore_faults_test.cpp:";
+      verdict const v = explored(beyond{how});
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      std::string const& report = v.failure->report;
+      CHECK(report.substr(0, first.size()) == first);
+      CHECK_SAYS(report, "  by       wave 1:1:1:2 (0,0,0)/1 lane 2, work-item 34 of its group, "
+                         "explore_faults_test.cpp:");
+      CHECK_SAYS(report, text);
+      CHECK_SAYS(report, "in dispatch 1 of agent 1: beyond, 1 group of 64, launched at "
+                         "explore_faults_test.cpp:");
+      CHECK(report.find("0x") == std::string::npos);
+    }
+  }
+
+  TEST_CASE("an address that is nowhere near an allocation is not told") {
+    fails(elsewhere{0x4000'0000'0000}, fault::kind::out_of_bounds,
+          {"load of 4 bytes at an address: far from every allocation"});
+    fails(elsewhere{8}, fault::kind::out_of_bounds, {"load of 4 bytes at null + 8: far from"});
+  }
+
   TEST_CASE(
       "more LDS than there is, an atomic that is not aligned, a shape that is not the grid's") {
-    fails(beyond_the_lds{}, fault::kind::lds_out_of_bounds, {"260 bytes"});
-    fails(misaligned{}, fault::kind::misaligned_atomic, {"wavefront 0 of group 0"});
+    fails(beyond_the_lds{}, fault::kind::lds_out_of_bounds,
+          {"260 bytes", "  by       wave 1:1:1:"});
+    fails(beyond_a_row{}, fault::kind::out_of_bounds,
+          {"store of 4 bytes at 'LDS of group 0' + 256: 0 bytes after the end of 'LDS of group 0' "
+           "(256 bytes of LDS, ",
+           "lane 1, work-item "});
+    fails(misaligned{}, fault::kind::misaligned_atomic,
+          {"read-modify-write of 4 bytes at 'words' + 2, which is not a multiple of 4",
+           "  by       wave 1:1:1:"});
     fails(not_so_wide{}, fault::kind::wrong_shape, {"64 x 1 x 1 work-items"});
   }
 
   TEST_CASE("what a kernel throws is its fault, of whatever kind it is") {
     fails(wave_throws{}, fault::kind::exception, {"nothing there"});
-    fails(item_throws{}, fault::kind::exception, {"nothing there", "work-item 40"});
-    fails(plain_throws{}, fault::kind::exception, {"nothing there", "work-item 40"});
+    fails(item_throws{}, fault::kind::exception, {"nothing there", "lane 8, work-item 40"});
+    fails(plain_throws{}, fault::kind::exception, {"nothing there", "lane 8, work-item 40"});
   }
 
   TEST_CASE("a kernel that waits in vain is a deadlock that names the word") {
@@ -256,7 +314,7 @@ TEST_SUITE("emu.explore_faults") {
                                  {.width = 4, .elements_per_done_count = 1, .name = "other"});
           static_cast<void>(gpu.run(one, sends_to_another{}, std::ref(ch), std::ref(other)));
         },
-        "other: enq of element 0, which", "wavefront 0 of group 0");
+        "other: enq of element 0, which", "  by       wave 1:1:1:1 (0,0,0)/0");
     misuses(
         [=](world& w, explored_agent& gpu, channel<element>& ch) {
           auto const mine = ch.try_talloc(w.host(), 1);

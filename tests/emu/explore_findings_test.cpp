@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What explore() finds beside races and wrong values, and what it says would mend it.
+#include "agents.hpp"
 #include "message_world.hpp"
 
 #include <quarry/emu.hpp>
@@ -63,6 +64,51 @@ TEST_SUITE("emu.explore") {
     CHECK_MESSAGE(right, right.to_string());
   }
 
+  TEST_CASE("so does one that polls several words, or does something else meanwhile") {
+    auto const poll = [](auto const& body) {
+      return explore({.executions = 100, .detects_races = false}, [&](world& w) {
+        auto words = w.allocate<std::uint32_t>(48, "words"); // apart
+        w.start("writer", [&](world_core& self) {
+          self.store(words.global(), 1, order::release, scope::system);
+        });
+        w.start("reader", [&](world_core& self) { body(self, words.global()); });
+        w.join();
+      });
+    };
+    auto const by_chance = [&](auto const& body) {
+      verdict const v = poll(body);
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "eviction");
+    };
+    by_chance([](world_core& self, auto at) {
+      while (self.load(at) == 0 && self.load(at + 16) == 0) {
+      }
+    });
+    by_chance([](world_core& self, auto at) {
+      for (std::uint32_t beats = 0; self.load(at) == 0; ++beats)
+        self.store(at + 32, beats);
+    });
+    by_chance([](world_core& self, auto at) {
+      while (self.load(at) == 0)
+        self.fetch_add(at + 32, 1, order::relaxed, scope::system);
+    });
+    auto const for_good = [&](auto const& body) {
+      verdict const v = poll(body);
+      CHECK_MESSAGE(v, v.to_string());
+    };
+    for_good([](world_core& self, auto at) {
+      while (self.load(at) == 0)
+        self.fence(order::acquire, scope::system);
+    });
+    for_good([](world_core& self, auto at) { // its own values
+      for (std::uint32_t i = 0; i < 8; ++i) {
+        if (i % 3 == 0)
+          self.store(at + 32, i);
+        self.load(at + 32);
+      }
+    });
+  }
+
   TEST_CASE("an access of a host thread beyond an allocation is a failure, and changes nothing") {
     for (int const how : {0, 1, 2}) {
       verdict const v = explore({.executions = 10}, [how](world& w) {
@@ -81,9 +127,8 @@ TEST_SUITE("emu.explore") {
       REQUIRE(v.failure);
       CHECK(v.failure->kind == to_string(fault::kind::out_of_bounds));
       CHECK(v.failure->where.find("explore_findings_test.cpp") != std::string::npos);
-      CHECK(v.failure->report.find(
-                "stray accesses 4 bytes 0 bytes after the end of 'words' (16 bytes, ") !=
-            std::string::npos);
+      CHECK(v.failure->report.find("stray accesses 4 bytes 0 bytes after the end of 'words' (16 "
+                                   "bytes of host memory, ") != std::string::npos);
     }
   }
 
@@ -121,6 +166,44 @@ TEST_SUITE("emu.explore") {
     CHECK(v.failure->report.find("reader reads 4 bytes of global memory") != std::string::npos);
     CHECK(read(true, false));
     CHECK(read(true, true));
+  }
+
+  TEST_CASE("so must each byte of it, and any value will do") {
+    constexpr std::uint64_t pattern = 0xcdcd'cdcd'cdcd'cdcd;
+    auto const read = [](auto const& writes) {
+      return explore({.executions = 20}, [&](world& w) {
+        auto words = w.allocate<std::uint64_t>(1, "words", contents::uninitialised);
+        writes(w, words);
+        w.start("reader", [&](world_core& self) { self.load(words.global()); });
+        w.join();
+      });
+    };
+    auto const part = []<class T>(global<std::uint64_t> at, int index, T) {
+      return global<T>(reinterpret_cast<T*>(at.get()) + index);
+    };
+    auto const is_found = [&](auto const& writes, char const* which) {
+      verdict const v = read(writes);
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == "uninitialised");
+      CHECK_SAYS(v.failure->report, which);
+    };
+    is_found([&](world& w, auto& b) { w.host().store(part(b.global(), 0, 0U), 7); },
+             "reader reads 8 bytes of global memory of which 4 of 8 nobody has written");
+    is_found([&](world& w, auto& b) { w.host().store(part(b.global(), 5, char()), 7); },
+             "of which 7 of 8 nobody has written");
+    is_found([&](world&, auto& b) { b.host()[0] = pattern << 32 | 7; }, // by the host's own code
+             "of which 4 of 8 nobody has written");
+    for (std::uint64_t const value : {pattern, pattern << 32 | 7}) {
+      verdict const by_device = read([&](world& w, auto& b) { w.host().store(b.global(), value); });
+      CHECK_MESSAGE(by_device, by_device.to_string());
+    }
+    verdict const some_bytes = read([](world&, auto& b) { b.host()[0] = 0xcd00'0000'cdcd'cd00; });
+    CHECK_MESSAGE(some_bytes, some_bytes.to_string());
+    verdict const in_parts = read([&](world& w, auto& b) {
+      w.host().store(part(b.global(), 0, 0U), 0xcdcd'cdcd);
+      w.host().store(part(b.global(), 1, 0U), 0xcdcd'cdcd);
+    });
+    CHECK_MESSAGE(in_parts, in_parts.to_string());
   }
 
   TEST_CASE("so must LDS, by each work-group that comes to it") {

@@ -174,5 +174,7 @@ TEST_SUITE("emu.launch_state") {
     l.config.where = std::source_location::current();
     CHECK(l.describe() == "launch of idle, 6 groups of 256 work-items, at launch_state_test.cpp:" +
                               std::to_string(l.config.where.line()));
+    l.group_count = 1;
+    CHECK(l.describe().starts_with("launch of idle, 1 group of 256 work-items, at "));
   }
 }

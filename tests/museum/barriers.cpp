@@ -98,9 +98,9 @@ std::vector<exhibit> barrier_exhibits() {
   return {{"24",
            "MSCCL++, DeviceSyncer",
            "#497, #499, #505",
-           {wrong("relaxed flag", syncer(1, relaxed_flag{false})),
+           {wrong("relaxed flag", {"race"}, "check", syncer(1, relaxed_flag{false})),
             right("relaxed flag, a fence after it", syncer(2, relaxed_flag{true})),
-            wrong("one counter, up and down", syncer(2, up_and_down{})),
+            wrong("one counter, up and down", {"deadlock"}, "deadlock", syncer(2, up_and_down{})),
             right("three counters", syncer(4, three_counters{}))}}};
 }
 

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct twin {
   kind what;
   std::string name;
   case_world run;
+  std::set<std::string> found_as{}; ///< a wrong one: any of these, with the race detector
+  std::string effect{};             ///< and this without it: what the program does wrong
 };
 
 /// A bug of GPU-initiated communication as it was published, rebuilt against Quarry.
@@ -40,8 +43,10 @@ struct exhibit {
   std::vector<twin> twins;
 };
 
-inline twin wrong(std::string name, case_world run) {
-  return {twin::kind::wrong, std::move(name), std::move(run)};
+inline twin wrong(std::string name, std::set<std::string> found_as, std::string effect,
+                  case_world run) {
+  return {twin::kind::wrong, std::move(name), std::move(run), std::move(found_as),
+          std::move(effect)};
 }
 inline twin right(std::string name, case_world run) {
   return {twin::kind::right, std::move(name), std::move(run)};

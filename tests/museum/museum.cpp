@@ -18,8 +18,8 @@ namespace {
 
 constexpr char const* help = R"(museum COMMAND [OPTION…] [CASE…]
 
-  find   every wrong twin is found at default settings, within 10 s, and fails again when repeated;
-         every right twin passes as many executions as the wrong ones may take
+  find   every wrong twin is found at default settings, as what it is, within 10 s, and fails again
+         when repeated; every right twin passes as many executions as the wrong ones may take
   clean  every right twin passes all executions that there are, if these are no more than half of
          --executions; else that many random ones
   table  how many executions the wrong twins take, from 20 seeds; as Markdown
@@ -53,6 +53,11 @@ bool fail(exhibit const& e, twin const& t, std::string const& why) {
   return false;
 }
 
+/// Whether a wrong twin may be found so: as a race, or by what it does.
+bool may_be(twin const& t, std::string const& kind, bool detects_races) {
+  return detects_races ? t.found_as.contains(kind) : kind == t.effect;
+}
+
 bool find(exhibit const& e, twin const& t) {
   if (t.what == twin::kind::right) {
     auto const v = quarry::explore({.name = t.name}, t.run);
@@ -63,6 +68,8 @@ bool find(exhibit const& e, twin const& t) {
     auto const v = quarry::explore({.detects_races = detects_races, .name = t.name}, t.run);
     if (!v.failure || !v.failure->is_repeatable || v.seconds > most_seconds)
       good = fail(e, t, v.to_string());
+    else if (!may_be(t, v.failure->kind, detects_races))
+      good = fail(e, t, "not what it is to be found as:\n" + v.to_string());
   }
   return good;
 }
@@ -126,7 +133,9 @@ bool add_row(exhibit const& e, twin const& t, std::uint64_t seeds, double& longe
   std::string cells[2];
   for (bool const detects_races : {true, false}) {
     auto const f = measure(t, detects_races, seeds);
-    good = good && f.executions.size() == seeds && f.seconds <= most_seconds;
+    good = good && f.executions.size() == seeds && f.seconds <= most_seconds &&
+           std::all_of(f.kinds.begin(), f.kinds.end(),
+                       [&](auto const& k) { return may_be(t, k, detects_races); });
     longest = std::max(longest, f.seconds);
     cells[detects_races ? 0 : 1] = cell(f, seeds);
   }

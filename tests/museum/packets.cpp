@@ -110,11 +110,13 @@ std::vector<exhibit> packet_exhibits() {
   return {{"8",
            "ROCm, AQL packets of several producers",
            "rocm-systems PR#10367, #10377",
-           {wrong("two producers, no order of publication", aql_ring({2, false, in_halves})),
+           {wrong("two producers, no order of publication", {"race"}, "check",
+                  aql_ring({2, false, in_halves})),
             right("published in order", aql_ring({2, true, in_halves})),
             right("one producer", aql_ring({1, false, in_halves})),
             right("fetched whole", aql_ring({2, false, whole})),
-            wrong("Quarry's own queue, its doorbell relaxed", own_queue(order::relaxed)),
+            wrong("Quarry's own queue, its doorbell relaxed", {"race"}, "check",
+                  own_queue(order::relaxed)),
             right("Quarry's own queue", own_queue(order::release))}}};
 }
 

@@ -318,7 +318,9 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   } else {
     copy_below(self, c, level, which, false);
   }
-  return {v.value, v.by, false, v.written == 0};
+  std::uint8_t const whole =
+      static_cast<std::uint8_t>(0xff >> (8 - std::min<unsigned>(cells_[c].bytes, 8)));
+  return {v.value, v.by, false, v.written == 0 ? whole : std::uint8_t{0}};
 }
 
 } // namespace quarry::emu

@@ -95,7 +95,7 @@ bool cache_machine::load_line(actor_id a, std::uintptr_t at, unsigned element, s
     come_apart(*w);
     return false;
   }
-  is_first = r->is_first;
+  is_first = r->first_bytes != 0;
   std::memcpy(into, values_.at(static_cast<line_values::id>(r->value)), line_bytes);
   return true;
 }

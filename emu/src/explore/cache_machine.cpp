@@ -70,7 +70,7 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
     all.value |= part.value << (8 * done);
     all.by = std::max(all.by, part.by);
     all.is_stale |= part.is_stale;
-    all.is_first |= part.is_first;
+    all.first_bytes = static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done);
   }
   return all;
 }
@@ -209,7 +209,8 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
     clean_below(self, c, level);
     reading const part = choose(a, c, level, nullptr, nullptr);
     all = {all.value | part.value << (8 * done), std::max(all.by, part.by),
-           all.is_stale || part.is_stale, all.is_first || part.is_first};
+           all.is_stale || part.is_stale,
+           static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done)};
   }
   if (acquires(o) && releases(o)) // also what it has just acquired
     flush(self, level);

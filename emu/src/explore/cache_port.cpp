@@ -47,6 +47,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   if (memory_->watches_) [[unlikely]]
     memory_->watch(operation_kind::load, o, s, where);
   memory_->limit(s, address);
+  if (o)
+    memory_->end_polling(id_, *o);
   cache_machine::reading r{0, 0};
   if (is_lds(at)) {
     memory_->check_lds(id_, address, size, where);
@@ -55,15 +57,15 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     return 0;
   } else {
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
-    if (r.is_first && !memory_->uninitialised_.is_empty())
-      memory_->check_initialised(id_, address, size, r.value, where);
+    if (r.first_bytes != 0 && !memory_->uninitialised_.is_empty())
+      memory_->check_initialised(id_, address, size, r, where);
     if (r.is_stale)
       memory_->miss(id_, address, where);
     if (!o && lane == -1)
       memory_->watch_polling(id_, address, r.value, where);
   }
   memory_->tell(address, o);
-  memory_->count(id_, where, !o && lane == -1);
+  memory_->count(id_, where);
   memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.load(id_, address, size, o, s, r.by, site(where, lane_or(lane))));
@@ -85,6 +87,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
     return;
   race_detector::write_id by = 0;
   memory_->count(id_, where);
+  memory_->end_polling(id_, address, size);
   ++memory_->activity_;
   memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
@@ -108,6 +111,8 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   memory_->limit(s, address);
   auto const size = static_cast<unsigned>(bytes);
   memory_->count(id_, where);
+  memory_->end_polling(id_, o);
+  memory_->end_polling(id_, address, size);
   if (is_lds(at)) {
     memory_->tell_any();
     memory_->check_lds(id_, address, size, where);
@@ -140,8 +145,8 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
         return std::pair(desired, by);
       });
   after_acquire(o);
-  if (old.is_first && !memory_->uninitialised_.is_empty())
-    memory_->check_initialised(id_, address, size, old.value, where);
+  if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
+    memory_->check_initialised(id_, address, size, old, where);
   memory_->tell(address, o);
   return old.value;
 }
@@ -160,6 +165,7 @@ void cache_port::after_acquire(order o) const {
 void cache_port::fence(order o, scope s, std::source_location where) const {
   watched(operation_kind::fence, o, s, where);
   memory_->count(id_, where);
+  memory_->end_polling(id_, o);
   memory_->remember(id_, "fence", o, s, 0, 0, where);
   memory_->machine_.fence(id_, o, s);
   memory_->tell(0, o);

@@ -15,6 +15,30 @@ namespace quarry::emu {
 
 using access = race_detector::access;
 
+namespace {
+
+/// How many of memory's first bytes have no value yet. Host code that writes there directly is told
+/// by the values that it leaves, four at a time: a byte of a value may well be
+/// `uninitialised_byte`.
+unsigned unwritten_bytes(cache_machine::reading const& r, unsigned bytes) noexcept {
+  constexpr unsigned together = 4;
+  unsigned count = 0;
+  for (unsigned first = 0; first < bytes; first += together) {
+    unsigned those = 0;
+    bool has_value = false;
+    for (unsigned i = first; i < std::min(first + together, bytes); ++i) {
+      if ((r.first_bytes >> i & 1) == 0)
+        continue;
+      ++those;
+      has_value = has_value || (r.value >> (8 * i) & 0xff) != uninitialised_byte;
+    }
+    count += has_value ? 0 : those;
+  }
+  return count;
+}
+
+} // namespace
+
 // Who is busy
 
 void explored_memory::count_operations() noexcept {
@@ -172,7 +196,7 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
   std::string const place = quarry::to_string(where);
   found({std::string(to_string(fault::kind::out_of_bounds)), place,
          fmt::format("{}: {} accesses {} bytes {}\n{}", place, name_of(who), bytes,
-                     shared_->describe(reinterpret_cast<void const*>(at)), // NOLINT
+                     surroundings_of(reinterpret_cast<void const*>(at)), // NOLINT
                      about(who, where))});
   return false;
 }
@@ -180,14 +204,18 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
 // Values that nobody gave, or that came by chance
 
 void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
-                                        std::uint64_t value, std::source_location where) {
+                                        cache_machine::reading const& r,
+                                        std::source_location where) {
   if (!uninitialised_.contain(at))
     return;
-  for (unsigned i = 0; i < bytes; ++i) // what host code has written there directly is another value
-    if ((value >> (8 * i) & 0xff) != uninitialised_byte)
-      return;
+  unsigned const unwritten = unwritten_bytes(r, bytes);
+  if (unwritten == 0)
+    return;
+  std::string const which =
+      unwritten == bytes ? "that nobody has written"
+                         : fmt::format("of which {} of {} nobody has written", unwritten, bytes);
   blame("uninitialised", who, where,
-        fmt::format(" reads {} bytes of global memory that nobody has written", bytes));
+        fmt::format(" reads {} bytes of global memory {}", bytes, which));
 }
 
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
@@ -209,24 +237,39 @@ void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector
 void explored_memory::watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
                                     std::source_location where) {
   known_actor& a = actors_[who];
-  if (a.polled != at || a.last.line() != where.line()) {
-    a.polled = at;
-    a.polled_value = value;
-    a.polled_times = 1;
+  for (polled_word& p : a.polled) {
+    if (p.at != at || p.line != where.line())
+      continue;
+    if (p.value == value) {
+      ++p.times;
+      return;
+    }
+    if (p.times > 1)
+      blame("eviction", who, where,
+            fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only "
+                        "if its cache happens to fetch the word anew\n  needs relaxed or stronger, "
+                        "at the writer's scope, or wait_until",
+                        p.value, p.times, value));
+    p.value = value;
+    p.times = 1;
     return;
   }
-  if (a.polled_value == value) {
-    ++a.polled_times;
+  a.polled[a.polled_count++ % a.polled.size()] = {at, where.line(), value, 1};
+}
+
+void explored_memory::end_polling(actor_id who) noexcept {
+  known_actor& a = actors_[who];
+  if (std::exchange(a.polled_count, 0) != 0)
+    a.polled = {};
+}
+
+void explored_memory::end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept {
+  known_actor& a = actors_[who];
+  if (a.polled_count == 0)
     return;
-  }
-  if (a.polled_times > 1)
-    blame("eviction", who, where,
-          fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only if "
-                      "its cache happens to fetch the word anew\n  needs relaxed or stronger, at "
-                      "the writer's scope, or wait_until",
-                      a.polled_value, a.polled_times, value));
-  a.polled_value = value;
-  a.polled_times = 1;
+  for (polled_word& p : a.polled)
+    if (p.at / 8 >= at / 8 && p.at / 8 <= (at + bytes - 1) / 8)
+      p = {};
 }
 
 } // namespace quarry::emu

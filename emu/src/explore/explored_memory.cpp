@@ -108,7 +108,7 @@ cache_port& explored_memory::add(actor_id id, race_detector::place where) {
   known_actor& a = actors_[id];
   a.operations = 0;
   a.last = {};
-  a.polled = 0;
+  end_polling(id);
   cache_port& port = ports_[port_count_++];
   port.set_lds(nullptr, 0);
   return port;
@@ -177,6 +177,7 @@ void explored_memory::launching(launch_state& l) {
   if (self == nullptr)
     return;
   cache_port& port = join(*self);
+  end_polling(port.id());
   machine_.fence(port.id(), order::release, scope::system);
   // What the host has written without us, since the last completion.
   auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t, std::uint64_t& outside) {
@@ -283,6 +284,8 @@ void explored_memory::receive(actor& self, edge from) {
 void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
   tell_any();
   known_ = {};
+  for (actor_id a = 0; a < port_count_; ++a) // it may come back with other values
+    end_polling(a);
   machine_.forget(reinterpret_cast<std::uintptr_t>(begin), bytes,
                   [](std::uintptr_t at, unsigned size, std::uint64_t value) {
                     std::memcpy(reinterpret_cast<void*>(at), &value, size); // NOLINT

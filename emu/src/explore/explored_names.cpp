@@ -42,6 +42,39 @@ allocations::range const* explored_memory::range_of(std::uintptr_t at) const noe
   return nullptr;
 }
 
+allocations::range const* explored_memory::range_before(std::uintptr_t at) const noexcept {
+  constexpr std::uintptr_t far = 1 << 20; // beyond that, where things lie is a matter of chance
+  allocations::range const* best = nullptr;
+  for (allocations const* const a : sources_)
+    if (allocations::range const* const r = a->find_before(at);
+        r != nullptr && (best == nullptr || r->begin > best->begin))
+      best = r;
+  return best != nullptr && (at < best->end || at - best->end < far) ? best : nullptr;
+}
+
+std::string explored_memory::offset_of(void const* address) const {
+  constexpr std::uintptr_t page = 4096;
+  auto const at = reinterpret_cast<std::uintptr_t>(address);
+  allocations::range const* const r = range_before(at);
+  return r != nullptr ? fmt::format("'{}' + {}", r->name, at - r->begin)
+         : at < page  ? fmt::format("null + {}", at)
+                      : "an address";
+}
+
+std::string explored_memory::surroundings_of(void const* address) const {
+  auto const at = reinterpret_cast<std::uintptr_t>(address);
+  allocations::range const* const r = range_before(at);
+  if (r == nullptr)
+    return "far from every allocation";
+  actor const* const self = scheduler_.current();
+  cache_port const* const port = self == nullptr ? nullptr : find_port(*self);
+  std::string const space = port == nullptr ? "memory" : space_of(port->id(), r->begin);
+  std::string const where = at < r->end ? fmt::format("{} bytes before", r->end - at)
+                                        : fmt::format("{} bytes after", at - r->end);
+  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {})", where, r->name,
+                     r->end - r->begin, space, quarry::to_string(r->where));
+}
+
 std::string explored_memory::space_of(actor_id who, std::uintptr_t at) const {
   if (ports_[who].is_lds(reinterpret_cast<void const*>(at))) // NOLINT(*-no-int-to-ptr)
     return "LDS";
@@ -72,6 +105,20 @@ std::string explored_memory::name_of(actor_id who) const {
   known_dispatch const& d = dispatches_[n.dispatch];
   return fmt::format("wave {}:1:{}:{} ({},{},{})/{}", d.agent, d.number, n.number, n.group.x,
                      n.group.y, n.group.z, n.index);
+}
+
+std::string explored_memory::culprit(wave_slot const& w, int lane,
+                                     std::optional<std::source_location> where) const {
+  actor_id const who = w.port->id();
+  std::source_location const line = where.value_or(actors_[who].last);
+  std::string text = "  by       " + name_of(who);
+  if (lane >= 0)
+    text += fmt::format(" lane {}, work-item {} of its group", lane,
+                        w.index * w.group->launch->wavefront_size + static_cast<unsigned>(lane));
+  if (line.line() == 0)
+    return fmt::format("{}\n{}", text, about(who, line));
+  return fmt::format("{}, {}{}\n{}", text, where ? "" : "last operation at ",
+                     quarry::to_string(line), about(who, line));
 }
 
 std::string explored_memory::dispatch_of(actor_id who) const {

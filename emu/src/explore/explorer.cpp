@@ -100,6 +100,12 @@ unsigned fair_end::pick_actor(std::span<std::uint32_t const> ready) {
 
 namespace {
 
+/// "nobody can go on", without who says so.
+std::string without_thrower(std::string_view text) {
+  constexpr std::string_view thrower = "sequential_scheduler: ";
+  return std::string(text.substr(text.starts_with(thrower) ? thrower.size() : 0));
+}
+
 /// More decisions, for the end of an execution that has come to its limit.
 std::uint64_t with_end(std::uint64_t most_decisions) {
   return most_decisions + std::max<std::uint64_t>(most_decisions / 4, 500);
@@ -156,8 +162,8 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
     });
   } catch (stall_error const& e) {
     if (!scheduler_.is_out_of_decisions())
-      memory_.found({"deadlock", waits_, e.what()});
-    who_waits = e.what();
+      memory_.found({"deadlock", waits_, "deadlock: " + without_thrower(e.what())});
+    who_waits = without_thrower(e.what());
   } catch (emu::kernel_stop const& stop) { // by an operation of a host thread
     memory_.found(stop, to_string(stop.what));
   } catch (std::exception const& e) {

@@ -110,7 +110,8 @@ bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) co
     return false;
   if (is_first && !memory_->uninitialised_.is_empty())
     for (unsigned i = 0; i < line_bytes; i += r.element)
-      memory_->check_initialised(id_, at + i, r.element, word_of(into + i, r.element), r.where);
+      memory_->check_initialised(id_, at + i, r.element,
+                                 {word_of(into + i, r.element), 0, false, 0xff}, r.where);
   note_line(r, lane, false, into);
   return true;
 }
@@ -118,6 +119,7 @@ bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) co
 bool cache_port::store_line(lane_row const& r, unsigned lane, std::byte const* from) const {
   if (!memory_->machine_.store_line(id_, address(r, lane), r.element, from))
     return false;
+  memory_->end_polling(id_, address(r, lane), line_bytes);
   note_line(r, lane, true, from);
   return true;
 }

@@ -43,6 +43,15 @@ inline constexpr unsigned char uninitialised_byte = 0xcd;
 ///          and begin, without hsa_memory_assign_agent
 enum class coherence : std::uint8_t { fine_grained, coarse_grained };
 
+/// What an actor is about to do with memory: for the report, if it may not.
+struct attempt {
+  attempt(std::source_location site, char const* name = "access", int vector_lane = -1) noexcept
+      : where(site), what(name), lane(vector_lane) {}
+  std::source_location where;
+  char const* what; ///< a literal: "atomic store"
+  int lane;         ///< whose element it is of a vector access; -1: it is none
+};
+
 /// The bounds of everything that kernels may touch: device allocations and registered host memory.
 /// Asked by the checking memory models at each access. Thread-safe.
 class allocations {
@@ -83,11 +92,16 @@ public:
   /// "12 bytes after the end of 'ranks' (4096 bytes, allocated at main.cpp:9), 64 bytes before
   /// 'sums'": for reports.
   [[nodiscard]] std::string describe(void const* at) const;
+  /// "'ranks' + 4100": the address as seen from the last allocation that begins before it, of
+  /// these; the address itself if there is none.
+  [[nodiscard]] std::string offset_of(void const* at) const;
   /// "ranks, byte 8"; empty if the address is in none of these.
   [[nodiscard]] std::string locate(void const* at) const;
   /// The one that the address is in, of these, or null; until one comes or goes. Only where nobody
   /// else can add or remove any meanwhile.
   [[nodiscard]] range const* find(std::uintptr_t at) const noexcept;
+  /// The last one that begins there or before, of these, or null; the same is true of it.
+  [[nodiscard]] range const* find_before(std::uintptr_t at) const noexcept;
 
 private:
   /// The first one that begins after the address.
@@ -103,9 +117,10 @@ private:
 };
 
 /// Throws kernel_stop out_of_bounds unless [at, at + bytes) lies inside one allocation.
-void check_bounds(allocations const& known, void const* at, std::size_t bytes,
-                  std::source_location where);
-/// Throws kernel_stop misaligned_atomic unless `at` is a multiple of `bytes`.
-void check_alignment(void const* at, std::size_t bytes, std::source_location where);
+void check_bounds(allocations const& known, void const* at, std::size_t bytes, attempt how);
+/// Throws kernel_stop misaligned_atomic unless `at` is a multiple of `bytes`. `known`: where
+/// reports look for its allocation.
+void check_alignment(void const* at, std::size_t bytes, attempt how,
+                     allocations const* known = nullptr);
 
 } // namespace quarry::emu

@@ -54,8 +54,8 @@ public:
     write_tag by;
     /// A newer write was there to be seen.
     bool is_stale = false;
-    /// Memory's first value, or a part of it.
-    bool is_first = false;
+    /// Of which of its bytes it is memory's first value: a bit each.
+    std::uint8_t first_bytes = 0;
   };
   /// A predicate on a value.
   using predicate = bool (*)(std::uint64_t value, void* argument);

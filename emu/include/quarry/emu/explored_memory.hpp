@@ -75,6 +75,10 @@ public:
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
   [[nodiscard]] std::string name_of(void const* address) const override;
+  /// "'ranks' + 4100": an address that may be in no allocation, for reports.
+  [[nodiscard]] std::string offset_of(void const* address) const;
+  /// "4 bytes after the end of 'ranks' (4096 bytes of memory of agent 1, allocated at main.cpp:9)"
+  [[nodiscard]] std::string surroundings_of(void const* address) const;
 
   /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
   /// own over memory.
@@ -127,6 +131,10 @@ public:
   [[nodiscard]] std::uint64_t equal_count() const noexcept { return equal_count_; }
   /// What an operation of an actor that is no wavefront has thrown; `who` says it in the report.
   void found(kernel_stop const& stop, std::string_view who);
+  /// Who has done wrong: "  by       wave 1:1:1:1 (0,0,0)/0 lane 3, work-item 3 of its group,
+  /// main.cpp:12", that line, and the dispatch. Without a line: its last operation's.
+  [[nodiscard]] std::string culprit(wave_slot const& w, int lane,
+                                    std::optional<std::source_location> where) const;
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
   /// What was done last, a line for each operation: who, what, which word, its value, where. What
@@ -167,13 +175,19 @@ private:
     std::uint64_t group_size = 0; ///< work-items
     std::source_location where;
   };
+  /// A word that plain loads of one line read, perhaps again and again.
+  struct polled_word {
+    std::uintptr_t at = 0; ///< 0: none
+    std::uint_least32_t line = 0;
+    std::uint64_t value = 0;
+    unsigned times = 0; ///< that value
+  };
   struct known_actor {
     actor_name name{};
-    std::uint64_t operations = 0; ///< since they were last counted anew
-    std::source_location last{};  ///< operation
-    std::uintptr_t polled = 0;    ///< the word that plain loads of one line have read again
-    std::uint64_t polled_value = 0;
-    unsigned polled_times = 0;
+    std::uint64_t operations = 0;        ///< since they were last counted anew
+    std::source_location last{};         ///< operation
+    std::array<polled_word, 4> polled{}; ///< the last few
+    std::uint32_t polled_count = 0;      ///< so far; the next one takes the oldest one's place
   };
   struct extent {
     std::uintptr_t begin = 0;
@@ -189,19 +203,23 @@ private:
     std::uint32_t rank = 0; ///< as debuggers count
   };
 
-  /// An operation; all but a plain load end a loop of plain loads.
-  void count(actor_id who, std::source_location where, bool is_plain_load = false) noexcept {
+  void count(actor_id who, std::source_location where) noexcept {
     ++actors_[who].operations;
     actors_[who].last = where;
-    if (!is_plain_load)
-      end_polling(who);
   }
-  void end_polling(actor_id who) noexcept { actors_[who].polled = 0; }
-  /// A plain load has read a value: has a loop of such loads ended by mere chance?
+  /// A plain load has read a value: has a loop of such loads ended by mere chance? Without an
+  /// acquire, or a store of its own, none must see another value: that would be a race.
   void watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
                      std::source_location where);
-  void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes, std::uint64_t value,
-                         std::source_location where);
+  /// The actor may see from now on what others have written; or has written those words itself.
+  void end_polling(actor_id who) noexcept;
+  void end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept;
+  void end_polling(actor_id who, order o) noexcept {
+    if (o != order::relaxed && o != order::release)
+      end_polling(who);
+  }
+  void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
+                         cache_machine::reading const& r, std::source_location where);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
   known_unit const& agent_of(agent_core const& agent);
@@ -228,6 +246,8 @@ private:
   /// "ranks[3]", or "word 7" where there is no name.
   [[nodiscard]] std::string word_of(std::uintptr_t at) const;
   [[nodiscard]] allocations::range const* range_of(std::uintptr_t at) const noexcept;
+  /// The last one that begins there or before, unless it is far away; or null.
+  [[nodiscard]] allocations::range const* range_before(std::uintptr_t at) const noexcept;
   /// Whether the bytes lie in one allocation; otherwise that is found.
   [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
                                   std::source_location where) {

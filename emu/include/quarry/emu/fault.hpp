@@ -69,6 +69,7 @@ struct kernel_stop {
   fault::kind what;
   std::string message;
   std::source_location where;
+  int lane = -1; ///< of a vector access: whose element is to blame
 };
 
 } // namespace quarry::emu

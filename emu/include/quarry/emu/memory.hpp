@@ -38,10 +38,10 @@ struct memory_context {
 /// be a port(): then accesses go through it; otherwise memory is the host's own, coherent.
 template<class M>
 concept memory_model = std::copyable<M> && requires(M const m, memory_context c, void const* at,
-                                                    std::size_t bytes, std::source_location w) {
+                                                    std::size_t bytes, attempt how) {
   M(c);
-  m.before(at, bytes, bytes, w);
-  m.check(at, bytes, w);
+  m.before(at, bytes, bytes, how);
+  m.check(at, bytes, how);
   { m.covers(at, bytes) } -> std::same_as<bool>;
   { M::may_explore } -> std::convertible_to<bool>;
   { M::checks } -> std::convertible_to<bool>;
@@ -55,8 +55,8 @@ public:
   static constexpr bool checks = false;
   static constexpr char const* name = "native";
   explicit native_memory(memory_context const&) noexcept {}
-  void before(void const*, std::size_t, std::size_t, std::source_location) const noexcept {}
-  void check(void const*, std::size_t, std::source_location) const noexcept {}
+  void before(void const*, std::size_t, std::size_t, attempt) const noexcept {}
+  void check(void const*, std::size_t, attempt) const noexcept {}
   [[nodiscard]] bool covers(void const*, std::size_t) const noexcept { return true; }
 };
 
@@ -67,14 +67,13 @@ public:
   static constexpr bool checks = true;
   static constexpr char const* name = "checked";
   explicit checked_memory(memory_context const& c) noexcept : bounds_(c.bounds) {}
-  void before(void const* at, std::size_t bytes, std::size_t element_bytes,
-              std::source_location where) const {
-    check_bounds(*bounds_, at, bytes, where);
+  void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
+    check_bounds(*bounds_, at, bytes, how);
     if (element_bytes != 0)
-      check_alignment(at, element_bytes, where);
+      check_alignment(at, element_bytes, how, bounds_);
   }
-  void check(void const* at, std::size_t bytes, std::source_location where) const {
-    check_bounds(*bounds_, at, bytes, where);
+  void check(void const* at, std::size_t bytes, attempt how) const {
+    check_bounds(*bounds_, at, bytes, how);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return bounds_->contain(at, bytes);
@@ -93,12 +92,11 @@ public:
   static constexpr char const* name = "interleaving";
   explicit interleaving_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
   [[nodiscard]] cache_port const* port() const noexcept { return port_; }
-  void before(void const* at, std::size_t bytes, std::size_t element_bytes,
-              std::source_location where) const {
+  void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
     if (context_.bounds != nullptr)
-      check_bounds(*context_.bounds, at, bytes, where);
+      check_bounds(*context_.bounds, at, bytes, how);
     if (element_bytes != 0)
-      check_alignment(at, element_bytes, where);
+      check_alignment(at, element_bytes, how, context_.bounds);
     context_.scheduler->decision_point(*context_.self);
     tell_debugger(at, bytes);
   }
@@ -107,9 +105,9 @@ public:
     if (debugger_asks()) [[unlikely]]
       debug_access(context_.scheduler->debug_entry(), *context_.self, at, bytes);
   }
-  void check(void const* at, std::size_t bytes, std::source_location where) const {
+  void check(void const* at, std::size_t bytes, attempt how) const {
     if (context_.bounds != nullptr)
-      check_bounds(*context_.bounds, at, bytes, where);
+      check_bounds(*context_.bounds, at, bytes, how);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return context_.bounds == nullptr || context_.bounds->contain(at, bytes);
@@ -129,12 +127,11 @@ public:
   static constexpr char const* name = "dynamic";
   explicit dynamic_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
   [[nodiscard]] cache_port const* port() const noexcept { return port_; }
-  void before(void const* at, std::size_t bytes, std::size_t element_bytes,
-              std::source_location where) const {
+  void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
     if (context_.bounds != nullptr) {
-      check_bounds(*context_.bounds, at, bytes, where);
+      check_bounds(*context_.bounds, at, bytes, how);
       if (element_bytes != 0)
-        check_alignment(at, element_bytes, where);
+        check_alignment(at, element_bytes, how, context_.bounds);
     }
     if (context_.scheduler != nullptr && context_.scheduler->decides()) {
       context_.scheduler->decision_point(*context_.self);
@@ -145,9 +142,9 @@ public:
     if (debugger_asks() && context_.self != nullptr) [[unlikely]]
       debug_access(context_.scheduler->debug_entry(), *context_.self, at, bytes);
   }
-  void check(void const* at, std::size_t bytes, std::source_location where) const {
+  void check(void const* at, std::size_t bytes, attempt how) const {
     if (context_.bounds != nullptr)
-      check_bounds(*context_.bounds, at, bytes, where);
+      check_bounds(*context_.bounds, at, bytes, how);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return context_.bounds == nullptr || context_.bounds->contain(at, bytes);

@@ -85,7 +85,7 @@ class memory_operations {
 public:
   template<storable T>
   T load(global<T> at, std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), 0, where);
+    memory().before(at.get(), sizeof(T), 0, {where, "load"});
     if (auto const* const port = explored())
       return port->load(at.get(), std::nullopt, scope::work_item, where);
     return *at.get();
@@ -100,7 +100,7 @@ public:
   template<storable T>
   void store(global<T> at, std::type_identity_t<T> value,
              std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), 0, where);
+    memory().before(at.get(), sizeof(T), 0, {where, "store"});
     if (auto const* const port = explored())
       return port->store(at.get(), value, std::nullopt, scope::work_item, where);
     *at.get() = value;
@@ -110,7 +110,7 @@ public:
     requires atomically_storable<std::remove_const_t<T>>
   std::remove_const_t<T> load(global<T> at, order o, scope s,
                               std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    memory().before(at.get(), sizeof(T), sizeof(T), {where, "atomic load"});
     if (auto const* const port = explored())
       return port->load(at.get(), o, s, where);
     if (!needs_atomic(s))
@@ -121,7 +121,7 @@ public:
   template<atomically_storable T>
   void store(global<T> at, std::type_identity_t<T> value, order o, scope s,
              std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    memory().before(at.get(), sizeof(T), sizeof(T), {where, "atomic store"});
     if (auto const* const port = explored())
       return port->store(at.get(), value, o, s, where);
     if (!needs_atomic(s))
@@ -133,7 +133,7 @@ public:
   template<atomically_storable T>
   T exchange(global<T> at, std::type_identity_t<T> value, order o, scope s,
              std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    memory().before(at.get(), sizeof(T), sizeof(T), {where, "exchange"});
     if (auto const* const port = explored())
       return port->update(at.get(), o, s, where, [&](T) { return std::optional<T>(value); });
     return needs_atomic(s) ? cell(at).exchange(value, std_order(o))
@@ -145,7 +145,7 @@ public:
   bool compare_exchange(global<T> at, std::type_identity_t<T>& expected,
                         std::type_identity_t<T> desired, order o, scope s,
                         std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    memory().before(at.get(), sizeof(T), sizeof(T), {where, "compare-exchange"});
     if (auto const* const port = explored()) {
       T const wanted = expected;
       expected = port->update(at.get(), o, s, where, [&](T old) {
@@ -272,7 +272,7 @@ public:
     requires atomically_storable<std::remove_const_t<T>>
   auto wait_until(global<T> at, Predicate is_met, order o, scope s,
                   std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    memory().before(at.get(), sizeof(T), sizeof(T), {where, "wait_until"});
     return memory_wait<std::remove_const_t<T>, Predicate>(at, std::move(is_met), o, s, where,
                                                           explored());
   }
@@ -330,7 +330,7 @@ private:
   template<class T, class Plain, class Atomic>
   T update(global<T> at, order o, scope s, std::source_location where, Plain plain,
            Atomic atomic) const {
-    memory().before(at.get(), sizeof(T), sizeof(T), where);
+    memory().before(at.get(), sizeof(T), sizeof(T), {where, "read-modify-write"});
     if (auto const* const port = explored())
       return port->update(at.get(), o, s, where,
                           [&](T old) { return std::optional<T>(plain(old)); });

@@ -131,7 +131,7 @@ public:
   [[nodiscard]] [[gnu::always_inline]] lanes<std::remove_const_t<T>>
   load(lane_address<T, Index> at,
        std::source_location where = std::source_location::current()) const {
-    before_lanes(at, where);
+    before_lanes(at, "load", where);
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
         lanes<std::remove_const_t<T>> values{};
@@ -151,7 +151,7 @@ public:
   [[gnu::always_inline]] void
   store(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& value,
         std::source_location where = std::source_location::current()) const {
-    before_lanes(at, where);
+    before_lanes(at, "store", where);
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
         port->begin_instruction();
@@ -183,6 +183,7 @@ public:
   lanes<T> fetch_add(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& n, order o,
                      scope s, std::source_location where = std::source_location::current()) const {
     lanes<T> old{};
+    check_lanes(at, "read-modify-write", where);
     for_each_address(at, [&](int lane, global<T> one) {
       old.set(lane, this->fetch_add(one, n[lane], o, s, where));
     });
@@ -192,6 +193,7 @@ public:
   template<std::integral T, class Index>
   void add(lane_address<T, Index> at, std::type_identity_t<T> n, order o, scope s,
            std::source_location where = std::source_location::current()) const {
+    check_lanes(at, "read-modify-write", where);
     for_each_address(at, [&](int, global<T> one) { this->fetch_add(one, n, o, s, where); });
   }
 
@@ -202,7 +204,7 @@ public:
                std::source_location where = std::source_location::current()) const {
     auto const count = active_.count();
     if constexpr (M::checks)
-      port_.before(first.get(), static_cast<std::size_t>(count) * sizeof(T), 0, where);
+      port_.before(first.get(), static_cast<std::size_t>(count) * sizeof(T), 0, {where, "store"});
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
         T* to = first.get();
@@ -324,20 +326,31 @@ private:
     active_.for_each([&](int lane) { f(lane, global<T>(at.base + index[lane])); });
   }
 
+  /// One decision point for the whole access.
   template<class T, class Index>
-  void before_lanes(lane_address<T, Index> at, std::source_location where) const {
+  void before_lanes(lane_address<T, Index> at, char const* what, std::source_location where) const {
     if constexpr (M::checks) {
       if (!active_.any())
         return;
-      // One decision point for the whole access; every lane's element is checked, at once where
-      // all are in one allocation.
-      auto const& index = at.index;
-      port_.before(at.base + index[active_.first()], sizeof(T), 0, where);
+      int const first = active_.first();
+      port_.before(at.base + at.index[first], sizeof(T), 0, {where, what, first});
+      check_lanes(at, what, where);
+    }
+  }
+  /// Every lane's element, at once where all are in one allocation.
+  template<class T, class Index>
+  void check_lanes(lane_address<T, Index> at, char const* what, std::source_location where) const {
+    if constexpr (M::checks) {
+      if (!active_.any())
+        return;
       auto const [lowest, highest] = ends_of(at, active_);
       if constexpr (M::may_explore)
         port_.tell_debugger(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T));
-      if (!port_.covers(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T)))
-        active_.for_each([&](int lane) { port_.check(at.base + index[lane], sizeof(T), where); });
+      if (port_.covers(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T)))
+        return;
+      auto const& index = at.index;
+      active_.for_each(
+          [&](int lane) { port_.check(at.base + index[lane], sizeof(T), {where, what, lane}); });
     }
   }
 

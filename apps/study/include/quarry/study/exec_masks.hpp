@@ -9,7 +9,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <source_location>
 #include <stdexcept>
 #include <utility>
 
@@ -57,8 +56,7 @@ public:
       : interleaving_memory(c), masks_(dynamic_cast<exec_masks*>(c.scheduler->attachment())),
         wave_(dynamic_cast<emu::wave_slot*>(c.self)) {}
 
-  void before(void const* at, std::size_t bytes, std::size_t element_bytes,
-              std::source_location where) const;
+  void before(void const* at, std::size_t bytes, std::size_t element_bytes, emu::attempt how) const;
 
 private:
   exec_masks* masks_;
@@ -66,11 +64,11 @@ private:
 };
 
 inline void counted_memory::before(void const* at, std::size_t bytes, std::size_t element_bytes,
-                                   std::source_location where) const {
+                                   emu::attempt how) const {
   using wavefront = emu::basic_wavefront<counted_memory, 64>; // what start_wave() has put there
   if (masks_ != nullptr && wave_ != nullptr)
     masks_->count(reinterpret_cast<wavefront const*>(wave_->storage.data())->active());
-  interleaving_memory::before(at, bytes, element_bytes, where);
+  interleaving_memory::before(at, bytes, element_bytes, how);
 }
 static_assert(emu::memory_model<counted_memory>);
 
