@@ -56,6 +56,7 @@ struct each_its_own {
   }
 };
 /// Work-item 9 hands a word to work-item 2, by a flag.
+template<order Awaits>
 struct hand_over {
   task<> operator()(any_work_item auto& wi, global<word> words) const {
     auto const id = wi.local_linear_id();
@@ -63,21 +64,7 @@ struct hand_over {
       wi.store(words, 5U);
       wi.store(words + 1, 1U, order::release, scope::agent);
     } else if (id == 2) {
-      auto set = wi.wait_until(words + 1, is_set, order::acquire, scope::agent);
-      static_cast<void>(co_await set);
-      wi.store(words + 2, wi.load(words));
-    }
-  }
-};
-/// The same without anything that the one who waits would acquire.
-struct hand_over_relaxed {
-  task<> operator()(any_work_item auto& wi, global<word> words) const {
-    auto const id = wi.local_linear_id();
-    if (id == 9) {
-      wi.store(words, 5U);
-      wi.store(words + 1, 1U, order::release, scope::agent);
-    } else if (id == 2) {
-      auto set = wi.wait_until(words + 1, is_set, order::relaxed, scope::agent);
+      auto set = wi.wait_until(words + 1, is_set, Awaits, scope::agent);
       static_cast<void>(co_await set);
       wi.store(words + 2, wi.load(words));
     }
@@ -123,7 +110,7 @@ TEST_SUITE("emu.explore_items") {
     races(explored(one_stores_another_loads{}), "lane 3,", "lane 20,");
     races(explored(all_store_one_word{}), "lane 0,", "lane 1,");
     races(explored(neighbours_in_lds<false>{}), "lane 0,", "lane 1,");
-    races(explored(hand_over_relaxed{}), "lane 9,", "lane 2,");
+    races(explored(hand_over<order::relaxed>{}), "lane 9,", "lane 2,");
   }
 
   TEST_CASE("of two wavefronts, too, the lanes are named") {
@@ -132,7 +119,7 @@ TEST_SUITE("emu.explore_items") {
 
   TEST_CASE("what they meet in, or hand over, orders them") {
     for (verdict const& v : {explored(neighbours_in_lds<true>{}), explored(each_its_own{}),
-                             explored(hand_over{}), explored(all_add{})})
+                             explored(hand_over<order::acquire>{}), explored(all_add{})})
       CHECK_MESSAGE(v, v.to_string());
   }
 }
