@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that sees oneTBB.
 #include "idleness.hpp"
+#include "stall_watch.hpp"
 #include "worker_door.hpp"
 
 #include <quarry/assert.hpp>
@@ -36,10 +37,7 @@ static_assert(scheduler<native_scheduler>);
 
 namespace {
 
-using clock = std::chrono::steady_clock;
 using std::chrono::microseconds;
-
-constexpr int longest_turn = 10; // in stall timeouts
 
 /// In whose turn the thread is; null outside.
 thread_local strand* in_turn_of = nullptr;
@@ -254,46 +252,6 @@ struct native_scheduler::state {
   }
 };
 
-/// Tells a thread in run_until() when nothing has progressed for the stall timeout.
-///
-/// Progress is counted at the ends of turns, and a turn may take long: when the time is over,
-/// whoever is in the middle of one is waited for.
-class native_scheduler::stall_watch {
-public:
-  explicit stall_watch(native_scheduler& s) : scheduler_(s), state_(*s.state_), seen_(progress()) {}
-
-  bool is_stalled() {
-    if (std::uint64_t const now = progress(); now != seen_) {
-      seen_ = now;
-      since_ = clock::now();
-      is_late_ = false;
-    }
-    auto const waited = clock::now() - since_;
-    if (waited <= state_.stall_timeout)
-      return false;
-    look_at_turns();
-    return (turns_.empty() || waited > longest_turn * state_.stall_timeout) && progress() == seen_;
-  }
-
-private:
-  std::uint64_t progress() const { return state_.progress.load(std::memory_order_relaxed); }
-
-  /// Keeps those turns that were under way when the time was over, and have not ended since.
-  void look_at_turns() {
-    auto const now = scheduler_.turns_under_way();
-    if (!std::exchange(is_late_, true))
-      turns_ = now;
-    std::erase_if(turns_, [&](auto const& t) { return std::ranges::find(now, t) == now.end(); });
-  }
-
-  native_scheduler& scheduler_;
-  state& state_;
-  std::uint64_t seen_;
-  clock::time_point since_ = clock::now();
-  bool is_late_ = false; ///< nothing has progressed for the stall timeout, but in turns_ perhaps
-  std::vector<turn_under_way> turns_;
-};
-
 native_scheduler::native_scheduler() : native_scheduler(options{}) {}
 
 native_scheduler::native_scheduler(options o) {
@@ -383,7 +341,7 @@ bool native_scheduler::run_turn() {
 
 bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
   idleness idle;
-  stall_watch watch(*this);
+  stall_watch watch(*this, state_->progress, state_->stall_timeout);
   for (;;) {
     std::uint64_t const heard = state_->news.load(std::memory_order_relaxed);
     if (is_over(argument))
