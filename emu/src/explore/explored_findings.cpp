@@ -4,6 +4,7 @@
 #include "source_text.hpp"
 
 #include <quarry/emu/explored_memory.hpp>
+#include <quarry/fnv_hash.hpp>
 #include <quarry/report.hpp>
 
 #include <fmt/core.h>
@@ -144,11 +145,7 @@ std::uint64_t explored_memory::stable_name(std::uintptr_t at) const {
   allocations::range const* const r = range_of(at);
   if (r == nullptr)
     return 0;
-  std::uint64_t h = 0xcbf29ce484222325;
-  for (char const c : r->name)
-    h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  h = (h ^ (at - r->begin) / 8) * 0x9e3779b97f4a7c15;
-  return h | 1;
+  return (fnv_hash(r->name) ^ (at - r->begin) / 8) * 0x9e3779b97f4a7c15 | 1;
 }
 
 void explored_memory::tell_effects(std::uintptr_t at, std::optional<order> o) {

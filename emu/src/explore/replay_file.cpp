@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/replay_file.hpp>
+#include <quarry/fnv_hash.hpp>
 
 #include <fmt/core.h>
 
@@ -33,12 +34,9 @@ std::string one_line(std::string text) {
   return text;
 }
 
-/// FNV-1a of what stands below it: an edit, or a missing end, would be another execution.
+/// Of what stands below it: an edit, or a missing end, would be another execution.
 std::string checksum_line(std::string_view below) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (char const c : below)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return fmt::format("checksum: {:#018x}", hash);
+  return fmt::format("checksum: {:#018x}", fnv_hash(below));
 }
 
 /// What stands below the checksum, if that is right.

@@ -29,7 +29,6 @@
 
 // Choices of explored executions: where they come from, records of them, failures made small
 #include <quarry/boring.hpp>
-#include <quarry/brief_lock.hpp>
 #include <quarry/bytes.hpp>
 #include <quarry/choice_record.hpp>
 #include <quarry/choice_tree.hpp>
@@ -54,8 +53,10 @@
 
 // To build awaitables and schedulers from
 #include <quarry/actor_list.hpp>
+#include <quarry/brief_lock.hpp>
 #include <quarry/debug_root.hpp>
 #include <quarry/fiber.hpp>
+#include <quarry/fnv_hash.hpp>
 #include <quarry/frame_pool.hpp>
 #include <quarry/random_bits.hpp>
 #include <quarry/spin_lock.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/fnv_hash.hpp>
 #include <quarry/net/job.hpp>
 
 #include <cstddef>
@@ -32,14 +33,8 @@ struct greeting {
 };
 static_assert(sizeof(greeting) == 40);
 
-/// FNV-1a; 0 of nothing.
 [[nodiscard]] constexpr std::uint64_t hash_of(std::string_view terms) noexcept {
-  if (terms.empty())
-    return 0;
-  std::uint64_t hash = 0xcbf2'9ce4'8422'2325;
-  for (char const c : terms)
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100'0000'01b3;
-  return hash;
+  return terms.empty() ? 0 : fnv_hash(terms);
 }
 
 enum class frame_kind : std::uint32_t {
