@@ -12,7 +12,7 @@ namespace quarry {
 
 namespace {
 
-constexpr std::string_view letters = "avwm"; // by choice_kind
+constexpr std::string_view letters = "avwml"; // by choice_kind
 static_assert(letters.size() == choice_kind_count);
 
 // Writing
@@ -88,7 +88,7 @@ public:
       if (text_[at_] == '(')
         bracket();
       else
-        run("a choice: a, v, w or '('");
+        run("a choice: a, v, w, m, l or '('");
     }
     return h;
   }

@@ -148,7 +148,7 @@ std::uint32_t choice_tree::add(unsigned n, choice_kind kind, std::span<std::uint
   words_.push_back(std::bit_cast<std::uint32_t>(
       header{.n = n & most_answers,
              .yields = static_cast<std::uint32_t>(yields_.size()) & most_yields,
-             .kind = static_cast<std::uint32_t>(kind) & 3U,
+             .kind = static_cast<std::uint32_t>(kind) & 7U,
              .has_numbers = ready.empty() ? 0U : 1U}));
   auto const first = static_cast<std::uint32_t>(words_.size());
   words_.resize(words_.size() + n, nowhere);

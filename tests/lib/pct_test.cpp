@@ -260,8 +260,8 @@ TEST_SUITE("lib.pct") {
       drawn.insert(strategy.describe());
     }
     CHECK(drawn.size() == 5 * 7 * 6); // leave, stale, written back
-    CHECK(drawn.contains(
-        "pct: depth 1, length 64, leaves 2 %, stale 98 % (oldest), written back 0 %"));
+    CHECK(drawn.contains("pct: depth 1, length 64, leaves 2 %, stale 98 % (oldest), written back 0 "
+                         "%, lanes reversed 50 %"));
   }
 
   TEST_CASE("a depth or a patience of 0 is refused") {

@@ -69,13 +69,13 @@ private:
   /// its hash.
   struct header {
     std::uint32_t n : 16;
-    std::uint32_t yields : 13;
-    std::uint32_t kind : 2;
+    std::uint32_t yields : 12;
+    std::uint32_t kind : 3;
     std::uint32_t has_numbers : 1;
   };
-  static_assert(sizeof(header) == sizeof(std::uint32_t) && choice_kind_count <= 4);
+  static_assert(sizeof(header) == sizeof(std::uint32_t) && choice_kind_count <= 8);
   static constexpr std::uint32_t most_answers = 0xffff;
-  static constexpr std::uint32_t most_yields = 0x1fff;
+  static constexpr std::uint32_t most_yields = 0xfff;
 
   /// Until the next one is added.
   struct question {

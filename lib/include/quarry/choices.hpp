@@ -15,11 +15,12 @@ enum class choice_kind : std::uint8_t {
   value,      ///< which write a load sees
   write_back, ///< whether a write reached the next cache before another one did
   message,    ///< which of the messages that have come is acted on
+  lane_order, ///< which of a wavefront's lanes come first, of those that nothing orders
 };
-inline constexpr int choice_kind_count = 4;
+inline constexpr int choice_kind_count = 5;
 
 [[nodiscard]] constexpr std::string_view to_string(choice_kind kind) noexcept {
-  constexpr std::string_view names[] = {"actor", "value", "write_back", "message"};
+  constexpr std::string_view names[] = {"actor", "value", "write_back", "message", "lane_order"};
   static_assert(std::size(names) == choice_kind_count);
   return names[static_cast<std::size_t>(kind)];
 }
