@@ -59,6 +59,9 @@ public:
       : elements_(make(count, holds), free_aligned{bytes_of(count)}), count_(count),
         registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds, grain,
                       where) {}
+  /// Zeroed and fine-grained, as part of something that was made there.
+  buffer(allocations& known, std::size_t count, std::string name, std::source_location where)
+      : buffer(known, count, std::move(name), contents::zeroed, coherence::fine_grained, where) {}
 
   [[nodiscard]] emu::global<T> global() noexcept { return emu::global<T>(elements_.get()); }
   [[nodiscard]] emu::global<T const> global() const noexcept {

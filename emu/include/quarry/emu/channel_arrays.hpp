@@ -40,12 +40,9 @@ public:
                  std::source_location where = std::source_location::current())
       : width_(checked(o)), share_(o.elements_per_done_count),
         stride_(o.is_padded ? padded_stride : 1), reservation_(o.reservation), orders_(o.orders),
-        name_(o.name), data_(known, std::size_t{width_} * stride_, o.name + " data",
-                             contents::zeroed, coherence::fine_grained, where),
-        control_(known, 2 * std::size_t{width_}, o.name + " control", contents::zeroed,
-                 coherence::fine_grained, where),
-        done_(known, width_ / share_, o.name + " done counts", contents::zeroed,
-              coherence::fine_grained, where),
+        name_(o.name), data_(known, std::size_t{width_} * stride_, o.name + " data", where),
+        control_(known, 2 * std::size_t{width_}, o.name + " control", where),
+        done_(known, width_ / share_, o.name + " done counts", where),
         indices_(known, 5, o.name + " indices", {}, where), states_(width_, state::available) {}
   channel_arrays(channel_arrays const&) = delete;
   channel_arrays& operator=(channel_arrays const&) = delete;

@@ -19,7 +19,7 @@ class index_lines {
 public:
   index_lines(allocations& known, std::size_t count, std::string name, T first = {},
               std::source_location where = std::source_location::current())
-      : lines_(known, count, std::move(name), contents::zeroed, coherence::fine_grained, where) {
+      : lines_(known, count, std::move(name), where) {
     if (first != T{}) // as they are made
       for (line& l : lines_.host())
         l.value = first;

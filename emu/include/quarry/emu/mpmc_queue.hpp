@@ -35,8 +35,7 @@ public:
   mpmc_queue(allocations& known, std::uint32_t slot_count, slot_orders orders = {},
              std::source_location where = std::source_location::current())
       : turns_(known, slot_count, orders, where),
-        payloads_(known, slot_count, "mpmc_queue payloads", contents::zeroed,
-                  coherence::fine_grained, where) {}
+        payloads_(known, slot_count, "mpmc_queue payloads", where) {}
 
   /// A free slot, once it is this producer's turn in it.
   template<class A>

@@ -22,7 +22,7 @@ class signal {
 public:
   explicit signal(allocations& known, std::int64_t value = 1, std::string name = "signal",
                   std::source_location where = std::source_location::current())
-      : word_(known, 1, std::move(name), contents::zeroed, coherence::fine_grained, where) {
+      : word_(known, 1, std::move(name), where) {
     word_.host()[0] = value;
   }
 

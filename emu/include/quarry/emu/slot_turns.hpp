@@ -72,7 +72,7 @@ public:
   slot_turns(allocations& known, std::uint32_t slot_count, slot_orders const& orders,
              std::source_location where = std::source_location::current())
       : orders_(orders), slot_count_(checked(slot_count)),
-        slots_(known, slot_count, "queue slots", contents::zeroed, coherence::fine_grained, where),
+        slots_(known, slot_count, "queue slots", where),
         indices_(known, 2, "queue indices", {}, where), history_(slot_count) {}
 
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }

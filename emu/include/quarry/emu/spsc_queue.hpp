@@ -57,8 +57,7 @@ public:
   spsc_queue(allocations& known, std::uint32_t slot_count, spsc_orders orders = {},
              std::source_location where = std::source_location::current())
       : slot_count_(checked(slot_count)), orders_(orders),
-        slots_(known, slot_count, "spsc_queue slots", contents::zeroed, coherence::fine_grained,
-               where),
+        slots_(known, slot_count, "spsc_queue slots", where),
         indices_(known, 2, "spsc_queue indices", {}, where) {}
 
   /// The next free slot, once there is one. Producer only.

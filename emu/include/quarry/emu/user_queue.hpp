@@ -80,8 +80,7 @@ public:
                    std::string name = "user queue",
                    std::source_location where = std::source_location::current())
       : slot_count_(checked(slot_count)), orders_(orders), name_(std::move(name)), known_(&known),
-        slots_(known, slot_count, name_ + " packets", contents::zeroed, coherence::fine_grained,
-               where),
+        slots_(known, slot_count, name_ + " packets", where),
         indices_(known, 3, name_ + " indices", {}, where) {}
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }

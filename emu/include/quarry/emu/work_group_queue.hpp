@@ -61,10 +61,8 @@ public:
                    slot_orders orders = {},
                    std::source_location where = std::source_location::current())
       : columns_(columns), turns_(known, slot_count, orders, where),
-        words_(known, std::size_t{slot_count} * Rows * columns, "work_group_queue packages",
-               contents::zeroed, coherence::fine_grained, where),
-        headers_(known, slot_count, "work_group_queue headers", contents::zeroed,
-                 coherence::fine_grained, where) {}
+        words_(known, std::size_t{slot_count} * Rows * columns, "work_group_queue packages", where),
+        headers_(known, slot_count, "work_group_queue headers", where) {}
 
   /// A slot with a column for each active work-item of the group. A collective: all wavefronts
   /// come, one with no active work-items too. Nothing is reserved if no work-item is active.
