@@ -100,9 +100,14 @@ void item_lanes::after_slice(int lane) {
   }
 }
 
+int item_lanes::next_of(lane_mask lanes) const noexcept {
+  return is_descending_ ? lanes.last() : lanes.first();
+}
+
 void item_lanes::run_ready() {
+  is_descending_ = wave_.port != nullptr && ready_.count() > 1 && wave_.port->reverses_lanes();
   while (ready_.any()) {
-    int const lane = ready_.first();
+    int const lane = next_of(ready_);
     ready_ = ready_.without(lane_mask::only(lane));
     lane_slot& s = (*this)[lane];
     if (s.own_fiber == nullptr && !s.root)
@@ -197,25 +202,22 @@ void item_lanes::release(lane_mask served) noexcept {
 void item_lanes::start_plain(void (*call)(void const*, item_lanes&, int), void const* context) {
   call_ = call;
   context_ = context;
-  next_lane_ = 0;
-}
-
-bool item_lanes::has_next() const noexcept {
-  return next_lane_ < 64 && (wave_.items & lane_mask::only(next_lane_)).any();
+  to_start_ = live_;
 }
 
 /// A fiber's job: starts lane after lane until none is left. A lane that has blocked ends its
 /// fiber.
 void item_lanes::plain_loop(void* lanes) {
   auto& self = *static_cast<item_lanes*>(lanes);
-  while (self.has_next()) {
-    lane_slot& s = self[self.next_lane_++];
+  while (self.to_start_.any()) {
+    lane_slot& s = self[self.next_of(self.to_start_)];
+    self.to_start_.reset(s.lane);
     self.runs(s.lane);
     try {
       self.call_(self.context_, self, s.lane);
     } catch (abandoned) { // the launch is over: nobody else begins
       s.error = std::current_exception();
-      self.next_lane_ = lane_mask::capacity;
+      self.to_start_ = {};
     } catch (...) {
       s.error = std::current_exception();
     }
@@ -225,21 +227,20 @@ void item_lanes::plain_loop(void* lanes) {
   }
 }
 
-/// All that are ready have not started yet: they are the rest, from next_lane_ on.
+/// Those who have not started yet.
 void item_lanes::run_plain_lanes() {
   fiber_pool& fibers = fibers_of(wave_);
-  while (has_next()) {
-    int const from = next_lane_;
+  while (to_start_.any()) {
+    lane_mask const before = to_start_;
     running_ = &fibers.take();
     running_->start(&plain_loop, this);
     running_->resume();
     runs(-1);
     if (running_->is_idle())
       fibers.give_back(*running_);
-    for (int i = from; i < next_lane_; ++i) {
-      ready_ = ready_.without(lane_mask::only(i));
-      after_slice(i);
-    }
+    lane_mask const started = before.without(to_start_);
+    ready_ = ready_.without(started);
+    started.for_each([this](int i) { after_slice(i); });
   }
 }
 

@@ -41,6 +41,13 @@ TEST_SUITE("emu.lane_mask") {
     CHECK(m.rank(64) == m.count());
   }
 
+  TEST_CASE("for_each_backwards visits the same ones, descending") {
+    std::vector<int> seen;
+    lane_mask(0x8000'0000'0000'0015).for_each_backwards([&](int lane) { seen.push_back(lane); });
+    CHECK(seen == std::vector<int>{63, 4, 2, 0});
+    lane_mask::none().for_each_backwards([](int) { FAIL("it has no lane"); });
+  }
+
   TEST_CASE("for_each visits exactly the lanes of the mask, ascending") {
     std::vector<int> seen;
     lane_mask(0x8000'0000'0000'0015).for_each([&](int lane) { seen.push_back(lane); });

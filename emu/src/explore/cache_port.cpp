@@ -51,14 +51,14 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     memory_->end_polling(id_, *o);
   cache_machine::reading r{0, 0};
   if (is_lds(at)) {
-    memory_->check_lds(id_, address, size, where);
+    memory_->check_lds(id_, address, size, site(where, lane_or(lane)));
     r = {host_word(address, size), memory_->lds_writes_[address]};
   } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
     return 0;
   } else {
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
     if (r.first_bytes != 0 && !memory_->uninitialised_.is_empty())
-      memory_->check_initialised(id_, address, size, r, where);
+      memory_->check_initialised(id_, address, size, r, site(where, lane_or(lane)));
     if (r.is_stale)
       memory_->miss(id_, address, where);
     if (!o && lane == -1)
@@ -115,7 +115,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   memory_->end_polling(id_, address, size);
   if (is_lds(at)) {
     memory_->tell_any();
-    memory_->check_lds(id_, address, size, where);
+    memory_->check_lds(id_, address, size, site(where, lane_));
     std::uint64_t const old = host_word(address, size);
     auto const desired = f(old, argument);
     if (desired)
@@ -146,7 +146,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
       });
   after_acquire(o);
   if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
-    memory_->check_initialised(id_, address, size, old, where);
+    memory_->check_initialised(id_, address, size, old, site(where, lane_));
   memory_->tell(address, o);
   return old.value;
 }
@@ -154,6 +154,10 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
 void cache_port::begin_instruction() const {
   if (memory_->options_.detects_races)
     memory_->races_.begin_instruction(id_);
+}
+
+bool cache_port::reverses_lanes() const {
+  return memory_->choices_->pick(2, choice_kind::lane_order) == 1;
 }
 
 /// Of a lane: what another one has released may be what it has got.
@@ -185,7 +189,7 @@ void cache_port::watched(operation_kind what, order& o, scope& s,
 }
 
 void cache_port::report_misuse(char const* what, std::source_location where) const {
-  memory_->blame("misuse", id_, where, fmt::format(": {}", what));
+  memory_->blame("misuse", id_, site(where, lane_), fmt::format(": {}", what));
 }
 
 bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,

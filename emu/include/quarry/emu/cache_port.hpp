@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/emu/scope.hpp>
 
@@ -103,7 +104,27 @@ public:
   /// What comes is the work of this lane alone, in an item kernel; -1: of the whole actor. Accesses
   /// of two lanes are ordered by what the lanes have met in (begin_instruction()), and, for lack of
   /// a clock for each lane, wherever one of them has acquired since.
-  void set_lane(int lane) noexcept { lane_ = lane; }
+  void set_lane(int lane) const noexcept { lane_ = lane; }
+  /// Whether lanes that nothing orders come from the last to the first: a choice.
+  [[nodiscard]] bool reverses_lanes() const;
+  /// The lanes of an atomic vector instruction, one after the other: f(lane).
+  template<class F>
+  void for_each_lane(lane_mask active, F const& f) const {
+    struct instruction {
+      explicit instruction(cache_port const& p) : port(p) { port.begin_instruction(); }
+      instruction(instruction const&) = delete;
+      ~instruction() { port.set_lane(-1); }
+      cache_port const& port;
+    } const one(*this);
+    auto const take_turn = [&](int lane) {
+      set_lane(lane);
+      f(lane);
+    };
+    if (active.count() > 1 && reverses_lanes())
+      active.for_each_backwards(take_turn);
+    else
+      active.for_each(take_turn);
+  }
 
   /// Could an atomic load satisfy the predicate now?
   template<class T, class Predicate>
@@ -173,7 +194,7 @@ private:
 
   explored_memory* memory_;
   actor_id id_;
-  int lane_ = -1;
+  mutable int lane_ = -1; ///< whose operations they are now
   std::byte const* lds_ = nullptr;
   std::size_t lds_bytes_ = 0;
 };

@@ -65,6 +65,12 @@ public:
     for (std::uint64_t rest = bits_; rest != 0; rest &= rest - 1)
       f(std::countr_zero(rest));
   }
+  /// The same, descending.
+  template<class F>
+  constexpr void for_each_backwards(F&& f) const {
+    for (lane_mask rest = *this; rest.any(); rest.reset(rest.last()))
+      f(rest.last());
+  }
 
   [[nodiscard]] friend constexpr lane_mask operator&(lane_mask a, lane_mask b) noexcept {
     return lane_mask(a.bits_ & b.bits_);

@@ -49,7 +49,8 @@ public:
 
 /// The lanes of one wavefront of an item kernel, and which of them may run.
 ///
-/// Between two suspensions of the wavefront they run in ascending order.
+/// Between two suspensions of the wavefront they run one after the other, each to its next wait: in
+/// ascending order, unless an exploration has them come down.
 class item_lanes {
 public:
   explicit item_lanes(wave_slot& wave);
@@ -93,8 +94,8 @@ private:
   friend struct debug_layout_access;
   void runs(int lane) noexcept;
   void after_slice(int lane);
+  [[nodiscard]] int next_of(lane_mask lanes) const noexcept;
   void run_plain_lanes();
-  [[nodiscard]] bool has_next() const noexcept;
   void resume_plain(lane_slot& lane);
   static void plain_loop(void* lanes);
   [[noreturn]] void ended_too_early(lane_mask waiting);
@@ -104,12 +105,13 @@ private:
   lane_mask ready_;
   lane_mask requested_;
   lane_mask polling_;
-  lane_mask yielded_; ///< ready again after the wavefront has given way
+  lane_mask yielded_;          ///< ready again after the wavefront has given way
+  bool is_descending_ = false; ///< in this round
   std::unique_ptr<lane_slot[]> slots_;
-  // Plain functions: the lane that runs now, the next one to start, the fibers' job.
+  // Plain functions: the fibers' job, the lanes that have not started yet, the fiber that runs.
   void (*call_)(void const*, item_lanes&, int) = nullptr;
   void const* context_ = nullptr;
-  int next_lane_ = 0;
+  lane_mask to_start_;
   execution_fiber* running_ = nullptr;
 };
 

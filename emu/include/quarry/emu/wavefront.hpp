@@ -178,13 +178,14 @@ public:
   using memory_operations<basic_wavefront, M>::store;
   using memory_operations<basic_wavefront, M>::fetch_add;
 
-  /// Each active lane adds to its address, in ascending order; gives the old values.
+  /// Each active lane adds to its address, one after the other; gives the old values. Which lane
+  /// comes first is nobody's to rely on: `explore` has them go up or down.
   template<std::integral T, class Index>
   lanes<T> fetch_add(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& n, order o,
                      scope s, std::source_location where = std::source_location::current()) const {
     lanes<T> old{};
     check_lanes(at, "read-modify-write", where);
-    for_each_address(at, [&](int lane, global<T> one) {
+    for_each_atomically(at, [&](int lane, global<T> one) {
       old.set(lane, this->fetch_add(one, n[lane], o, s, where));
     });
     return old;
@@ -194,7 +195,7 @@ public:
   void add(lane_address<T, Index> at, std::type_identity_t<T> n, order o, scope s,
            std::source_location where = std::source_location::current()) const {
     check_lanes(at, "read-modify-write", where);
-    for_each_address(at, [&](int, global<T> one) { this->fetch_add(one, n, o, s, where); });
+    for_each_atomically(at, [&](int, global<T> one) { this->fetch_add(one, n, o, s, where); });
   }
 
   /// The active lanes' values in consecutive elements from `first` on, without gaps.
@@ -324,6 +325,17 @@ private:
   void for_each_address(lane_address<T, Index> at, F&& f) const {
     auto const index = as_lanes(at.index);
     active_.for_each([&](int lane) { f(lane, global<T>(at.base + index[lane])); });
+  }
+
+  template<class T, class Index, class F>
+  void for_each_atomically(lane_address<T, Index> at, F&& f) const {
+    if constexpr (M::may_explore)
+      if (auto const* const port = port_.port()) {
+        auto const index = as_lanes(at.index);
+        return port->for_each_lane(active_,
+                                   [&](int lane) { f(lane, global<T>(at.base + index[lane])); });
+      }
+    for_each_address(at, f);
   }
 
   /// One decision point for the whole access.
