@@ -108,8 +108,19 @@ void races(verdict const& v, std::string const& one, std::string const& other) {
 TEST_SUITE("emu.explore_items") {
   TEST_CASE("work-items of one wavefront race, and the report names their lanes") {
     races(explored(one_stores_another_loads{}), "lane 3,", "lane 20,");
-    races(explored(all_store_one_word{}), "lane 0,", "lane 1,");
-    races(explored(neighbours_in_lds<false>{}), "lane 0,", "lane 1,");
+    auto const stores = explored(all_store_one_word{});
+    REQUIRE(stores.failure);
+    bool const goes_up = stores.failure->report.find("lane 0,") != std::string::npos;
+    races(stores, goes_up ? "lane 0," : "lane 31,", goes_up ? "lane 1," : "lane 30,");
+    // Whose neighbour comes later reads what nobody has written, which comes first then.
+    auto const unordered = explored(neighbours_in_lds<false>{});
+    REQUIRE(unordered.failure);
+    if (unordered.failure->kind == "uninitialised")
+      CHECK_MESSAGE(unordered.failure->report.find("lane 31 reads 4 bytes of LDS") !=
+                        std::string::npos,
+                    unordered.failure->report);
+    else
+      races(unordered, "lane 0,", "lane 1,");
     races(explored(hand_over<order::relaxed>{}), "lane 9,", "lane 2,");
   }
 

@@ -133,10 +133,12 @@ std::string explored_memory::about(actor_id who, std::source_location where) con
   return text_of(where) + (dispatch.empty() ? "" : fmt::format("             {}\n", dispatch));
 }
 
-void explored_memory::blame(char const* kind, actor_id who, std::source_location where,
+void explored_memory::blame(char const* kind, actor_id who, race_detector::site by,
                             std::string_view what) {
-  std::string const place = quarry::to_string(where);
-  found({kind, place, fmt::format("{}: {}{}\n{}", place, name_of(who), what, about(who, where))});
+  std::string const place = quarry::to_string(by.where);
+  std::string const lane = by.lane >= 0 ? fmt::format(" lane {}", by.lane) : "";
+  found({kind, place,
+         fmt::format("{}: {}{}{}\n{}", place, name_of(who), lane, what, about(who, by.where))});
 }
 
 // Effects
@@ -201,8 +203,7 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
 // Values that nobody gave, or that came by chance
 
 void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
-                                        cache_machine::reading const& r,
-                                        std::source_location where) {
+                                        cache_machine::reading const& r, race_detector::site by) {
   if (!uninitialised_.contain(at))
     return;
   unsigned const unwritten = unwritten_bytes(r, bytes);
@@ -211,17 +212,16 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
   std::string const which =
       unwritten == bytes ? "that nobody has written"
                          : fmt::format("of which {} of {} nobody has written", unwritten, bytes);
-  blame("uninitialised", who, where,
-        fmt::format(" reads {} bytes of global memory {}", bytes, which));
+  blame("uninitialised", who, by, fmt::format(" reads {} bytes of global memory {}", bytes, which));
 }
 
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
-                                std::source_location where) {
+                                race_detector::site by) {
   auto const word = lds_written_.find(at / 8);
   auto const mask = ((1U << bytes) - 1) << at % 8;
   if (word != lds_written_.end() && (word->second & mask) == mask)
     return;
-  blame("uninitialised", who, where,
+  blame("uninitialised", who, by,
         fmt::format(" reads {} bytes of LDS that nobody in its work-group has written", bytes));
 }
 
@@ -242,7 +242,7 @@ void explored_memory::watch_polling(actor_id who, std::uintptr_t at, std::uint64
       return;
     }
     if (p.times > 1)
-      blame("eviction", who, where,
+      blame("eviction", who, {where},
             fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only "
                         "if its cache happens to fetch the word anew\n  needs relaxed or stronger, "
                         "at the writer's scope, or wait_until",

@@ -110,8 +110,10 @@ bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) co
     return false;
   if (is_first && !memory_->uninitialised_.is_empty())
     for (unsigned i = 0; i < line_bytes; i += r.element)
-      memory_->check_initialised(id_, at + i, r.element,
-                                 {word_of(into + i, r.element), 0, false, 0xff}, r.where);
+      memory_->check_initialised(
+          id_, at + i, r.element, {word_of(into + i, r.element), 0, false, 0xff},
+          {r.where,
+           static_cast<std::int16_t>(r.first_lane + static_cast<int>(lane + i / r.element))});
   note_line(r, lane, false, into);
   return true;
 }

@@ -219,8 +219,8 @@ private:
       end_polling(who);
   }
   void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
-                         cache_machine::reading const& r, std::source_location where);
-  void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
+                         cache_machine::reading const& r, race_detector::site by);
+  void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, race_detector::site by);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
   known_unit const& agent_of(agent_core const& agent);
   /// Where the port of an actor that is no wavefront is, or will be.
@@ -283,7 +283,7 @@ private:
   /// What to add to where an actor has done something: text_of(), and a wavefront's dispatch.
   [[nodiscard]] std::string about(actor_id who, std::source_location where) const;
   /// Finds what an actor has done there; `what` follows its name.
-  void blame(char const* kind, actor_id who, std::source_location where, std::string_view what);
+  void blame(char const* kind, actor_id who, race_detector::site by, std::string_view what);
   /// Coarse-grained memory knows no scope beyond the agent.
   void limit(scope& s, std::uintptr_t at) const noexcept {
     if (!coarse_.is_empty() && s == scope::system && coarse_.contain(at)) [[unlikely]]
