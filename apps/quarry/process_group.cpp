@@ -66,6 +66,7 @@ private:
   stage stage_ = stage::running;
   clock::time_point deadline_;
   bool is_asked_to_end_ = false;
+  std::vector<std::size_t> ended_well_;
   std::optional<int> exit_status_; // decided by a request to end, or the failure that is the cause
 };
 
@@ -217,8 +218,12 @@ void process_group::join_ended() {
   std::optional<std::pair<std::size_t, child_end>> first;
   for (std::size_t rank = 0; rank < nodes_.size(); ++rank) {
     auto const end = nodes_[rank].try_join();
-    if (!end || !end->is_failure())
+    if (!end)
       continue;
+    if (!end->is_failure()) {
+      ended_well_.push_back(rank);
+      continue;
+    }
     if (!first || (first->second.signal == 0 && end->signal != 0))
       first = {rank, *end};
   }
@@ -231,6 +236,9 @@ void process_group::take_failure(std::size_t rank, child_end const& end) {
   for (auto& one : outputs_)
     one.finish(rank); // its last words before ours
   auto line = fmt::format("node {} (pid {}) {}", rank, nodes_[rank].pid(), to_string(end));
+  if (!ended_well_.empty()) // perhaps too early, and this one has missed it
+    line += fmt::format("; {} {} had ended before, with exit status 0",
+                        ended_well_.size() == 1 ? "node" : "nodes", fmt::join(ended_well_, ", "));
   if (running_count() > 0)
     line += end.signal != 0 ? fmt::format("; stopping the other {}", running_count())
                             : fmt::format("; the other {} have {} ms to end", running_count(),
