@@ -288,18 +288,18 @@ void agent_core::give_up(launch_state& l) {
   report const table = scheduler_.report_now();
   if (l.is_done()) // meanwhile: the table waits for those that are busy
     return;
-  fault f{fault::kind::deadlock, l.kernel, ""};
-  if (waiting != 0)
-    f = {fault::kind::not_resident, l.kernel,
-         fmt::format("deadlock: the resident groups wait, and {} of {} groups are not resident: "
-                     "all places are taken ({} compute units, {} wavefront slots and {} bytes of "
-                     "LDS each)\n",
-                     waiting, l.group_count, machine_.compute_units, machine_.wavefront_slots,
-                     machine_.lds_bytes)};
-  else if (native_ != nullptr)
-    f = {fault::kind::stall, l.kernel, "stall: nothing progressed for the stall timeout\n"};
-  else
-    f.report = "deadlock: nobody can go on\n";
+  std::string const absent =
+      waiting == 0 ? ""
+                   : fmt::format("{} of {} groups are not resident: all places are taken ({} "
+                                 "compute units, {} wavefront slots and {} bytes of LDS each)\n",
+                                 waiting, l.group_count, machine_.compute_units,
+                                 machine_.wavefront_slots, machine_.lds_bytes);
+  fault f{fault::kind::deadlock, l.kernel, "deadlock: nobody can go on\n"};
+  if (waiting != 0 && table.busy.empty())
+    f = {fault::kind::not_resident, l.kernel, "deadlock: the resident groups wait, and " + absent};
+  else if (native_ != nullptr) // who runs may yet come to an end
+    f = {fault::kind::stall, l.kernel,
+         "stall: nothing progressed for the stall timeout\n" + absent};
   f.report += table.to_string() + l.describe();
   // A kernel that runs cannot be stopped: nobody may hear of the fault for long.
   bool const is_to_be_told = native_ != nullptr && !table.busy.empty() && !l.has_failed();
