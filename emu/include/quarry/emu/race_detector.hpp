@@ -254,12 +254,6 @@ private:
   static constexpr bool writes(access::kind k) noexcept {
     return k == access::kind::store || k == access::kind::update;
   }
-  static constexpr bool releases(order o) noexcept {
-    return o != order::relaxed && o != order::acquire;
-  }
-  static constexpr bool acquires(order o) noexcept {
-    return o != order::relaxed && o != order::release;
-  }
   static constexpr std::size_t index(emu::scope s) noexcept {
     return static_cast<std::size_t>(s) - static_cast<std::size_t>(emu::scope::work_group);
   }

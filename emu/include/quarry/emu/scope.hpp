@@ -13,6 +13,13 @@ enum class scope : std::uint8_t { work_item, wavefront, work_group, agent, syste
 /// How an access is ordered with the actor's other accesses. Plain accesses have no order.
 enum class order : std::uint8_t { relaxed, acquire, release, acq_rel, seq_cst };
 
+[[nodiscard]] constexpr bool releases(order o) noexcept {
+  return o == order::release || o == order::acq_rel || o == order::seq_cst;
+}
+[[nodiscard]] constexpr bool acquires(order o) noexcept {
+  return o == order::acquire || o == order::acq_rel || o == order::seq_cst;
+}
+
 [[nodiscard]] constexpr bool includes(scope wide, scope narrow) noexcept {
   return wide >= narrow;
 }
