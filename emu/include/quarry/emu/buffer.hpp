@@ -44,6 +44,12 @@ private:
   void const* begin_;
 };
 
+/// In an execution that is explored, memory that is given back is kept until its end: the next
+/// buffer must not come to the same address, where nobody would find who still uses the last one.
+/// False: it is not kept, since no execution runs here.
+[[nodiscard]] bool keep_to_end(void* memory, std::size_t bytes,
+                               void (*free)(void*, std::size_t) noexcept) noexcept;
+
 /// Device memory with one owner, zeroed unless it is asked for uninitialised: then `explore` finds
 /// who reads a word that nobody has written. The host reads and writes it between launches.
 template<class T>
@@ -76,12 +82,16 @@ private:
   struct free_aligned {
     std::size_t bytes;
     void operator()(T* p) const noexcept {
-      if constexpr (line == frame_class_bytes)
-        free_frame(p, bytes);
-      else
-        ::operator delete(p, std::align_val_t{line});
+      if (!keep_to_end(p, bytes, &give_back))
+        give_back(p, bytes);
     }
   };
+  static void give_back(void* p, [[maybe_unused]] std::size_t bytes) noexcept {
+    if constexpr (line == frame_class_bytes)
+      free_frame(p, bytes);
+    else
+      ::operator delete(p, std::align_val_t{line});
+  }
   static constexpr std::size_t bytes_of(std::size_t count) noexcept {
     return std::max<std::size_t>(count, 1) * sizeof(T);
   }
