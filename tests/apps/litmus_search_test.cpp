@@ -51,6 +51,21 @@ TEST_SUITE("apps.litmus_search") {
     CHECK(message_passing(other_agent, "st.release.sys", "ld.acquire.gpu") == torn);
   }
 
+  TEST_CASE("what lags behind more writes than are remembered is inconclusive, and not forbidden") {
+    auto const lag = [](int writes) {
+      std::string program = "PTX lag\n{x=0; y=0;}\n P0@cta 0,gpu 0 | P1@cta 1,gpu 0 ;\n";
+      for (int i = 1; i <= writes; ++i)
+        program += " st.relaxed.sys x, " + std::to_string(i) + " | ;\n";
+      return explore(parsed(program + " st.release.sys y, 1 | ld.relaxed.sys r0, y ;\n"
+                                      " | ld.relaxed.sys r1, x ;\n"
+                                      "exists (P1:r0 == 1 /\\ P1:r1 == 0)\n"));
+    };
+    CHECK(lag(2).what == verdict::allowed);
+    auto const far = lag(9);
+    CHECK(far.what != verdict::forbidden);
+    CHECK((far.what == verdict::allowed || far.is_bounded));
+  }
+
   TEST_CASE("MP+bar in one work-group → no stale data, every execution whole") {
     auto const t = parsed("PTX MP+bar\n{x=0;}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
                           " st.weak x, 1 | bar.cta.sync 0 ;\n bar.cta.sync 0 | ld.weak r0, x ;\n"

@@ -24,6 +24,11 @@ inline void cache_machine::collect_versions(actor const& a, unsigned level, wind
     return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before &&
            (!w->overwritten || w->overwritten->may_precede(way_of(a), level - 1U, i));
   };
+  auto const has_lost = [&p](window const* w) {
+    return w != nullptr && p.oldest() > w->first && p[p.oldest()].from > w->since;
+  };
+  if (left_out_ != nullptr && (has_lost(shared) || has_lost(own))) [[unlikely]]
+    *left_out_ = true;
   for (index i = p.oldest(); i < p.count; ++i) {
     version const& v = p[i];
     if (is_outdated(a, level, v))
@@ -101,8 +106,10 @@ void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool 
   }
 }
 
-/// Everything that a load of the actor may see, the newest first. `lowest` 0: in its own cache,
-/// where the word is not dirty; else at that level, exactly.
+/// Everything that a load of the actor may see, the newest first: what is on its way, which comes
+/// after all that is there; what a fetch brings now; what one has brought early. Then what comes
+/// from above although a word on the way is not there yet. `lowest` 0: in its own cache, where the
+/// word is not dirty; else at that level, exactly.
 void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
   actor const& self = actors_[a];
   candidates_.clear();
@@ -120,14 +127,13 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
   if (candidates_.size() < 2)
     return;
   std::reverse(candidates_.begin(), candidates_.end());
-  late_.clear(); // these come last
-  auto end = candidates_.begin();
-  for (candidate const& x : candidates_)
-    if (x.is_late)
-      late_.push_back(x);
-    else
-      *end++ = x;
-  std::copy(late_.begin(), late_.end(), end);
+  auto const rank = [](candidate const& x) {
+    return x.is_late ? 3 : x.is_private ? 2 : x.how == candidate::kind::version ? 1 : 0;
+  };
+  // Few, and mostly in order: an insertion sort, which keeps the order of those that rank alike.
+  for (auto i = candidates_.begin() + 1; i != candidates_.end(); ++i)
+    for (auto j = i; j != candidates_.begin() && rank(*j) < rank(*(j - 1)); --j)
+      std::iter_swap(j, j - 1);
 }
 
 /// Of the versions at the path's `level`, the first that the cache below may fetch now. For a load
@@ -240,7 +246,10 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
                     [&](candidate const& x) { return is_met(x.value, argument); }))
       std::erase_if(candidates_, [&](candidate const& x) { return !is_met(x.value, argument); });
   auto const n = static_cast<unsigned>(candidates_.size());
-  bool const must_be_new = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
+  bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
+  bool const must_be_new = had_enough || takes_newest_;
+  if (must_be_new && n > 1 && left_out_ != nullptr) [[unlikely]]
+    *left_out_ = true;
   candidate const chosen =
       candidates_[n == 1 || must_be_new ? 0 : choices_->pick(n, choice_kind::value)];
   reading r = take(a, c, lowest, chosen);

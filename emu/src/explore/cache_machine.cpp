@@ -5,16 +5,6 @@
 #include <algorithm>
 
 namespace quarry::emu {
-namespace {
-
-bool releases(order o) noexcept {
-  return o == order::release || o == order::acq_rel || o == order::seq_cst;
-}
-bool acquires(order o) noexcept {
-  return o == order::acquire || o == order::acq_rel || o == order::seq_cst;
-}
-
-} // namespace
 
 void cache_machine::initialise(std::uintptr_t at, unsigned bytes, std::uint64_t value) {
   unsigned step = 0;
@@ -65,6 +55,7 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
     return load_cell(a, first, o, s, is_met, argument);
   }
   reading all{0, 0};
+  takes_newest_ = o.has_value();
   for (unsigned done = 0; done < bytes; done += step) { // words of it, one after the other
     reading const part = load_cell(a, first + done / step, o, s, nullptr, nullptr);
     all.value |= part.value << (8 * done);
@@ -72,6 +63,7 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
     all.is_stale |= part.is_stale;
     all.first_bytes = static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done);
   }
+  takes_newest_ = false;
   return all;
 }
 
@@ -108,6 +100,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
         {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
     ++delayed_count_;
     ++cells_[c].changes;
+    log_cache(self.path[0]);
     return;
   }
   drain_cell(self, c);
@@ -121,10 +114,34 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
   set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, since);
 }
 
+/// An atomic store of several words: none of them is delayed, nor comes late.
+void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes,
+                                   std::uint64_t value, order o, scope s, write_tag by) {
+  actor& self = actors_[a];
+  unsigned const level = level_in(self, s);
+  if (releases(o))
+    before_release(a, s);
+  unsigned step = 0;
+  cell_id const first = find(at, bytes, step);
+  for (unsigned done = 0; done < bytes; done += step) {
+    cell_id const c = first + done / step;
+    std::uint64_t const part = low_bytes(value >> (8 * done), step);
+    if (level == 0) {
+      store_cell(a, c, part, o, s, by);
+      continue;
+    }
+    drain_cell(self, c);
+    clean_below(self, c, level);
+    perform_write(self, c, level, write_kind::store, part, by, now_);
+  }
+}
+
 void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
                           std::optional<order> o, scope s, write_tag by) {
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
+  if (o && step != bytes)
+    return store_together(a, at, bytes, value, *o, s, by);
   for (unsigned done = 0; done < bytes; done += step) {
     store_cell(a, first + done / step, low_bytes(value >> (8 * done), step), o, s, by);
   }
@@ -207,7 +224,9 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
     clean_below(self, c, level);
+    takes_newest_ = step != bytes;
     reading const part = choose(a, c, level, nullptr, nullptr);
+    takes_newest_ = false;
     all = {all.value | part.value << (8 * done), std::max(all.by, part.by),
            all.is_stale || part.is_stale,
            static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done)};
@@ -248,6 +267,16 @@ void cache_machine::fence(actor_id a, order o, scope s) {
     invalidate(self, level);
 }
 
+void cache_machine::before_release(actor_id a, scope s) {
+  actor& self = actors_[a];
+  drain(self, self.delayed.size());
+  flush(self, level_in(self, s));
+}
+
+void cache_machine::after_acquire(actor_id a, scope s) {
+  invalidate(actors_[a], level_in(actors_[a], s));
+}
+
 void cache_machine::kernel_boundary(actor_id a, order o) {
   fence(a, o, scope::system);
   actor const& self = actors_[a];
@@ -262,6 +291,8 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 // Release and acquire
 
 inline void cache_machine::flush(actor const& a, unsigned level) {
+  for (unsigned l = 0; caches_ != nullptr && l < level; ++l)
+    log_cache(a.path[l]);
   if (!open_.empty()) [[unlikely]]
     empty_open(a, level, true);
   for (unsigned l = 0; l < level; ++l)
@@ -302,6 +333,7 @@ void cache_machine::invalidate(actor const& a, unsigned level, words which) {
 /// have been there before that one was written, as one that has been overwritten since.
 void cache_machine::perform_oldest(actor& a, bool may_be_late) {
   delayed_store const d = a.delayed.front();
+  log_cache(a.path[0]);
   a.delayed.erase(a.delayed.begin());
   --delayed_count_;
   flush(a, d.level);

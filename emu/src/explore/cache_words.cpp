@@ -208,7 +208,7 @@ void cache_machine::drop_beside(cell_id c) {
 void cache_machine::forget(std::uintptr_t begin, std::size_t bytes, gone_word const& f) {
   decide_all();
   for (cell_id c = 0; c < cells_.size(); ++c) {
-    cell const& gone = cells_[c];
+    cell const gone = cells_[c]; // a copy: a line that comes apart makes new ones
     if (gone.bytes == 0 || gone.at >= begin + bytes || gone.at + gone.bytes <= begin)
       continue;
     if (is_wide(c)) {

@@ -9,6 +9,7 @@ namespace quarry::emu {
 /// The newest version is not at the parent yet, but could have been since then.
 void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since) {
   place& p = nodes_[n].places[c];
+  log_cache(n);
   p.due = std::max(p.due, due);
   p.dirty_since = std::max(p.dirty_since, since); // it comes after what was dirty before
   if (p.is_dirty)
@@ -38,6 +39,7 @@ void cache_machine::come_to(node_id n, cell_id c, version v, std::uint8_t due, t
 
 void cache_machine::clear_dirty(node_id n, cell_id c) {
   place& p = nodes_[n].places[c];
+  log_cache(n);
   p.is_dirty = false;
   p.due = 0;
   auto& dirty = dirty_of(n, c);

@@ -37,7 +37,8 @@ namespace quarry::emu {
 /// up to the actor's last seq_cst one.
 ///
 /// Words are naturally aligned, 1 to 8 bytes, as small as anybody accesses them: a plain access of
-/// more is one of several words. A line of 64 bytes that everybody accesses as a whole is kept as
+/// more is one of several words. An atomic one is so at once, and sees the newest of each, so that
+/// it is not torn. A line of 64 bytes that everybody accesses as a whole is kept as
 /// one, which changes nothing: it comes apart before its words can differ.
 ///
 /// Shape    reset() costs what the last execution touched; memory is outside, see initialise()
@@ -151,6 +152,20 @@ public:
   /// Keeps the addresses of words that come to caches which actors share, or to memory; null: no
   /// more. Borrowed.
   void log_published(std::vector<std::uintptr_t>* into) noexcept { published_ = into; }
+  /// Keeps the caches in which words have become dirty, or clean, or could have: two steps that do
+  /// so in one cache may not commute. Null: no more. Borrowed.
+  void log_caches(std::vector<node_id>* into) noexcept { caches_ = into; }
+  [[nodiscard]] node_id cache_of(actor_id a) const noexcept { return actors_[a].path[0]; }
+  /// Set once a load could not see what it might have: a value that its caches remember no longer,
+  /// or one more stale one in a row. Null: nobody wants to know. Borrowed.
+  void note_left_out(bool* into) noexcept { left_out_ = into; }
+
+  // What is not in the caches, as LDS, with an order
+
+  /// What an access with a release has to do first.
+  void before_release(actor_id a, scope s);
+  /// What one with an acquire does then.
+  void after_acquire(actor_id a, scope s);
 
   /// Of everything in the machine that can still be observed.
   [[nodiscard]] std::uint64_t hash() const;
@@ -288,6 +303,10 @@ private:
   void forget_line(cell_id c, std::uintptr_t begin, std::size_t bytes, gone_word const& f);
   std::optional<reading> see_only_one(actor_id a, cell_id c);
   void publish(cell const& c);
+  void log_cache(node_id n) {
+    if (caches_ != nullptr) [[unlikely]]
+      caches_->push_back(n);
+  }
   [[nodiscard]] bool is_under(node_id n, node_id ancestor) const noexcept;
   [[nodiscard]] unsigned level_in(actor const& a, scope s) const noexcept {
     return a.level_of[static_cast<std::size_t>(s)];
@@ -362,6 +381,8 @@ private:
                          scope s, write_tag by);
   void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
              std::optional<order> o, scope s, write_tag by);
+  void store_together(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o,
+                      scope s, write_tag by);
   reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
   void finish_update(actor_id a, std::uintptr_t at, unsigned bytes, scope s, std::uint64_t value,
                      write_tag by);
@@ -385,13 +406,15 @@ private:
   address_ranges coarse_;
   std::array<place const*, most_levels> way_{}; ///< a cell's places on an actor's path
   std::vector<candidate> candidates_;
-  std::vector<candidate> late_;
   std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory
   std::size_t actor_count_ = 0;
   time now_ = 1;
   std::uint32_t last_write_ = 0; ///< its id
   std::size_t delayed_count_ = 0;
   std::vector<std::uintptr_t>* published_ = nullptr;
+  std::vector<node_id>* caches_ = nullptr;
+  bool* left_out_ = nullptr;
+  bool takes_newest_ = false; ///< an atomic access of several words: they must be of one write
 };
 
 } // namespace quarry::emu

@@ -43,6 +43,9 @@ template<class Machine>
   Machine machine(choices);
   interpreter<Machine> program(t, machine);
   search_result found;
+  bool has_left_out = false;
+  if constexpr (requires { machine.note_left_out(&has_left_out); })
+    machine.note_left_out(&has_left_out);
   do {
     choices.begin();
     auto const end = program.run(choices);
@@ -56,7 +59,7 @@ template<class Machine>
     if (one.is_target)
       found.what = verdict::allowed;
   } while (choices.next());
-  found.is_bounded = choices.is_bounded();
+  found.is_bounded = choices.is_bounded() || has_left_out;
   if (found.is_bounded && found.what == verdict::forbidden)
     found.what = verdict::inconclusive;
   found.state_count = choices.state_count();
