@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/explore.hpp>
 #include <quarry/emu/replay_file.hpp>
 
 #include <doctest/doctest.h>
@@ -7,6 +8,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -114,6 +116,22 @@ TEST_SUITE("emu.replay_file") {
     auto const again = replay_file::from_text(file.to_text());
     REQUIRE(again.has_value());
     CHECK(again->name == "two lines");
+  }
+
+  TEST_CASE("a failure with line breaks in what it says is repeated as what it is") {
+    auto const fail = [](world&) { throw std::runtime_error("bad\rthing"); };
+    auto const first = explore({.executions = 1, .keeps_failures = false}, fail);
+    REQUIRE(first.failure);
+    replay_file file;
+    file.build = build_id();
+    file.kind = first.failure->kind;
+    file.where = first.failure->where;
+    file.choices = first.failure->shrunk;
+    auto const recorded = replay_file::from_text(file.to_text());
+    REQUIRE(recorded.has_value());
+    auto const again = explore({.repeats = &*recorded, .keeps_failures = false}, fail);
+    CHECK_MESSAGE(again.missed.empty(), again.to_string());
+    REQUIRE(again.failure);
   }
 
   TEST_CASE("on disk; a file that cannot be read or written is named") {

@@ -256,7 +256,7 @@ private:
   void compare_with(replay_file const& recorded) {
     auto const& f = verdict_.failure;
     std::string differs;
-    if (!f || f->kind != recorded.kind || f->where != recorded.where) {
+    if (!f || f->kind != recorded.kind || replay_file::one_line(f->where) != recorded.where) {
       verdict_.missed = fmt::format("{} {}", recorded.kind, recorded.where);
       differs = "did not fail as recorded: " + verdict_.missed;
     } else if (f->found != recorded.choices)

@@ -26,14 +26,6 @@ error bad(std::size_t line, std::string_view what) {
           fmt::format("replay file, line {}: {}", line, what)};
 }
 
-/// A line of its own text: no line breaks in it.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (c == '\n' || c == '\r')
-      c = ' ';
-  return text;
-}
-
 /// Of what stands below it: an edit, or a missing end, would be another execution.
 std::string checksum_line(std::string_view below) {
   return fmt::format("checksum: {:#018x}", fnv_hash(below));
@@ -119,6 +111,13 @@ std::string build_id() {
   std::string id;
   dl_iterate_phdr(&find_build_id, &id);
   return id.empty() ? "unknown" : id;
+}
+
+std::string replay_file::one_line(std::string text) {
+  for (char& c : text)
+    if (c == '\n' || c == '\r')
+      c = ' ';
+  return text;
 }
 
 std::string replay_file::to_text() const {

@@ -62,7 +62,7 @@ replay_file const* requested_replay(std::string const& name) {
     }
     return read;
   }();
-  if (!file || file->name != name)
+  if (!file || file->name != replay_file::one_line(name))
     return nullptr;
   is_repeated = true;
   return &*file;

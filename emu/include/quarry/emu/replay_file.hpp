@@ -25,6 +25,8 @@ struct replay_file {
 
   /// The text of the file.
   [[nodiscard]] std::string to_text() const;
+  /// How a name, a kind or a place stands in the file, and in what is read from it: no line breaks.
+  [[nodiscard]] static std::string one_line(std::string text);
   /// Errors   what is wrong with the text, and in which line: first of all, that it was edited
   [[nodiscard]] static result<replay_file> from_text(std::string const& text);
 
