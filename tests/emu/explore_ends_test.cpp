@@ -243,6 +243,22 @@ TEST_SUITE("emu.explore_ends") {
     CHECK(v.inconclusive == 2);
   }
 
+  TEST_CASE("who goes through memory that nobody writes is cut off, and no livelock") {
+    verdict const v = explore({.executions = 4, .most_decisions = 1'000}, [](world& w) {
+      auto words = w.allocate<std::uint32_t>(2'000, "words");
+      for (char const* const name : {"a", "b"})
+        w.start(name, [&, at = words.global()](world_core& self) {
+          std::uint32_t sum = 0;
+          for (int i = 0; i != 2'000; ++i)
+            sum += self.load(at + i);
+          w.check(sum == 0, "somebody has written");
+        });
+      w.join();
+    });
+    CHECK_MESSAGE(!v.failure, v.to_string());
+    CHECK(v.inconclusive == 4);
+  }
+
   TEST_CASE("where nobody will ever write, it is a livelock") {
     auto const spin = [](bool is_set) {
       return explore({.executions = 20, .most_decisions = 300}, [is_set](world& w) {

@@ -94,7 +94,22 @@ std::vector<named> small_worlds() {
     std::uint64_t expected = 0;
     saw = self.compare_exchange(x, expected, 1, order::acq_rel, far) ? 1 : 0;
   };
-  return {{"MP", two(send(order::release), receive(order::acquire))},
+  // A load that sees a delayed store takes along what its writer has done since, if it has.
+  auto const release_and_more = [=](world_core& self, at x, at y, std::uint64_t&) {
+    self.store(x, 5, order::release, far);
+    self.store(y, 1, order::relaxed, far);
+    self.store(y + 1, 1, order::relaxed, far);
+  };
+  auto const look_and_store = [=](bool updates) {
+    return [=](world_core& self, at x, at y, std::uint64_t& saw) {
+      saw = updates ? self.fetch_add(x, 3, order::relaxed, far) : self.load(x, order::acquire, far);
+      saw = 16 * saw + self.load(y + 1, order::relaxed, far);
+      self.store(y, 2, order::relaxed, far);
+    };
+  };
+  return {{"taken along by a load", two(release_and_more, look_and_store(false))},
+          {"taken along by an update", two(release_and_more, look_and_store(true))},
+          {"MP", two(send(order::release), receive(order::acquire))},
           {"MP, relaxed", two(send(order::relaxed), receive(order::relaxed))},
           {"MP, no acquire", two(send(order::release), receive(order::relaxed))},
           {"MP, fences", two(fence_between(true), fence_between(false))},

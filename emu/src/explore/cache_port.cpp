@@ -53,6 +53,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   if (is_lds(at)) {
     memory_->check_lds(id_, address, size, site(where, lane_or(lane)));
     r = {host_word(address, size), memory_->lds_writes_[address]};
+    if (o && acquires(*o))
+      memory_->machine_.after_acquire(id_, s);
   } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
     return 0;
   } else {
@@ -66,6 +68,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   }
   memory_->tell(address, o);
   memory_->count(id_, where);
+  memory_->note_look(id_, address, where);
   memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.load(id_, address, size, o, s, r.by, site(where, lane_or(lane))));
@@ -93,6 +96,8 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane_or(lane))));
   if (is_in_lds) {
+    if (o && releases(*o))
+      memory_->machine_.before_release(id_, s);
     std::memcpy(const_cast<void*>(at), &word, bytes);
     memory_->wrote_lds(address, size, by);
   } else if (o)
@@ -113,13 +118,19 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   memory_->count(id_, where);
   memory_->end_polling(id_, o);
   memory_->end_polling(id_, address, size);
+  memory_->note_look(id_, address, where);
   if (is_lds(at)) {
     memory_->tell_any();
     memory_->check_lds(id_, address, size, site(where, lane_));
+    if (releases(o))
+      memory_->machine_.before_release(id_, s);
     std::uint64_t const old = host_word(address, size);
     auto const desired = f(old, argument);
     if (desired)
       std::memcpy(const_cast<void*>(at), &*desired, bytes);
+    if (acquires(o))
+      memory_->machine_.after_acquire(id_, s);
+    memory_->remember(id_, "update", o, s, address, desired.value_or(old), where);
     race_detector::write_id by = 0;
     if (memory_->options_.detects_races)
       memory_->note(memory_->races_.update(id_, address, size, o, s, memory_->lds_writes_[address],
@@ -162,7 +173,7 @@ bool cache_port::reverses_lanes() const {
 
 /// Of a lane: what another one has released may be what it has got.
 void cache_port::after_acquire(order o) const {
-  if (lane_ != -1 && o != order::relaxed && o != order::release)
+  if (lane_ != -1 && acquires(o))
     begin_instruction();
 }
 
@@ -207,7 +218,8 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
   if (!could)
     memory_->miss(id_, address, where);
   // A poll on behalf of an actor that waits changes nothing but the first time.
-  if (memory_->tells_effects_ && (!memory_->published_.empty() || memory_->may_run(*this)))
+  if (memory_->tells_effects_ && (!memory_->published_.empty() ||
+                                  !memory_->changed_caches_.empty() || memory_->may_run(*this)))
     memory_->tell_effects(address, std::nullopt);
   return could;
 }

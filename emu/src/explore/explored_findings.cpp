@@ -5,6 +5,7 @@
 
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/fnv_hash.hpp>
+#include <quarry/random_bits.hpp>
 #include <quarry/report.hpp>
 
 #include <fmt/core.h>
@@ -45,6 +46,13 @@ unsigned unwritten_bytes(cache_machine::reading const& r, unsigned bytes) noexce
 void explored_memory::count_operations() noexcept {
   for (actor_id a = 0; a < port_count_; ++a)
     actors_[a].operations = 0;
+  notes_looks_ = true;
+}
+
+void explored_memory::add_look(actor_id who, std::uintptr_t at, std::source_location where) {
+  std::uint64_t const place = std::uint64_t{where.line()} << 32 | where.column();
+  if (looks_.insert(random_bits::at(random_bits::at(at, who), place)).second)
+    ++activity_;
 }
 
 std::string explored_memory::busiest(std::size_t most) const {
@@ -153,8 +161,7 @@ std::uint64_t explored_memory::stable_name(std::uintptr_t at) const {
 void explored_memory::tell_effects(std::uintptr_t at, std::optional<order> o) {
   actor const* const self = scheduler_.current();
   std::uint32_t const who = self == nullptr ? 0 : self->number;
-  effect e{.publishes = !published_.empty(),
-           .acquires = o && *o != order::relaxed && *o != order::release};
+  effect e{.publishes = !published_.empty(), .acquires = o && acquires(*o)};
   if (at != 0) {
     e.word = stable_name(at);
     e.is_any = e.word == 0;
@@ -164,6 +171,17 @@ void explored_memory::tell_effects(std::uintptr_t at, std::optional<order> o) {
     std::uint64_t const name = stable_name(word);
     choices_->on_effect(who, {.word = name, .is_any = name == 0});
   }
+  for (cache_machine::node_id const n : std::exchange(changed_caches_, {}))
+    if (n < cache_names_.size()) // memory holds nothing back
+      choices_->on_effect(who, {.word = cache_names_[n]});
+}
+
+void explored_memory::name_cache(cache_machine::node_id n, cache_kind kind, std::uint64_t number) {
+  if (!tells_effects_) [[likely]]
+    return;
+  if (cache_names_.size() <= n)
+    cache_names_.resize(n + 1);
+  cache_names_[n] = (number << 3 | static_cast<std::uint64_t>(kind)) * 0x9e3779b97f4a7c15 | 1;
 }
 
 void explored_memory::tell_any() {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <new>
 #include <utility>
 
 namespace quarry::emu {
@@ -49,6 +50,29 @@ void explored_memory::end() noexcept {
   if (running_here == this)
     running_here = nullptr;
   shared_ = nullptr;
+  free_kept();
+}
+
+bool explored_memory::keep(void* memory, std::size_t bytes,
+                           void (*free)(void*, std::size_t) noexcept) noexcept {
+  try {
+    kept_.push_back({memory, bytes, free});
+  } catch (std::bad_alloc const&) {
+    return false;
+  }
+  return true;
+}
+
+void explored_memory::free_kept() noexcept {
+  for (given_back const& g : kept_)
+    g.free(g.memory, g.bytes);
+  kept_.clear();
+}
+
+bool keep_to_end(void* memory, std::size_t bytes,
+                 void (*free)(void*, std::size_t) noexcept) noexcept {
+  explored_memory* const explored = explored_memory::running();
+  return explored != nullptr && explored->keep(memory, bytes, free);
 }
 
 void explored_memory::begin(chooser& choices, bool keeps_history) {
@@ -60,6 +84,12 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   tells_effects_ = choices.wants_effects();
   published_.clear();
   machine_.log_published(tells_effects_ ? &published_ : nullptr);
+  changed_caches_.clear();
+  cache_names_.clear();
+  machine_.log_caches(tells_effects_ ? &changed_caches_ : nullptr);
+  has_left_out_ = notes_looks_ = false;
+  looks_.clear();
+  machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
   sources_.clear();
   known_ = {};
   races_.reset();
@@ -86,7 +116,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   finding_.reset();
   equal_count_ = 0;
   dispatch_count_ = 0;
-  wave_count_ = host_count_ = launch_count_ = 0;
+  wave_count_ = group_count_ = host_count_ = 0;
   operations_ = 0;
 }
 
@@ -119,6 +149,7 @@ cache_port& explored_memory::join_host(actor& self, cache_port*& port) {
   // Host threads share the host; each is a work-group and a wavefront by itself.
   std::uint32_t const number = host_count_++;
   port = &add(machine_.add_host(), {0, 0, ~number, ~number});
+  name_cache(machine_.cache_of(port->id()), cache_kind::actor, self.number);
   actors_[port->id()].name.is_wave = false;
   actors_[port->id()].name.host = self.name();
   return *port;
@@ -131,6 +162,7 @@ void explored_memory::join_core(actor& self, agent_core const& agent) {
   known_unit const above = agent_of(agent);
   std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
   port = &add(machine_.add_core(above.node), {0, above.number, number, number});
+  name_cache(machine_.cache_of(port->id()), cache_kind::actor, self.number);
   actors_[port->id()].name.is_wave = false;
   actors_[port->id()].name.host = self.name();
 }
@@ -141,6 +173,7 @@ explored_memory::known_unit const& explored_memory::agent_of(agent_core const& a
       return u;
   agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1),
                      rank_of(agent.debug_entry())});
+  name_cache(agents_.back().node, cache_kind::agent, agents_.size());
   return agents_.back();
 }
 
@@ -150,6 +183,7 @@ cache_machine::node_id explored_memory::node_of(void const* unit, agent_core con
       return u.node;
   cache_machine::node_id const node = machine_.add_compute_unit(agent_of(agent).node);
   units_.push_back({unit, node, static_cast<std::uint32_t>(units_.size() + 1)});
+  name_cache(node, cache_kind::compute_unit, units_.size());
   return node;
 }
 
@@ -189,7 +223,7 @@ void explored_memory::launching(launch_state& l) {
   for (auto const& w : direct_writes_)
     machine_.store_now(port.id(), w.at, w.bytes, w.value);
   direct_writes_.clear();
-  launches_[&l] = {.number = ++launch_count_, .edges = {races_.signal(port.id())}};
+  launches_[&l] = {.edges = {races_.signal(port.id())}};
 }
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
@@ -200,10 +234,14 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   std::uint32_t const number = ++wave_count_;
   launch_state const& launch = *w.group->launch;
   known_launch& known = launches_[&launch];
-  if (known.dispatch == ~0U)
+  if (known.dispatch == ~0U) {
     known.dispatch = know(launch, agent);
-  auto const group = static_cast<std::uint32_t>(w.group->linear_id) * 4096 + known.number;
+    known.first_group = group_count_;
+    group_count_ += static_cast<std::uint32_t>(launch.group_count);
+  }
+  auto const group = known.first_group + static_cast<std::uint32_t>(w.group->linear_id);
   w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number});
+  name_cache(machine_.cache_of(w.port->id()), cache_kind::wavefront, number);
   actor_name& name = actors_[w.port->id()].name;
   name.is_wave = true;
   name.dispatch = known.dispatch;

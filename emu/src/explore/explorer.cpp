@@ -124,7 +124,9 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
                         threads_.end();
                       },
                   .when_left = [this](actor const& a) { leave(a); }}),
-      memory_(scheduler_, {.detects_races = o.detects_races, .direct_lint = o.direct_lint}),
+      memory_(scheduler_, {.detects_races = o.detects_races,
+                           .direct_lint = o.direct_lint,
+                           .notes_left_out = o.strategy == "exhaustive"}),
       threads_(scheduler_, memory_),
       end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {
   watch_.begin(*this);
@@ -181,7 +183,8 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
           is_beyond,
           is_cut || is_beyond ? memory_.busiest() : "",
           memory_.history(),
-          memory_.equal_count()};
+          memory_.equal_count(),
+          memory_.has_left_out()};
 }
 
 /// What can be said only now.

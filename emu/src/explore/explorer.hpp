@@ -77,7 +77,8 @@ public:
     bool is_beyond = false; ///< the limit, without one: its end was not that of the choices
     std::string busiest{};  ///< then
     std::string history{};
-    std::uint64_t equal = 0; ///< findings like it, beside it
+    std::uint64_t equal = 0;   ///< findings like it, beside it
+    bool has_left_out = false; ///< of an exhaustive search: a load could not see what it might have
   };
 
   /// All are borrowed.

@@ -114,6 +114,7 @@ bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) co
           id_, at + i, r.element, {word_of(into + i, r.element), 0, false, 0xff},
           {r.where,
            static_cast<std::int16_t>(r.first_lane + static_cast<int>(lane + i / r.element))});
+  memory_->note_look(id_, at, r.where);
   note_line(r, lane, false, into);
   return true;
 }

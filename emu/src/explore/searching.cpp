@@ -33,6 +33,7 @@ void run_chosen(explorer& worlds, chooser& choices, explore_options const& optio
     return into.fail_by_what_was_thrown(0, chosen);
   }
   into.count(chosen.trace_hash());
+  into.limited += r.has_left_out ? 1 : 0;
   if (r.is_cut || (r.is_beyond && !options.replays)) {
     if (!choices.is_redundant() || r.is_beyond)
       into.count_inconclusive(std::move(r.busiest));
@@ -56,7 +57,7 @@ void tell_end(explore_options const& options, bool is_left, bool is_bounded, ver
   bool const is_at_limit = into.executions >= options.executions;
   into.is_interrupted = is_left && !is_at_limit && is_interrupted(options);
   into.is_cut_short = is_left && !into.failure && !into.is_interrupted;
-  bool const is_done = !is_left && into.inconclusive == 0;
+  bool const is_done = !is_left && into.inconclusive == 0 && into.limited == 0;
   into.is_complete = is_done && !is_bounded;
   if (is_done && is_bounded)
     into.is_complete_up_to = options.bounds;

@@ -50,6 +50,7 @@ void stretch::append(stretch&& later) {
   if (later.inconclusive != 0)
     busiest = std::move(later.busiest);
   inconclusive += later.inconclusive;
+  limited += later.limited;
   repeated += later.repeated;
   if (divergence.empty())
     divergence = std::move(later.divergence);
@@ -69,6 +70,7 @@ void stretch::tell(verdict& into) && {
   into.trace_hash = trace_hash;
   into.repeated = repeated;
   into.inconclusive = inconclusive;
+  into.limited = limited;
   into.busiest = std::move(busiest);
   if (!divergence.empty())
     into.divergence += "hidden state: " + divergence;

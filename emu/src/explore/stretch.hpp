@@ -22,6 +22,7 @@ struct stretch {
   std::uint64_t repeated = 0;   ///< not run
   std::uint64_t inconclusive = 0;
   std::string busiest{};                        ///< in the last one of those
+  std::uint64_t limited = 0;                    ///< in which a cache has left something out
   std::optional<exploration_failure> failure{}; ///< its execution is a number in this stretch
   std::string divergence{};                     ///< the first one
   std::exception_ptr error{};

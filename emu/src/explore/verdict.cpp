@@ -2,6 +2,7 @@
 // What an exploration says.
 #include "command_lines.hpp"
 
+#include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/explore.hpp>
 
 #include <fmt/core.h>
@@ -64,7 +65,8 @@ namespace {
 /// How many executions, and which ones there were not.
 std::string extent_of(verdict const& v) {
   return fmt::format(
-      "{} execution{} in {:.2f} s{}{}{}{}{}", v.executions, v.executions == 1 ? "" : "s", v.seconds,
+      "{} execution{} in {:.2f} s{}{}{}{}{}{}", v.executions, v.executions == 1 ? "" : "s",
+      v.seconds,
       v.repeated == 0
           ? ""
           : fmt::format(" ({} run, the others were the same again)", v.executions - v.repeated),
@@ -82,7 +84,12 @@ std::string extent_of(verdict const& v) {
                                      v.redundant),
       v.inconclusive == 0 ? ""
                           : fmt::format("; {} inconclusive: cut off by the limit (busiest: {})",
-                                        v.inconclusive, v.busiest));
+                                        v.inconclusive, v.busiest),
+      v.limited == 0
+          ? ""
+          : fmt::format("; in {} a load could not see all that it might have: {} writes "
+                        "to a word are remembered, and {} stale loads in a row",
+                        v.limited, emu::cache_place::kept, emu::cache_place::most_stale_in_a_row));
 }
 
 /// What else is to be known, a line each.

@@ -75,7 +75,7 @@ struct explore_options {
   /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
   std::span<std::uint8_t const> bytes{};
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
-  /// livelock: given a fair end, nobody writes or wakes anybody any more.
+  /// livelock: given a fair end, nobody writes, wakes anybody or looks at anything new any more.
   std::uint64_t most_decisions = 20'000;
   /// Without a decision for so long, an execution is taken for one that never ends: an actor spins
   /// on what only native code can change, or holds a native lock. stderr is told who and where, a
@@ -201,7 +201,10 @@ struct verdict {
   std::optional<exploration_failure> failure;
   std::uint64_t executions = 0;
   std::uint64_t repeated = 0; ///< not run, since their choices had all been made in earlier ones
-  std::uint64_t inconclusive = 0;                   ///< cut off by most_decisions
+  std::uint64_t inconclusive = 0; ///< cut off by most_decisions
+  /// Of an exhaustive search: a load could not see all that it might have, since a cache remembers
+  /// 8 writes to a word, and lets an actor see an old one 32 times in a row.
+  std::uint64_t limited = 0;
   std::uint64_t redundant = 0;                      ///< given up, as they came to nothing new
   std::string busiest;                              ///< in the last one of those: who, where
   bool is_complete = false;                         ///< there are no others, or none that differ

@@ -20,6 +20,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace quarry::emu {
@@ -38,7 +39,8 @@ class explored_memory final : public executor_attachment, public allocation_list
 public:
   struct options {
     bool detects_races = true;
-    bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
+    bool direct_lint = false;    ///< HRF-direct: also what is ordered only through different scopes
+    bool notes_left_out = false; ///< for has_left_out()
   };
 
   explored_memory(sequential_scheduler& scheduler, options o);
@@ -65,9 +67,13 @@ public:
     watches_ = collected_ != nullptr || !adjustments_.empty();
   }
 
+  /// A load could not see what it might have: its caches remember but so much, or it had seen too
+  /// many stale values in a row.
+  [[nodiscard]] bool has_left_out() const noexcept { return has_left_out_; }
   /// Writes, wake-ups by memory, launches, meetings: whatever may let somebody go on.
   [[nodiscard]] std::uint64_t activity() const noexcept { return activity_; }
-  /// Counts the operations of each actor anew.
+  /// Counts the operations of each actor anew. From now on it is activity, too, when an actor looks
+  /// where it has not looked since: who goes through an array comes to its end.
   void count_operations() noexcept;
   /// Those that did most operations since then, and where their last ones were.
   [[nodiscard]] std::string busiest(std::size_t most = 3) const;
@@ -114,6 +120,8 @@ public:
   /// The range is no device memory any more: what is on its way there arrives, then it is
   /// forgotten.
   void removed(void const* begin, std::size_t bytes) noexcept override;
+  /// Until the execution is over. False: there is no room to note it.
+  bool keep(void* memory, std::size_t bytes, void (*free)(void*, std::size_t) noexcept) noexcept;
   /// Memory's newest values become those that host code finds there.
   void to_host();
 
@@ -207,6 +215,11 @@ private:
     ++actors_[who].operations;
     actors_[who].last = where;
   }
+  void note_look(actor_id who, std::uintptr_t at, std::source_location where) {
+    if (notes_looks_) [[unlikely]]
+      add_look(who, at, where);
+  }
+  void add_look(actor_id who, std::uintptr_t at, std::source_location where);
   /// A plain load has read a value: has a loop of such loads ended by mere chance? Without an
   /// acquire, or a store of its own, none must see another value: that would be a race.
   void watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
@@ -215,7 +228,7 @@ private:
   void end_polling(actor_id who) noexcept;
   void end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept;
   void end_polling(actor_id who, order o) noexcept {
-    if (o != order::relaxed && o != order::release)
+    if (acquires(o))
       end_polling(who);
   }
   void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
@@ -274,6 +287,9 @@ private:
   [[nodiscard]] bool may_run(cache_port const& port) const noexcept;
   /// The same for every execution; 0: there is none.
   [[nodiscard]] std::uint64_t stable_name(std::uintptr_t at) const;
+  enum class cache_kind : std::uint8_t { agent = 1, compute_unit, wavefront, actor };
+  /// `number`: the same in every execution that has come here by steps of the same order.
+  void name_cache(cache_machine::node_id n, cache_kind kind, std::uint64_t number);
 
   void note(std::optional<race_detector::race> const& race) {
     if (race) [[unlikely]]
@@ -339,7 +355,19 @@ private:
   std::size_t next_known_ = 0;              ///< which of those makes room for another one
   chooser* choices_ = nullptr;
   bool tells_effects_ = false;
-  std::vector<std::uintptr_t> published_; ///< since effects were told
+  std::vector<std::uintptr_t> published_;              ///< since effects were told
+  std::vector<cache_machine::node_id> changed_caches_; ///< the same
+  std::vector<std::uint64_t> cache_names_;             ///< by node: the same in every execution
+  struct given_back {
+    void* memory;
+    std::size_t bytes;
+    void (*free)(void*, std::size_t) noexcept;
+  };
+  void free_kept() noexcept;
+  std::vector<given_back> kept_;
+  bool has_left_out_ = false;
+  bool notes_looks_ = false;
+  std::unordered_set<std::uint64_t> looks_; ///< since operations are counted anew
   bool keeps_history_ = false;
   bool watches_ = false; ///< there are adjustments, or somebody collects
   std::vector<adjustment> adjustments_;
@@ -353,12 +381,12 @@ private:
   std::vector<known_unit> agents_;
   std::vector<known_unit> units_;
   struct known_launch {
-    std::uint32_t number = 0;
-    std::uint32_t dispatch = ~0U; ///< its place in dispatches_, once a wavefront has begun
+    std::uint32_t dispatch = ~0U;  ///< its place in dispatches_, once a wavefront has begun
+    std::uint32_t first_group = 0; ///< its number, from then on
     std::vector<race_detector::edge> edges; ///< the launcher's, then those of ended wavefronts
   };
   std::unordered_map<launch_state const*, known_launch> launches_;
-  std::uint32_t launch_count_ = 0;
+  std::uint32_t group_count_ = 0;
   std::uint32_t wave_count_ = 0;
   std::uint32_t host_count_ = 0;
   struct direct_write {
