@@ -13,7 +13,7 @@ namespace quarry {
 ///
 /// Actors of all strands may lock it. It outlives its guards. It is not recursive: locking twice is
 /// a deadlock, which the report shows as a cycle. Where a scheduler decides, somebody else may go
-/// on once it is held.
+/// on once it is held. Under `explore` it orders no device memory: see <quarry/emu/handover.hpp>.
 class mutex {
 public:
   class guard;
