@@ -130,6 +130,13 @@ void agent_core::prepare(launch_state& l) const {
     refuse(fmt::format("launch of {}: {} wavefronts; under explore a launch has at most {}, since "
                        "each has a cache of its own: take a smaller grid",
                        l.kernel, l.group_count * waves, most_explored_waves));
+  if (auto const* const explored = explored_memory::of(scheduler_);
+      explored != nullptr &&
+      explored->actor_count() + l.group_count * waves > explored_memory::most_actors)
+    refuse(fmt::format("launch of {}: {} wavefronts, after {} actors; an execution of explore has "
+                       "at most {}, those that have ended among them",
+                       l.kernel, l.group_count * waves, explored->actor_count(),
+                       explored_memory::most_actors));
   std::uint64_t const by_slots = machine_.wavefront_slots / waves;
   std::uint64_t const by_lds = c.lds_bytes == 0 ? by_slots : machine_.lds_bytes / c.lds_bytes;
   std::uint64_t const resident = std::min(by_slots, by_lds) * machine_.compute_units;

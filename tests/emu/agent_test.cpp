@@ -249,6 +249,16 @@ TEST_SUITE("emu.agent") {
         m);
   }
 
+  TEST_CASE("a completion is waited for once; the second time is an error") {
+    with_every_agent([](agent& gpu) {
+      auto launched =
+          gpu.launch({.work_groups = 1, .work_items_per_group = 1}, [](any_wavefront auto&) {});
+      CHECK(launched.wait());
+      CHECK_THROWS_AS(static_cast<void>(launched.wait()), std::logic_error);
+      CHECK(launched.is_done());
+    });
+  }
+
   TEST_CASE("a completion that nobody waits for waits when it is destroyed") {
     with_every_agent([](agent& gpu) {
       auto sum = gpu.allocate<std::uint64_t>(1, "sum");

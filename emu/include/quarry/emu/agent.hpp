@@ -31,8 +31,12 @@ public:
       agent_->join_quietly(*launch_);
   }
 
-  /// Runs compute units on this thread until the launch has ended. Once.
+  /// Runs compute units on this thread until the launch has ended.
+  ///
+  /// Errors   std::logic_error – somebody has waited before
   outcome wait() {
+    if (launch_ == nullptr)
+      throw std::logic_error("completion: wait() has been called before");
     auto const bound = std::move(bound_); // goes after the launch, also if join() throws
     auto const launch = std::move(launch_);
     return agent_->join(*launch);

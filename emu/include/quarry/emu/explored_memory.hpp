@@ -95,6 +95,11 @@ public:
   /// Makes the actor, before its first access, a core of the agent's command processor.
   void join_core(actor& self, agent_core const& agent);
 
+  /// The race detector has a number of 16 bits for each.
+  static constexpr std::size_t most_actors = 65'535;
+  /// So far in this execution, those that have ended among them.
+  [[nodiscard]] std::size_t actor_count() const noexcept { return port_count_; }
+
   // What a launch orders
 
   void launching(launch_state& l);
