@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <typeinfo>
 #include <utility>
 
@@ -212,6 +213,8 @@ void compute_unit::take_woken() {
     g.ready |= (work_group::wave_bits{1} << wave.index) & g.all & ~g.finished;
   }
   bury_cancelled();
+  std::ranges::move(leaving_lanes_, std::back_inserter(idle_lanes_));
+  leaving_lanes_.clear();
 }
 
 /// All of its wavefronts have given up their slots, or ended.
@@ -352,6 +355,10 @@ std::unique_ptr<lane_slot[]> compute_unit::take_lanes() {
 
 void compute_unit::give_lanes(std::unique_ptr<lane_slot[]> lanes) {
   idle_lanes_.push_back(std::move(lanes));
+}
+
+void compute_unit::give_abandoned_lanes(std::unique_ptr<lane_slot[]> lanes) {
+  leaving_lanes_.push_back(std::move(lanes));
 }
 
 void compute_unit::describe(report& into) const {

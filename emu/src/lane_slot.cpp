@@ -75,7 +75,10 @@ item_lanes::~item_lanes() {
       fibers.give_back(*s.own_fiber);
   });
   runs(-1);
-  unit_of(wave_).give_lanes(std::move(slots_));
+  if (live_.empty())
+    unit_of(wave_).give_lanes(std::move(slots_));
+  else
+    unit_of(wave_).give_abandoned_lanes(std::move(slots_));
 }
 
 /// What follows is this lane's doing; -1: the wavefront's.

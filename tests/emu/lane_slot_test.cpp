@@ -2,10 +2,16 @@
 // Plain item functions: what they need of fibers.
 #include "agents.hpp"
 
+#include <quarry/event.hpp>
+
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <stdexcept>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -77,6 +83,26 @@ struct item_coroutine {
   }
 };
 
+/// The last lane of each wavefront wakes the others, and who waits for `go`, and throws.
+struct wakes_and_throws {
+  task<> operator()(any_work_item auto& wi, std::array<event, 4>& events, event& go) const {
+    event& mine = events[wi.local_linear_id() / 64];
+    if (wi.local_linear_id() % 64 == 63) {
+      go.set();
+      mine.set();
+      throw std::runtime_error("awake");
+    }
+    co_await mine.wait();
+  }
+};
+
+struct waits_for_go {
+  task<> operator()(any_wavefront auto& wf, event& go, global<int> here) const {
+    wf.store(here, 1, order::release, scope::system);
+    co_await go.wait();
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.lane_slot") {
@@ -136,5 +162,22 @@ TEST_SUITE("emu.lane_slot") {
       CHECK(seen.unit_count() >= 1);
       CHECK(seen.most() == 0);
     });
+  }
+
+  TEST_CASE("lanes that are woken and then abandoned keep no wake-up of another launch") {
+    native_scheduler s({.threads = 1, .stall_timeout = patience});
+    agent gpu(s, {.compute_units = 1, .wavefront_size = 64});
+    for (int time = 0; time < 2; ++time) { // the second time with slots that have been left
+      std::array<event, 4> events;
+      event go;
+      auto here = gpu.allocate<int>(1, "here");
+      auto innocent = gpu.launch({.work_groups = 1, .work_items_per_group = 64}, waits_for_go{},
+                                 std::ref(go), here.global());
+      REQUIRE(s.run_until([&] { return std::atomic_ref(here.host()[0]).load() == 1; }));
+      auto faulty = gpu.launch({.work_groups = 1, .work_items_per_group = 256}, wakes_and_throws{},
+                               std::ref(events), std::ref(go));
+      CHECK_SAYS(fail_with(faulty.wait(), fault::kind::exception), "awake");
+      succeed(innocent.wait());
+    }
   }
 }
