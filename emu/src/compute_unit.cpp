@@ -62,10 +62,6 @@ task<> throw_at_once(std::exception_ptr error) {
   co_return;
 }
 
-task<> over_already() {
-  co_return;
-}
-
 /// Explored executions: others may act before a wavefront's end makes its stores visible.
 task<> before_its_end(task<> kernel, actor& self, executor& scheduler) {
   co_await std::move(kernel);

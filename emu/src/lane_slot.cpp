@@ -26,6 +26,10 @@ fiber_pool& fibers_of(wave_slot& w) {
 
 } // namespace
 
+task<> over_already() {
+  co_return;
+}
+
 std::string lane_slot::name() const {
   return fmt::format("lane {} of {}", lane, lanes->wave().name());
 }

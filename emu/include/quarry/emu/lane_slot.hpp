@@ -12,10 +12,14 @@
 #include <memory>
 #include <source_location>
 #include <string>
+#include <utility>
 
 namespace quarry::emu {
 
 class item_lanes;
+
+/// What runs for a kernel's function that has given no coroutine.
+task<> over_already();
 
 /// Something that lanes of an item kernel do together, as their wavefront: a collective, a network
 /// operation. Lanes that wait at the same source line are served in one call.
@@ -66,6 +70,13 @@ public:
   [[nodiscard]] wave_slot& wave() noexcept { return wave_; }
   [[nodiscard]] lane_mask live() const noexcept { return live_; }
 
+  /// What an item coroutine's lane runs. One that is empty, of a function that has given no
+  /// coroutine, is over at once.
+  void start(int lane, task<> root) {
+    lane_slot& s = (*this)[lane];
+    s.root = root ? std::move(root) : over_already();
+    s.root.start_on(s);
+  }
   /// Runs the ready lanes, each to its next wait or its end. Throws what a lane threw.
   void run_ready();
   /// Asks the polling lanes; true if one of them may go on.
