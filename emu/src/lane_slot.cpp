@@ -50,6 +50,7 @@ item_lanes::item_lanes(wave_slot& wave)
     s.state = actor_state::ready;
     s.is_abandoned = false;
     s.error = nullptr;
+    s.spin.begin();
     s.spun_on = nullptr;
     s.request = nullptr;
     s.own_fiber = nullptr;
@@ -267,6 +268,20 @@ void item_lanes::block(lane_slot& s) {
   s.own_fiber->suspend();
   if (s.is_abandoned)
     throw abandoned{};
+  s.spin.begin();
+}
+
+std::uint32_t item_lanes::watch_for_spin(lane_slot& s, spin_watch::word seen,
+                                         std::source_location where) {
+  auto const how = s.spin.sees(seen);
+  if (how != spin_watch::advice::go_on) {
+    if (how == spin_watch::advice::wait)
+      s.poll_for("wait_until", where, seen.at, &spin_watch::has_ended, &s.spin);
+    else
+      s.stay_ready();
+    block(s);
+  }
+  return s.spin.next();
 }
 
 task<> drive_items(item_lanes& lanes) {

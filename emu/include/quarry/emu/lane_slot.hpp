@@ -3,12 +3,14 @@
 
 #include <quarry/actor.hpp>
 #include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/spin_watch.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/fiber.hpp>
 #include <quarry/task.hpp>
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <string>
@@ -45,7 +47,8 @@ public:
   lane_request* request = nullptr;      ///< what it waits at, if it is a request
   task<> root;                          ///< of an item coroutine
   execution_fiber* own_fiber = nullptr; ///< of a plain item function that has blocked
-  // How a plain item function's spin is recognised.
+  spin_watch spin;                      ///< of a plain item function
+  // The same where an exploration decides: by one word.
   void const* spun_on = nullptr;
   std::uint64_t spun_value = 0;
   int spins = 0;
@@ -100,6 +103,9 @@ public:
   void start_plain(void (*call)(void const*, item_lanes&, int), void const* context);
   /// Blocks the calling plain function: its lane's state says what it waits for.
   void block(lane_slot& lane);
+  /// Tells the lane's watch of the calling plain function's access, and does what it advises. Gives
+  /// spin_watch::next().
+  std::uint32_t watch_for_spin(lane_slot& lane, spin_watch::word seen, std::source_location where);
 
 private:
   friend struct debug_layout_access;
