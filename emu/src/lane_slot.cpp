@@ -5,7 +5,9 @@
 
 #include <fmt/core.h>
 
+#include <cstring>
 #include <exception>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -22,6 +24,11 @@ fiber_pool& fibers_of(wave_slot& w) {
 [[noreturn]] void rethrow_with_lane(std::exception_ptr error, wave_slot& w, int lane) {
   w.failed_lane = lane;
   std::rethrow_exception(std::move(error));
+}
+
+bool is_same(std::source_location a, std::source_location b) noexcept {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
 }
 
 } // namespace
@@ -162,7 +169,7 @@ lane_mask item_lanes::next_served() {
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
     auto const place = [](lane_request const& x) {
-      return std::tuple(x.where.line(), x.where.column());
+      return std::tuple(x.where.line(), x.where.column(), std::string_view(x.where.file_name()));
     };
     if (!r.needs_all && (first == nullptr || place(r) < place(*first)))
       first = &r;
@@ -175,8 +182,7 @@ lane_mask item_lanes::next_served() {
   lane_mask who;
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
-    if (r.serve == first->serve && r.where.line() == first->where.line() &&
-        r.where.column() == first->where.column())
+    if (r.serve == first->serve && is_same(r.where, first->where))
       who = who | lane_mask::only(i);
   });
   if (first->needs_all && who != wave_.items)

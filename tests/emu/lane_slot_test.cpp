@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain item functions: what they need of fibers.
 #include "agents.hpp"
+#include "place_a.hpp"
+#include "place_b.hpp"
 
 #include <quarry/event.hpp>
 
@@ -103,6 +105,16 @@ struct waits_for_go {
   }
 };
 
+/// Even and odd work-items count each other at the same line and column of two files.
+struct counts_in_two_files {
+  task<> operator()(any_work_item auto& wi, global<int> out) const {
+    auto const i = wi.global_id();
+    static_assert(place_a.line() == place_b.line() && place_a.column() == place_b.column());
+    int const count = co_await wi.wavefront_reduce(1, plus{}, i % 2 == 0 ? place_a : place_b);
+    wi.store(out + i, count);
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.lane_slot") {
@@ -161,6 +173,17 @@ TEST_SUITE("emu.lane_slot") {
       succeed(gpu.run({.work_groups = 20}, item_coroutine{}, std::ref(seen)));
       CHECK(seen.unit_count() >= 1);
       CHECK(seen.most() == 0);
+    });
+  }
+
+  TEST_CASE("lanes that are at the same line and column of different files do not meet") {
+    with_every_agent([](agent& gpu) {
+      int const size = static_cast<int>(gpu.core().shape().wavefront_size);
+      auto out = gpu.allocate<int>(128, "out");
+      succeed(gpu.run({.work_items = 128, .work_items_per_group = 128}, counts_in_two_files{},
+                      out.global()));
+      for (int const n : out.host())
+        REQUIRE(n == size / 2);
     });
   }
 
