@@ -363,10 +363,14 @@ void compute_unit::describe(report& into) const {
     for (work_group const* g : *groups)
       for (std::uint32_t i = 0; i < g->wave_count; ++i)
         if ((g->finished & (work_group::wave_bits{1} << i)) == 0) {
-          std::string const absent = g->absent_for(i);
-          into.add(name(), g->waves[i],
-                   fmt::format("{}{}in {}, dispatch {}", absent, absent.empty() ? "" : "; ",
-                               g->launch->kernel, g->launch->debug.id));
+          wave_slot const& w = g->waves[i];
+          std::string note = g->absent_for(i);
+          note += note.empty() ? "" : "; ";
+          if (std::string const lanes = w.lanes == nullptr ? "" : w.lanes->others_than(w.reason);
+              !lanes.empty())
+            note += lanes + "; ";
+          note += fmt::format("in {}, dispatch {}", g->launch->kernel, g->launch->debug.id);
+          into.add(name(), w, std::move(note));
           if (agent_.scheduler().attachment() == nullptr) // else whoever explores has better names
             into.rows.back().place = agent_.known().locate(g->waves[i].reason.on);
         }

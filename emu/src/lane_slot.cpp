@@ -2,14 +2,18 @@
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/lane_slot.hpp>
+#include <quarry/report.hpp>
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <exception>
 #include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace quarry::emu {
 namespace {
@@ -29,6 +33,9 @@ fiber_pool& fibers_of(wave_slot& w) {
 bool is_same(std::source_location a, std::source_location b) noexcept {
   return a.line() == b.line() && a.column() == b.column() &&
          (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+bool is_same(wait_reason const& a, wait_reason const& b) noexcept {
+  return is_same(a.where, b.where) && std::strcmp(a.what, b.what) == 0;
 }
 
 } // namespace
@@ -161,6 +168,27 @@ wait_reason const& item_lanes::reason() {
   return (*this)[(alone.any() ? alone : live_).first()].reason;
 }
 
+std::string item_lanes::others_than(wait_reason const& shown) const {
+  std::vector<std::pair<wait_reason const*, int>> places;
+  live_.without(ready_).without(served_).for_each([&](int i) {
+    lane_slot const& s = slots_[static_cast<std::size_t>(i)];
+    bool const waits = s.state == actor_state::waiting || s.state == actor_state::polling;
+    if (!waits || is_same(s.reason, shown))
+      return;
+    auto const known =
+        std::ranges::find_if(places, [&](auto const& p) { return is_same(*p.first, s.reason); });
+    if (known != places.end())
+      ++known->second;
+    else
+      places.emplace_back(&s.reason, 1);
+  });
+  std::string text;
+  for (auto const& [reason, count] : places)
+    text += fmt::format("{}{} lane{} at {} at {}", text.empty() ? "" : ", ", count,
+                        count == 1 ? "" : "s", reason->what, quarry::to_string(reason->where));
+  return text;
+}
+
 lane_mask item_lanes::next_served() {
   // A lane that still polls may come to the same line: whom it meets there must not depend on when.
   if (requested_.empty() || requested_ != live_)
@@ -187,6 +215,7 @@ lane_mask item_lanes::next_served() {
   });
   if (first->needs_all && who != wave_.items)
     ended_too_early(who);
+  served_ = who;
   return who;
 }
 
@@ -208,6 +237,7 @@ void item_lanes::ended_too_early(lane_mask waiting) {
 void item_lanes::release(lane_mask served) noexcept {
   served.for_each([&](int i) { (*this)[i].request = nullptr; });
   requested_ = requested_.without(served);
+  served_ = {};
   ready_ = ready_ | served;
   if (wave_.port != nullptr)
     wave_.port->begin_instruction();

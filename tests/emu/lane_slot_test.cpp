@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -115,6 +116,19 @@ struct counts_in_two_files {
   }
 };
 
+/// Work-item 0 waits for ever, two others come to one collective, the rest to another one.
+struct polls_while_others_meet {
+  task<> operator()(any_work_item auto& wi, global<int> word) const {
+    auto const i = wi.local_linear_id();
+    if (i == 0)
+      co_await wi.wait_until(word, [](int v) { return v == 1; }, order::acquire, scope::agent);
+    else if (i < 3)
+      static_cast<void>(co_await wi.elect_leader());
+    else
+      static_cast<void>(co_await wi.ballot(true));
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.lane_slot") {
@@ -185,6 +199,23 @@ TEST_SUITE("emu.lane_slot") {
       for (int const n : out.host())
         REQUIRE(n == size / 2);
     });
+  }
+
+  TEST_CASE("a report says where lanes wait at collectives while another one polls") {
+    with_every_agent(
+        [](agent& gpu) {
+          std::uint32_t const size = gpu.core().shape().wavefront_size;
+          auto word = gpu.allocate<int>(1, "word");
+          auto const report =
+              fail_with(gpu.run({.work_items = size, .work_items_per_group = size},
+                                polls_while_others_meet{}, word.global()),
+                        is_native(gpu) ? fault::kind::stall : fault::kind::deadlock);
+          CHECK_SAYS(report, "wait_until at lane_slot_test.cpp:");
+          CHECK_SAYS(report, "; 2 lanes at leader election at lane_slot_test.cpp:");
+          CHECK_SAYS(report,
+                     ", " + std::to_string(size - 3) + " lanes at ballot at lane_slot_test.cpp:");
+        },
+        {}, impatience);
   }
 
   TEST_CASE("lanes that are woken and then abandoned keep no wake-up of another launch") {
