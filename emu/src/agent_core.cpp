@@ -295,12 +295,15 @@ void agent_core::give_up(launch_state& l) {
   report const table = scheduler_.report_now();
   if (l.is_done()) // meanwhile: the table waits for those that are busy
     return;
-  std::string const absent =
-      waiting == 0 ? ""
-                   : fmt::format("{} of {} groups are not resident: all places are taken ({} "
-                                 "compute units, {} wavefront slots and {} bytes of LDS each)\n",
-                                 waiting, l.group_count, machine_.compute_units,
-                                 machine_.wavefront_slots, machine_.lds_bytes);
+  std::string const why =
+      table.busy.empty()
+          ? fmt::format("all places are taken ({} compute units, {} wavefront slots and {} bytes "
+                        "of LDS each)",
+                        machine_.compute_units, machine_.wavefront_slots, machine_.lds_bytes)
+          : "they wait for compute units that are busy";
+  std::string const absent = waiting == 0 ? ""
+                                          : fmt::format("{} of {} groups are not resident: {}\n",
+                                                        waiting, l.group_count, why);
   fault f{fault::kind::deadlock, l.kernel, "deadlock: nobody can go on\n"};
   if (waiting != 0 && table.busy.empty())
     f = {fault::kind::not_resident, l.kernel, "deadlock: the resident groups wait, and " + absent};

@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <typeinfo>
 #include <utility>
 
@@ -58,10 +59,6 @@ fault fault_of(work_group const& g, wave_slot const& w) {
 
 task<> throw_at_once(std::exception_ptr error) {
   std::rethrow_exception(std::move(error));
-  co_return;
-}
-
-task<> over_already() {
   co_return;
 }
 
@@ -212,6 +209,8 @@ void compute_unit::take_woken() {
     g.ready |= (work_group::wave_bits{1} << wave.index) & g.all & ~g.finished;
   }
   bury_cancelled();
+  std::ranges::move(leaving_lanes_, std::back_inserter(idle_lanes_));
+  leaving_lanes_.clear();
 }
 
 /// All of its wavefronts have given up their slots, or ended.
@@ -354,16 +353,24 @@ void compute_unit::give_lanes(std::unique_ptr<lane_slot[]> lanes) {
   idle_lanes_.push_back(std::move(lanes));
 }
 
+void compute_unit::give_abandoned_lanes(std::unique_ptr<lane_slot[]> lanes) {
+  leaving_lanes_.push_back(std::move(lanes));
+}
+
 void compute_unit::describe(report& into) const {
   strand::describe(into); // children of wavefronts
   for (auto const* const groups : {&resident_, &parked_})
     for (work_group const* g : *groups)
       for (std::uint32_t i = 0; i < g->wave_count; ++i)
         if ((g->finished & (work_group::wave_bits{1} << i)) == 0) {
-          std::string const absent = g->absent_for(i);
-          into.add(name(), g->waves[i],
-                   fmt::format("{}{}in {}, dispatch {}", absent, absent.empty() ? "" : "; ",
-                               g->launch->kernel, g->launch->debug.id));
+          wave_slot const& w = g->waves[i];
+          std::string note = g->absent_for(i);
+          note += note.empty() ? "" : "; ";
+          if (std::string const lanes = w.lanes == nullptr ? "" : w.lanes->others_than(w.reason);
+              !lanes.empty())
+            note += lanes + "; ";
+          note += fmt::format("in {}, dispatch {}", g->launch->kernel, g->launch->debug.id);
+          into.add(name(), w, std::move(note));
           if (agent_.scheduler().attachment() == nullptr) // else whoever explores has better names
             into.rows.back().place = agent_.known().locate(g->waves[i].reason.on);
         }

@@ -2,12 +2,18 @@
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/lane_slot.hpp>
+#include <quarry/report.hpp>
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
 #include <exception>
+#include <string_view>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace quarry::emu {
 namespace {
@@ -24,7 +30,19 @@ fiber_pool& fibers_of(wave_slot& w) {
   std::rethrow_exception(std::move(error));
 }
 
+bool is_same(std::source_location a, std::source_location b) noexcept {
+  return a.line() == b.line() && a.column() == b.column() &&
+         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+}
+bool is_same(wait_reason const& a, wait_reason const& b) noexcept {
+  return is_same(a.where, b.where) && std::strcmp(a.what, b.what) == 0;
+}
+
 } // namespace
+
+task<> over_already() {
+  co_return;
+}
 
 std::string lane_slot::name() const {
   return fmt::format("lane {} of {}", lane, lanes->wave().name());
@@ -46,6 +64,7 @@ item_lanes::item_lanes(wave_slot& wave)
     s.state = actor_state::ready;
     s.is_abandoned = false;
     s.error = nullptr;
+    s.spin.begin();
     s.spun_on = nullptr;
     s.request = nullptr;
     s.own_fiber = nullptr;
@@ -75,7 +94,10 @@ item_lanes::~item_lanes() {
       fibers.give_back(*s.own_fiber);
   });
   runs(-1);
-  unit_of(wave_).give_lanes(std::move(slots_));
+  if (live_.empty())
+    unit_of(wave_).give_lanes(std::move(slots_));
+  else
+    unit_of(wave_).give_abandoned_lanes(std::move(slots_));
 }
 
 /// What follows is this lane's doing; -1: the wavefront's.
@@ -146,6 +168,27 @@ wait_reason const& item_lanes::reason() {
   return (*this)[(alone.any() ? alone : live_).first()].reason;
 }
 
+std::string item_lanes::others_than(wait_reason const& shown) const {
+  std::vector<std::pair<wait_reason const*, int>> places;
+  live_.without(ready_).without(served_).for_each([&](int i) {
+    lane_slot const& s = slots_[static_cast<std::size_t>(i)];
+    bool const waits = s.state == actor_state::waiting || s.state == actor_state::polling;
+    if (!waits || is_same(s.reason, shown))
+      return;
+    auto const known =
+        std::ranges::find_if(places, [&](auto const& p) { return is_same(*p.first, s.reason); });
+    if (known != places.end())
+      ++known->second;
+    else
+      places.emplace_back(&s.reason, 1);
+  });
+  std::string text;
+  for (auto const& [reason, count] : places)
+    text += fmt::format("{}{} lane{} at {} at {}", text.empty() ? "" : ", ", count,
+                        count == 1 ? "" : "s", reason->what, quarry::to_string(reason->where));
+  return text;
+}
+
 lane_mask item_lanes::next_served() {
   // A lane that still polls may come to the same line: whom it meets there must not depend on when.
   if (requested_.empty() || requested_ != live_)
@@ -154,7 +197,7 @@ lane_mask item_lanes::next_served() {
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
     auto const place = [](lane_request const& x) {
-      return std::tuple(x.where.line(), x.where.column());
+      return std::tuple(x.where.line(), x.where.column(), std::string_view(x.where.file_name()));
     };
     if (!r.needs_all && (first == nullptr || place(r) < place(*first)))
       first = &r;
@@ -167,12 +210,12 @@ lane_mask item_lanes::next_served() {
   lane_mask who;
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
-    if (r.serve == first->serve && r.where.line() == first->where.line() &&
-        r.where.column() == first->where.column())
+    if (r.serve == first->serve && is_same(r.where, first->where))
       who = who | lane_mask::only(i);
   });
   if (first->needs_all && who != wave_.items)
     ended_too_early(who);
+  served_ = who;
   return who;
 }
 
@@ -194,6 +237,7 @@ void item_lanes::ended_too_early(lane_mask waiting) {
 void item_lanes::release(lane_mask served) noexcept {
   served.for_each([&](int i) { (*this)[i].request = nullptr; });
   requested_ = requested_.without(served);
+  served_ = {};
   ready_ = ready_ | served;
   if (wave_.port != nullptr)
     wave_.port->begin_instruction();
@@ -260,6 +304,20 @@ void item_lanes::block(lane_slot& s) {
   s.own_fiber->suspend();
   if (s.is_abandoned)
     throw abandoned{};
+  s.spin.begin();
+}
+
+std::uint32_t item_lanes::watch_for_spin(lane_slot& s, spin_watch::word seen,
+                                         std::source_location where) {
+  auto const how = s.spin.sees(seen);
+  if (how != spin_watch::advice::go_on) {
+    if (how == spin_watch::advice::wait)
+      s.poll_for("wait_until", where, seen.at, &spin_watch::has_ended, &s.spin);
+    else
+      s.stay_ready();
+    block(s);
+  }
+  return s.spin.next();
 }
 
 task<> drive_items(item_lanes& lanes) {

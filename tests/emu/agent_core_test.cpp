@@ -3,6 +3,8 @@
 #include "agents.hpp"
 
 #include <cstdint>
+#include <functional>
+#include <stdexcept>
 #include <string>
 
 using namespace quarry;
@@ -19,6 +21,20 @@ struct prepared : launch_state {
     config = c;
     kernel = "none";
     core.prepare(*this);
+  }
+};
+
+struct adds_one {
+  void operator()(any_plain_work_item auto& wi, global<int> word) const {
+    wi.fetch_add(word, 1, order::relaxed, scope::agent);
+  }
+};
+/// Keeps its compute unit while it waits for a launch there.
+struct launches_where_it_runs {
+  void operator()(any_wavefront auto&, agent& gpu, global<int> word) const {
+    outcome const inner = gpu.run({.work_groups = 4}, adds_one{}, word);
+    if (!inner)
+      throw std::runtime_error(inner.get_fault()->report);
   }
 };
 
@@ -84,6 +100,18 @@ TEST_SUITE("emu.agent_core") {
       CHECK((prepared(one, {.work_groups = 1}).bounds != nullptr) == wanted);
       CHECK(prepared(other, {.work_groups = 1}).bounds != nullptr);
     }
+  }
+
+  TEST_CASE("groups that wait for units whose kernels wait for them: the stall says so") {
+    native_scheduler s({.threads = 1, .stall_timeout = impatience});
+    agent gpu(s, {.compute_units = 1});
+    auto word = gpu.allocate<int>(1, "word");
+    auto const report = fail_with(gpu.run({.work_groups = 1, .work_items_per_group = 64},
+                                          launches_where_it_runs{}, std::ref(gpu), word.global()),
+                                  fault::kind::exception);
+    CHECK_SAYS(report, "stall: nothing progressed");
+    CHECK_SAYS(report, "groups are not resident: they wait for compute units that are busy");
+    CHECK_FALSE(contains(report, "all places are taken"));
   }
 
   TEST_CASE("an agent tells its shape, and has a compute unit for each that was asked for") {

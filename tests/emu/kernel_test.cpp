@@ -31,6 +31,17 @@ task<> wave_function(basic_wavefront<dynamic_memory, 32>& wf, global<int> out) {
   co_return;
 }
 
+/// The others have nothing to do.
+struct every_second_item {
+  static task<> work(any_work_item auto& wi, global<int> out) {
+    wi.store(out + wi.global_id(), 4);
+    co_return;
+  }
+  task<> operator()(any_work_item auto& wi, global<int> out) const {
+    return wi.global_id() % 2 == 0 ? work(wi, out) : task<>();
+  }
+};
+
 struct counting {
   void operator()(any_plain_work_item auto& wi, global<int> out, int& by_reference) const {
     if (wi.global_id() == 0)
@@ -213,6 +224,14 @@ TEST_SUITE("emu.kernel") {
       auto out = gpu.allocate<int>(256, "out");
       succeed(gpu.run({.work_items = 256}, no_coroutine{}, out.global()));
       CHECK(std::count(out.host().begin(), out.host().end(), 4) == 256);
+    });
+  }
+
+  TEST_CASE("an item function that gives no coroutine has ended") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(256, "out");
+      succeed(gpu.run({.work_items = 256}, every_second_item{}, out.global()));
+      CHECK(std::count(out.host().begin(), out.host().end(), 4) == 128);
     });
   }
 

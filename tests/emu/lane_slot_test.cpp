@@ -1,11 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plain item functions: what they need of fibers.
 #include "agents.hpp"
+#include "place_a.hpp"
+#include "place_b.hpp"
 
+#include <quarry/event.hpp>
+
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -77,6 +86,49 @@ struct item_coroutine {
   }
 };
 
+/// The last lane of each wavefront wakes the others, and who waits for `go`, and throws.
+struct wakes_and_throws {
+  task<> operator()(any_work_item auto& wi, std::array<event, 4>& events, event& go) const {
+    event& mine = events[wi.local_linear_id() / 64];
+    if (wi.local_linear_id() % 64 == 63) {
+      go.set();
+      mine.set();
+      throw std::runtime_error("awake");
+    }
+    co_await mine.wait();
+  }
+};
+
+struct waits_for_go {
+  task<> operator()(any_wavefront auto& wf, event& go, global<int> here) const {
+    wf.store(here, 1, order::release, scope::system);
+    co_await go.wait();
+  }
+};
+
+/// Even and odd work-items count each other at the same line and column of two files.
+struct counts_in_two_files {
+  task<> operator()(any_work_item auto& wi, global<int> out) const {
+    auto const i = wi.global_id();
+    static_assert(place_a.line() == place_b.line() && place_a.column() == place_b.column());
+    int const count = co_await wi.wavefront_reduce(1, plus{}, i % 2 == 0 ? place_a : place_b);
+    wi.store(out + i, count);
+  }
+};
+
+/// Work-item 0 waits for ever, two others come to one collective, the rest to another one.
+struct polls_while_others_meet {
+  task<> operator()(any_work_item auto& wi, global<int> word) const {
+    auto const i = wi.local_linear_id();
+    if (i == 0)
+      co_await wi.wait_until(word, [](int v) { return v == 1; }, order::acquire, scope::agent);
+    else if (i < 3)
+      static_cast<void>(co_await wi.elect_leader());
+    else
+      static_cast<void>(co_await wi.ballot(true));
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.lane_slot") {
@@ -136,5 +188,50 @@ TEST_SUITE("emu.lane_slot") {
       CHECK(seen.unit_count() >= 1);
       CHECK(seen.most() == 0);
     });
+  }
+
+  TEST_CASE("lanes that are at the same line and column of different files do not meet") {
+    with_every_agent([](agent& gpu) {
+      int const size = static_cast<int>(gpu.core().shape().wavefront_size);
+      auto out = gpu.allocate<int>(128, "out");
+      succeed(gpu.run({.work_items = 128, .work_items_per_group = 128}, counts_in_two_files{},
+                      out.global()));
+      for (int const n : out.host())
+        REQUIRE(n == size / 2);
+    });
+  }
+
+  TEST_CASE("a report says where lanes wait at collectives while another one polls") {
+    with_every_agent(
+        [](agent& gpu) {
+          std::uint32_t const size = gpu.core().shape().wavefront_size;
+          auto word = gpu.allocate<int>(1, "word");
+          auto const report =
+              fail_with(gpu.run({.work_items = size, .work_items_per_group = size},
+                                polls_while_others_meet{}, word.global()),
+                        is_native(gpu) ? fault::kind::stall : fault::kind::deadlock);
+          CHECK_SAYS(report, "wait_until at lane_slot_test.cpp:");
+          CHECK_SAYS(report, "; 2 lanes at leader election at lane_slot_test.cpp:");
+          CHECK_SAYS(report,
+                     ", " + std::to_string(size - 3) + " lanes at ballot at lane_slot_test.cpp:");
+        },
+        {}, impatience);
+  }
+
+  TEST_CASE("lanes that are woken and then abandoned keep no wake-up of another launch") {
+    native_scheduler s({.threads = 1, .stall_timeout = patience});
+    agent gpu(s, {.compute_units = 1, .wavefront_size = 64});
+    for (int time = 0; time < 2; ++time) { // the second time with slots that have been left
+      std::array<event, 4> events;
+      event go;
+      auto here = gpu.allocate<int>(1, "here");
+      auto innocent = gpu.launch({.work_groups = 1, .work_items_per_group = 64}, waits_for_go{},
+                                 std::ref(go), here.global());
+      REQUIRE(s.run_until([&] { return std::atomic_ref(here.host()[0]).load() == 1; }));
+      auto faulty = gpu.launch({.work_groups = 1, .work_items_per_group = 256}, wakes_and_throws{},
+                               std::ref(events), std::ref(go));
+      CHECK_SAYS(fail_with(faulty.wait(), fault::kind::exception), "awake");
+      succeed(innocent.wait());
+    }
   }
 }

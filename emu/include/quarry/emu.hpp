@@ -23,6 +23,7 @@
 #include <quarry/emu/kernel.hpp>
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/emu/lane_slot.hpp>
+#include <quarry/emu/spin_watch.hpp>
 #include <quarry/emu/wavefront.hpp>
 #include <quarry/emu/wavefront_collectives.hpp>
 #include <quarry/emu/where.hpp>

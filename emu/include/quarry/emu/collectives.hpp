@@ -18,8 +18,9 @@ namespace quarry::emu {
 /// All wavefronts of the group arrive, those without active work-items too: converged control flow,
 /// or software predication (§5.3.1).
 struct converged {};
-/// Those that are in this block arrive; the others wait elsewhere or have ended: the work-group
-/// reconvergence stack (§5.3.3).
+/// Those that are in this block arrive; the others wait in another meeting or at a fine-grain
+/// barrier, or have ended: the work-group reconvergence stack (§5.3.3). One that waits for anything
+/// else may still come: it is waited for.
 struct reconverging_t {};
 inline constexpr reconverging_t reconverging{};
 // The third is a fine_grain_barrier (§5.3.3, Table 5-1c).

@@ -64,6 +64,9 @@ public:
   /// Room for the lanes of an item kernel's wavefront, reused.
   [[nodiscard]] std::unique_ptr<lane_slot[]> take_lanes();
   void give_lanes(std::unique_ptr<lane_slot[]> lanes);
+  /// The same of lanes that did not come to their ends: nobody has them before the wake-ups that
+  /// are in the inbox have come.
+  void give_abandoned_lanes(std::unique_ptr<lane_slot[]> lanes);
 
 private:
   friend class agent_core;
@@ -119,6 +122,7 @@ private:
   int busy_turns_ = 0; ///< since the last time that no group was resident
   fiber_pool fibers_;
   std::vector<std::unique_ptr<lane_slot[]>> idle_lanes_;
+  std::vector<std::unique_ptr<lane_slot[]>> leaving_lanes_; ///< one may still be in the inbox
   std::mutex yield_mutex_;            ///< guards yields and yield_ticket of the unit's wavefronts
   std::deque<wave_slot*> returning_;  ///< restarted, but there was no slot
   std::vector<work_group*> parked_;   ///< `native`: groups of which nothing can run

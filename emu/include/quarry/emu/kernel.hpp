@@ -168,8 +168,7 @@ task<> start_items(bound_kernel<Kernel, Args...> const& call, wave_slot& slot) {
     item_lanes lanes(slot);
     lanes.live().for_each([&](int i) {
       items[static_cast<std::size_t>(i)].emplace(lanes[i]);
-      lanes[i].root = call(*items[static_cast<std::size_t>(i)]);
-      lanes[i].root.start_on(lanes[i]);
+      lanes.start(i, call(*items[static_cast<std::size_t>(i)]));
     });
     task<> all = drive_items(lanes);
     co_await std::move(all);

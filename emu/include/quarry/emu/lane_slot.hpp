@@ -3,19 +3,25 @@
 
 #include <quarry/actor.hpp>
 #include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/spin_watch.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/fiber.hpp>
 #include <quarry/task.hpp>
 
 #include <coroutine>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <source_location>
 #include <string>
+#include <utility>
 
 namespace quarry::emu {
 
 class item_lanes;
+
+/// What runs for a kernel's function that has given no coroutine.
+task<> over_already();
 
 /// Something that lanes of an item kernel do together, as their wavefront: a collective, a network
 /// operation. Lanes that wait at the same source line are served in one call.
@@ -41,7 +47,8 @@ public:
   lane_request* request = nullptr;      ///< what it waits at, if it is a request
   task<> root;                          ///< of an item coroutine
   execution_fiber* own_fiber = nullptr; ///< of a plain item function that has blocked
-  // How a plain item function's spin is recognised.
+  spin_watch spin;                      ///< of a plain item function
+  // The same where an exploration decides: by one word.
   void const* spun_on = nullptr;
   std::uint64_t spun_value = 0;
   int spins = 0;
@@ -66,6 +73,13 @@ public:
   [[nodiscard]] wave_slot& wave() noexcept { return wave_; }
   [[nodiscard]] lane_mask live() const noexcept { return live_; }
 
+  /// What an item coroutine's lane runs. One that is empty, of a function that has given no
+  /// coroutine, is over at once.
+  void start(int lane, task<> root) {
+    lane_slot& s = (*this)[lane];
+    s.root = root ? std::move(root) : over_already();
+    s.root.start_on(s);
+  }
   /// Runs the ready lanes, each to its next wait or its end. Throws what a lane threw.
   void run_ready();
   /// Asks the polling lanes; true if one of them may go on.
@@ -77,6 +91,9 @@ public:
   void release(lane_mask served) noexcept;
   /// What the wavefront waits for when all its lanes do: the reason of the first that has its own.
   [[nodiscard]] wait_reason const& reason();
+  /// For reports: where lanes wait otherwise than for `shown`, which the wavefront's own row says:
+  /// "62 lanes at elect_leader at a.cpp:6". Empty if none does.
+  [[nodiscard]] std::string others_than(wait_reason const& shown) const;
   /// A lane was made ready from outside.
   void woken(int lane) noexcept { ready_.set(lane); }
   /// True if some lane may go on: what the wavefront polls while all its lanes wait.
@@ -89,6 +106,9 @@ public:
   void start_plain(void (*call)(void const*, item_lanes&, int), void const* context);
   /// Blocks the calling plain function: its lane's state says what it waits for.
   void block(lane_slot& lane);
+  /// Tells the lane's watch of the calling plain function's access, and does what it advises. Gives
+  /// spin_watch::next().
+  std::uint32_t watch_for_spin(lane_slot& lane, spin_watch::word seen, std::source_location where);
 
 private:
   friend struct debug_layout_access;
@@ -104,6 +124,7 @@ private:
   lane_mask live_;
   lane_mask ready_;
   lane_mask requested_;
+  lane_mask served_; ///< of those, while the wavefront is at it
   lane_mask polling_;
   lane_mask yielded_;          ///< ready again after the wavefront has given way
   bool is_descending_ = false; ///< in this round

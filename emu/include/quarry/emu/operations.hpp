@@ -12,6 +12,7 @@
 #include <coroutine>
 #include <optional>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 namespace quarry::emu {
@@ -113,9 +114,9 @@ public:
     memory().before(at.get(), sizeof(T), sizeof(T), {where, "atomic load"});
     if (auto const* const port = explored())
       return port->load(at.get(), o, s, where);
-    if (!needs_atomic(s))
-      return *at.get();
-    return cell(at).load(load_order(o));
+    auto const value = needs_atomic(s) ? cell(at).load(load_order(o)) : *at.get();
+    tell(at, value, value, where);
+    return value;
   }
 
   template<atomically_storable T>
@@ -128,6 +129,8 @@ public:
       *at.get() = value;
     else
       store_atomic(cell(at), value, o);
+    if constexpr (requires(Self& actor) { actor.has_stored(); })
+      self().has_stored();
   }
 
   template<atomically_storable T>
@@ -136,8 +139,10 @@ public:
     memory().before(at.get(), sizeof(T), sizeof(T), {where, "exchange"});
     if (auto const* const port = explored())
       return port->update(at.get(), o, s, where, [&](T) { return std::optional<T>(value); });
-    return needs_atomic(s) ? cell(at).exchange(value, std_order(o))
-                           : std::exchange(*at.get(), value);
+    T const old =
+        needs_atomic(s) ? cell(at).exchange(value, std_order(o)) : std::exchange(*at.get(), value);
+    tell(at, old, value, where);
+    return old;
   }
 
   /// Stores `desired` if the value equals `expected`; otherwise `expected` becomes the value.
@@ -153,14 +158,9 @@ public:
       });
       return expected == wanted;
     }
-    if (needs_atomic(s))
-      return cell(at).compare_exchange_strong(expected, desired, std_order(o), load_order(o));
-    if (*at.get() != expected) {
-      expected = *at.get();
-      return false;
-    }
-    *at.get() = desired;
-    return true;
+    bool const is_done = replace(at, expected, desired, o, s);
+    tell(at, expected, is_done ? desired : expected, where);
+    return is_done;
   }
 
   template<std::integral T>
@@ -286,7 +286,28 @@ public:
   }
 
 private:
-  M const& memory() const noexcept { return static_cast<Self const&>(*this).memory_port(); }
+  /// Not const: what an actor is told of its accesses is no part of its value.
+  Self& self() const noexcept { return const_cast<Self&>(static_cast<Self const&>(*this)); }
+  M const& memory() const noexcept { return self().memory_port(); }
+  /// For a Self that may spin: what an atomic operation has seen, and left.
+  template<class T>
+  void tell(global<T> at, std::remove_const_t<T> old, std::remove_const_t<T> now,
+            std::source_location where) const {
+    if constexpr (requires(Self& actor) { actor.has_left(at, old, now, where); })
+      self().has_left(at, old, now, where);
+  }
+  /// compare_exchange() in memory itself.
+  template<class T>
+  static bool replace(global<T> at, T& expected, T desired, order o, scope s) {
+    if (needs_atomic(s))
+      return cell(at).compare_exchange_strong(expected, desired, std_order(o), load_order(o));
+    if (*at.get() != expected) {
+      expected = *at.get();
+      return false;
+    }
+    *at.get() = desired;
+    return true;
+  }
   /// A constant null in the memory models that never explore.
   [[nodiscard]] cache_port const* explored() const noexcept {
     if constexpr (M::may_explore)
@@ -334,10 +355,10 @@ private:
     if (auto const* const port = explored())
       return port->update(at.get(), o, s, where,
                           [&](T old) { return std::optional<T>(plain(old)); });
-    if (needs_atomic(s))
-      return atomic(cell(at), std_order(o));
-    T const old = *at.get();
-    *at.get() = plain(old);
+    T const old = needs_atomic(s) ? atomic(cell(at), std_order(o)) : *at.get();
+    if (!needs_atomic(s))
+      *at.get() = plain(old);
+    tell(at, old, plain(old), where);
     return old;
   }
 };

@@ -11,6 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <source_location>
+#include <type_traits>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -100,14 +102,13 @@ public:
   using identity::identity;
   using identity::load;
 
-  /// An atomic load. One that keeps returning the same value gives way until the value changes, so
-  /// that a plain loop may spin on it.
+  /// An atomic load. As other atomic operations: a plain loop may spin on it, see has_left().
   template<storable T>
     requires atomically_storable<std::remove_const_t<T>>
   std::remove_const_t<T> load(global<T> at, order o, scope s,
                               std::source_location where = std::source_location::current()) {
     auto const value = identity::load(at, o, s, where);
-    if (spins(at.get(), bits_of(value)))
+    if (this->is_explored() && spins(at.get(), bits_of(value)))
       wait_until(at, [value](auto v) { return bits_of(v) != bits_of(value); }, o, s, where);
     return value;
   }
@@ -123,6 +124,30 @@ public:
     }
     return wait.await_resume();
   }
+
+  // For Quarry's own parts
+
+  /// An atomic operation outside explored executions has seen `old` at `at`, and left `now`.
+  ///
+  /// Who keeps seeing the same values of at most four words, and changes nothing, gives way until
+  /// one of them changes; who changes something, now and then.
+  template<class T>
+  void has_left(global<T> at, std::remove_const_t<T> old, std::remove_const_t<T> now,
+                std::source_location where) {
+    auto const bits = bits_of(old);
+    if (bits != bits_of(now)) {
+      has_changed_ = true;
+      return;
+    }
+    if (--until_told_ != 0) [[likely]]
+      return;
+    lane_slot& slot = this->slot_;
+    if (std::exchange(has_changed_, false))
+      slot.spin.changes();
+    until_told_ = slot.lanes->watch_for_spin(slot, {at.get(), bits, sizeof(T)}, where);
+  }
+  /// The same of a store, which has not seen what was there.
+  void has_stored() noexcept { has_changed_ = true; }
 
 private:
   friend class item_collectives<basic_plain_work_item, M>;
@@ -146,6 +171,10 @@ private:
     }
     return ++s.spins > patience;
   }
+
+  // Of the watch for spins; here, where they are in registers.
+  std::uint32_t until_told_ = spin_watch::first;
+  bool has_changed_ = false;
 };
 
 /// Any work-item of an item coroutine.

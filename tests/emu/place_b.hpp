@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+// The same line and column as in the other file.
+#pragma once
+
+#include <source_location>
+
+inline constexpr auto place_b = std::source_location::current();
