@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "every_choice.hpp"
+
 #include <quarry/emu/cache_machine.hpp>
 
 #include <doctest/doctest.h>
@@ -6,34 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <set>
-#include <utility>
-#include <vector>
 
 namespace {
 
 using namespace quarry;
 using namespace quarry::emu;
-
-/// Every stream of choices, depth first.
-class every_choice final : public chooser {
-public:
-  unsigned pick(unsigned n, choice_kind) override {
-    if (next_ == path_.size())
-      path_.emplace_back(0, n);
-    REQUIRE(path_[next_].second == n); // the same prefix, the same question
-    return path_[next_++].first;
-  }
-  bool advance() {
-    next_ = 0;
-    while (!path_.empty() && ++path_.back().first == path_.back().second)
-      path_.pop_back();
-    return !path_.empty();
-  }
-
-private:
-  std::vector<std::pair<unsigned, unsigned>> path_;
-  std::size_t next_ = 0;
-};
+using quarry_test::every_choice;
 
 constexpr std::uintptr_t x = 0x1000, y = 0x1040, z = 0x1080;
 
