@@ -2,9 +2,11 @@
 #pragma once
 
 #include <quarry/emu/core.hpp>
+#include <quarry/emu/global.hpp>
 #include <quarry/emu/queue_orders.hpp>
 
 #include <iterator>
+#include <source_location>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -20,54 +22,80 @@ using notes = std::vector<noted>;
 /// Any actor, and what order and scope its operations were given.
 template<class Actor>
 class noting : public Actor {
+  using access = quarry::emu::access;
+  using site = std::source_location;
+  template<class T>
+  using global = quarry::emu::global<T>;
+
 public:
   template<class Source>
   noting(notes& into, Source&& source) : Actor(source), notes_(into) {}
 
   template<class T>
-  T load(quarry::emu::global<T> at) const {
-    return Actor::load(at);
+  T load(global<T> at, site where = site::current()) const {
+    return Actor::load(at, where);
   }
   template<class T>
-  void store(quarry::emu::global<T> at, std::type_identity_t<T> value) const {
-    Actor::store(at, value);
+  void store(global<T> at, std::type_identity_t<T> value, site where = site::current()) const {
+    Actor::store(at, value, where);
+  }
+  /// Of a wavefront's lanes.
+  template<class T, class Index, class Values>
+  void store(quarry::emu::lane_address<T, Index> at, Values const& values,
+             site where = site::current()) const {
+    Actor::store(at, values, where);
   }
   template<class T>
-  T load(quarry::emu::global<T> at, quarry::emu::access a) const {
+  std::remove_const_t<T> load(global<T> at, access a, site where = site::current()) const {
     notes_.push_back({"load", a});
-    return Actor::load(at, a);
+    return Actor::load(at, a, where);
   }
   template<class T>
-  void store(quarry::emu::global<T> at, std::type_identity_t<T> value,
-             quarry::emu::access a) const {
+  void store(global<T> at, std::type_identity_t<T> value, access a,
+             site where = site::current()) const {
     notes_.push_back({"store", a});
-    Actor::store(at, value, a);
+    Actor::store(at, value, a, where);
   }
   template<class T>
-  T fetch_add(quarry::emu::global<T> at, std::type_identity_t<T> n, quarry::emu::access a) const {
+  T fetch_add(global<T> at, std::type_identity_t<T> n, access a,
+              site where = site::current()) const {
     notes_.push_back({"fetch_add", a});
-    return Actor::fetch_add(at, n, a);
+    return Actor::fetch_add(at, n, a, where);
   }
   template<class T>
-  T fetch_sub(quarry::emu::global<T> at, std::type_identity_t<T> n, quarry::emu::order o,
+  T fetch_sub(global<T> at, std::type_identity_t<T> n, quarry::emu::order o,
               quarry::emu::scope s) const {
     return Actor::fetch_sub(at, n, o, s); // of no table
   }
   template<class T>
-  T fetch_sub(quarry::emu::global<T> at, std::type_identity_t<T> n, quarry::emu::access a) const {
+  T fetch_sub(global<T> at, std::type_identity_t<T> n, access a,
+              site where = site::current()) const {
     notes_.push_back({"fetch_sub", a});
-    return Actor::fetch_sub(at, n, a);
+    return Actor::fetch_sub(at, n, a, where);
   }
   template<class T>
-  bool compare_exchange(quarry::emu::global<T> at, std::type_identity_t<T>& expected,
-                        std::type_identity_t<T> desired, quarry::emu::access a) const {
+  T fetch_or(global<T> at, std::type_identity_t<T> n, access a,
+             site where = site::current()) const {
+    notes_.push_back({"fetch_or", a});
+    return Actor::fetch_or(at, n, a, where);
+  }
+  template<class T>
+  T exchange(global<T> at, std::type_identity_t<T> value, access a,
+             site where = site::current()) const {
+    notes_.push_back({"exchange", a});
+    return Actor::exchange(at, value, a, where);
+  }
+  template<class T>
+  bool compare_exchange(global<T> at, std::type_identity_t<T>& expected,
+                        std::type_identity_t<T> desired, access a,
+                        site where = site::current()) const {
     notes_.push_back({"compare_exchange", a});
-    return Actor::compare_exchange(at, expected, desired, a);
+    return Actor::compare_exchange(at, expected, desired, a, where);
   }
   template<class T, class Predicate>
-  auto wait_until(quarry::emu::global<T> at, Predicate is_met, quarry::emu::access a) const {
+  auto wait_until(global<T> at, Predicate is_met, access a, site where = site::current()) const {
     notes_.push_back({"wait_until", a});
-    return Actor::wait_until(at, is_met, a);
+    return Actor::wait_until(at, is_met, a, where);
   }
 
 private:
