@@ -32,7 +32,7 @@ public:
   noting(notes& into, Source&& source) : Actor(source), notes_(into) {}
 
   template<class T>
-  T load(global<T> at, site where = site::current()) const {
+  std::remove_const_t<T> load(global<T> at, site where = site::current()) const {
     return Actor::load(at, where);
   }
   template<class T>
@@ -49,6 +49,11 @@ public:
   std::remove_const_t<T> load(global<T> at, access a, site where = site::current()) const {
     notes_.push_back({"load", a});
     return Actor::load(at, a, where);
+  }
+  template<class T>
+  std::remove_const_t<T> load(global<T> at, quarry::emu::order o, quarry::emu::scope s,
+                              site where = site::current()) const {
+    return Actor::load(at, o, s, where); // of no table
   }
   template<class T>
   void store(global<T> at, std::type_identity_t<T> value, access a,
