@@ -17,14 +17,16 @@ using pe_body =
 
 /// A world of two pes of net::shmem, between which operations come in any order that fences leave.
 /// They meet at the end.
-inline std::function<void(quarry::world&)> two_pes(pe_body first, pe_body second) {
+inline std::function<void(quarry::world&)>
+two_pes(pe_body first, pe_body second, quarry::net::shmem::shmem_orders const& orders = {}) {
   using namespace quarry::net;
-  return [first = std::move(first), second = std::move(second)](quarry::world& w) {
+  return [first = std::move(first), second = std::move(second), orders](quarry::world& w) {
     auto ends = make_in_process(2);
     for (std::uint32_t id = 0; id < 2; ++id)
       w.start(to_string(pe{id}), [&, id](quarry::world_core& self) {
-        auto n = shmem::node::start(w.scheduler(), std::move(ends[id]),
-                                    {.heap_bytes = 256, .most_teams = 1, .team_bytes = 256});
+        auto n = shmem::node::start(
+            w.scheduler(), std::move(ends[id]),
+            {.heap_bytes = 256, .most_teams = 1, .team_bytes = 256, .orders = orders});
         w.check(n.has_value(), "start");
         if (!n)
           return;
