@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What ports make of values, rows, LDS and lanes; whatever caches do below is cache_machine_test's.
+// What ports make of values, LDS and lanes; rows are in cache_port_rows_test.cpp, and whatever
+// caches do below is cache_machine_test's.
 #include "agents.hpp"
 #include "explored_hosts.hpp"
 
@@ -11,12 +12,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <source_location>
 #include <string>
-#include <vector>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -91,72 +90,13 @@ std::set<std::uint32_t> seen_of_both_halves() {
   });
 }
 
-// Rows
-
-/// Rows of bytes that begin somewhere in a line; by rows, or an element at a time.
-struct row_access {
-  unsigned element, first, count; ///< elements before it, elements
-  bool by_row;
-};
-
-struct row_end {
-  std::vector<std::uint8_t> memory, seen;
-  std::uint64_t activity;
-  std::string busiest;
-  bool operator==(row_end const&) const = default;
-};
-
-row_end access_row(row_access const& how) {
-  alignas(64) std::array<std::uint8_t, 512> memory{};
-  std::array<std::uint8_t, 256> values;
-  std::iota(values.begin(), values.end(), std::uint8_t{1});
-  explored_hosts m;
-  m.known.add(memory.data(), memory.size(), "row");
-  m.begin();
-  auto& port = m.port(0);
-  row_end end{
-      .memory = {}, .seen = std::vector<std::uint8_t>(values.size()), .activity = 0, .busiest = {}};
-  auto* const at = memory.data() + how.first * how.element;
-  auto const where = here();
-  if (how.by_row) {
-    port.store_row({at, how.element, how.count, 5, where}, values.data());
-    port.load_row({at, how.element, how.count, 5, where}, end.seen.data());
-  } else {
-    auto const each = [&]<class T>(T) {
-      for (unsigned i = 0; i < how.count; ++i) {
-        T value;
-        std::memcpy(&value, values.data() + i * sizeof(T), sizeof(T));
-        port.store(reinterpret_cast<T*>(at) + i, value, std::nullopt, scope::work_item, where,
-                   static_cast<int>(5 + i));
-      }
-      for (unsigned i = 0; i < how.count; ++i) {
-        T const value = port.load(reinterpret_cast<T*>(at) + i, std::nullopt, scope::work_item,
-                                  where, static_cast<int>(5 + i));
-        std::memcpy(end.seen.data() + i * sizeof(T), &value, sizeof(T));
-      }
-    };
-    how.element == 1   ? each(std::uint8_t{})
-    : how.element == 2 ? each(std::uint16_t{})
-    : how.element == 4 ? each(std::uint32_t{})
-                       : each(std::uint64_t{});
-  }
-  CHECK(std::memcmp(end.seen.data(), values.data(), how.count * how.element) == 0);
-  m.finish();
-  end.memory.assign(memory.begin(), memory.end());
-  end.activity = m.memory.activity();
-  end.busiest = m.memory.busiest();
-  CHECK(std::memcmp(at, values.data(), how.count * how.element) == 0);
-  CHECK(m.kind_found() == "");
-  return end;
-}
-
 /// Passes a value from host 0 to host 1 by a flag, which is accessed so; fences where they are.
 struct handover_of {
   order store, load;
   std::optional<order> before, after; ///< fences
 };
 
-/// What the other one sees, 9 if the flag is not there yet; and "race" if one was found.
+/// What the other one sees, if the flag is there; and "race" if one was found.
 std::set<std::string> handed_over(handover_of const& how, bool detects_races) {
   explored_hosts m({.detects_races = detects_races});
   alignas(64) std::uint32_t data = 0;
@@ -201,35 +141,6 @@ TEST_SUITE("emu.cache_port") {
   TEST_CASE("a value of one word is seen whole, one of two may tear") {
     CHECK(seen_of_both_halves<whole>() == std::set<std::uint32_t>{0, 11});
     CHECK(seen_of_both_halves<halves>() == std::set<std::uint32_t>{0, 1, 10, 11});
-  }
-
-  TEST_CASE("a row is what its elements in turn would be, wherever it lies in its lines") {
-    for (unsigned const element : {1U, 2U, 4U, 8U})
-      for (unsigned const first : {0U, 1U, 64 / element - 1, 64 / element})
-        for (unsigned const count :
-             {1U, 64 / element - 1, 64 / element, 64 / element + 1, 192 / element}) {
-          CAPTURE(element);
-          CAPTURE(first);
-          CAPTURE(count);
-          CHECK(access_row({element, first, count, true}) ==
-                access_row({element, first, count, false}));
-        }
-  }
-
-  TEST_CASE("a race with a row names the lane of its element") {
-    alignas(64) std::array<std::uint32_t, 32> row{};
-    std::array<std::uint32_t, 32> seen{};
-    for (unsigned const raced : {0U, 15U, 20U, 31U}) {
-      CAPTURE(raced);
-      explored_hosts m;
-      m.known.add(row.data(), sizeof row, "row");
-      m.begin();
-      m.port(0).store(&row[raced], 1U, std::nullopt, scope::work_item, here());
-      m.port(1).load_row({row.data(), 4, 32, 8, here()}, seen.data());
-      CHECK(m.kind_found() == "race");
-      CHECK_SAYS(m.report(), "bob lane " + std::to_string(8 + raced) + ", ");
-      CHECK_SAYS(m.report(), "row[" + std::to_string(raced) + "]");
-    }
   }
 
   TEST_CASE("an update gives what was there, and changes it only if it is told to") {

@@ -14,7 +14,9 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <set>
+#include <source_location>
 #include <string>
 #include <utility>
 
@@ -67,6 +69,25 @@ struct explored_hosts {
   quarry::emu::explored_memory memory;
   quarry::emu::allocations known;
   std::array<lone_host, 3> hosts{lone_host("ann", 1), lone_host("bob", 2), lone_host("eve", 3)};
+};
+
+using word = std::uint32_t;
+
+inline void put(quarry::emu::cache_port const& port, word* at, word value,
+                std::source_location where = std::source_location::current()) {
+  port.store(at, value, std::nullopt, quarry::emu::scope::work_item, where);
+}
+inline word get(quarry::emu::cache_port const& port, word const* at,
+                std::source_location where = std::source_location::current()) {
+  return port.load(at, std::nullopt, quarry::emu::scope::work_item, where);
+}
+
+/// A row of words that has a name.
+struct named_row : explored_hosts {
+  explicit named_row(quarry::emu::explored_memory::options o = {}) : explored_hosts(o) {
+    known.add(words.data(), sizeof words, "row");
+  }
+  alignas(64) std::array<word, 4> words{};
 };
 
 /// What a program gives in all executions that there are.

@@ -91,14 +91,27 @@ template<reducible T>
 [[nodiscard]] constexpr bool combines(reduction how) noexcept {
   return how <= (std::integral<T> ? reduction::bit_xor : reduction::maximum);
 }
-/// Two elements, combined. Shape    combines<T>(how)
+/// What integers are added and multiplied as: so that they wrap, as atomics do. Those that are
+/// narrower than int would become one, and overflow.
+template<reducible T>
+struct wrapping {
+  using type = T;
+};
+template<std::integral T>
+  requires(!std::same_as<T, bool>)
+struct wrapping<T> {
+  using type = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
+};
+
+/// Two elements, combined; integers wrap. Shape    combines<T>(how)
 template<reducible T>
 [[nodiscard]] constexpr T combined(reduction how, T a, T b) noexcept {
+  using wide = typename wrapping<T>::type;
   switch (how) {
   case reduction::sum:
-    return static_cast<T>(a + b);
+    return static_cast<T>(static_cast<wide>(a) + static_cast<wide>(b));
   case reduction::product:
-    return static_cast<T>(a * b);
+    return static_cast<T>(static_cast<wide>(a) * static_cast<wide>(b));
   case reduction::minimum:
     return std::min(a, b);
   case reduction::maximum:

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// What reports of an explored execution say of words, actors and past operations: a part of
+// explored_memory.hpp.
+#include "agents.hpp"
+#include "explored_hosts.hpp"
+
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/report.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <source_location>
+#include <string>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+std::source_location here(std::source_location where = std::source_location::current()) {
+  return where;
+}
+
+std::ptrdiff_t line_count(std::string const& text) {
+  return std::count(text.begin(), text.end(), '\n');
+}
+
+} // namespace
+
+TEST_SUITE("emu.explored_names") {
+  TEST_CASE("words have the name of their allocation, and a place in words or in bytes") {
+    named_row m;
+    m.begin();
+    CHECK(m.memory.name_of(&m.words[0]) == "row[0]");
+    CHECK(m.memory.name_of(&m.words[2]) == "row, byte 8"); // nobody knows yet how large a word is
+    put(m.port(0), &m.words[0], 1);
+    CHECK(m.memory.name_of(&m.words[2]) == "row[2]"); // as large as the first one
+    auto const* const bytes = reinterpret_cast<std::byte const*>(m.words.data());
+    CHECK(m.memory.name_of(bytes + 9) == "row, byte 9");
+    CHECK(m.memory.name_of(bytes + sizeof m.words) == "");
+    m.known.remove(m.words.data());
+    CHECK(m.memory.name_of(&m.words[0]) == "");
+  }
+  TEST_CASE("addresses beside an allocation are told by it, and far ones by nothing") {
+    explored_hosts m;
+    static std::array<std::byte, 3 << 20> space; // nothing else is near its second half
+    m.known.add(space.data(), 100, "first");
+    m.begin();
+    CHECK(m.memory.offset_of(&space[0]) == "'first' + 0");
+    CHECK(m.memory.offset_of(&space[4100]) == "'first' + 4100");
+    CHECK(m.memory.offset_of(&space[2 << 20]) == "an address");
+    CHECK(m.memory.offset_of(reinterpret_cast<void const*>(8)) == "null + 8"); // NOLINT
+    CHECK_SAYS(m.memory.surroundings_of(&space[60]),
+               "40 bytes before the end of 'first' (100 bytes of memory, allocated at "
+               "explored_names_test.cpp:");
+    CHECK_SAYS(m.memory.surroundings_of(&space[100]), "0 bytes after the end of 'first' (100 ");
+    CHECK(m.memory.surroundings_of(&space[2 << 20]) == "far from every allocation");
+  }
+  TEST_CASE("of allocations that have gone away themselves nothing is known any more") {
+    explored_hosts m;
+    m.begin();
+    std::array<word, 2> words{};
+    {
+      allocations others;
+      others.tell(&m.memory);
+      others.add(words.data(), sizeof words, "others");
+      CHECK(m.memory.name_of(&words[0]) == "others[0]");
+      put(m.port(0), &words[0], 1); // has been found: it need not be looked for
+      CHECK(m.kind_found() == "");
+    }
+    CHECK(m.memory.name_of(&words[0]) == "");
+    put(m.port(0), &words[0], 2);
+    CHECK(m.kind_found() == to_string(fault::kind::out_of_bounds));
+  }
+
+  TEST_CASE("the busiest come first, each with its last line, counted from when it is asked for") {
+    named_row m;
+    m.begin();
+    auto const line = here();
+    auto const work = [&](std::size_t who, int operations) {
+      for (int i = 0; i < operations; ++i)
+        static_cast<void>(get(m.port(who), &m.words[who], line));
+    };
+    std::string const at = " at " + to_string(line);
+    CHECK(m.memory.busiest() == "");
+    work(0, 2);
+    work(1, 5);
+    work(2, 1);
+    CHECK(m.memory.busiest() == "bob" + at + " (5 operations), ann" + at + " (2 operations), eve" +
+                                    at + " (1 operations)");
+    CHECK(m.memory.busiest(1) == "bob" + at + " (5 operations)");
+    m.memory.count_operations();
+    CHECK(m.memory.busiest() == "");
+    work(2, 3);
+    CHECK(m.memory.busiest() == "eve" + at + " (3 operations)");
+  }
+
+  TEST_CASE("an actor is described by its last operation and its last wait") {
+    named_row m;
+    m.begin();
+    CHECK(m.memory.describe(m.hosts[0]) == "ann: no operation so far");
+    auto const line = here(), wait = here();
+    put(m.port(0), &m.words[0], 1, line);
+    CHECK(m.memory.describe(m.hosts[0]) == "ann: last operation at " + to_string(line));
+    m.hosts[0].reason = {"event", wait, nullptr, nullptr};
+    CHECK(m.memory.describe(m.hosts[0]) ==
+          "ann: last operation at " + to_string(line) + ", last wait at " + to_string(wait));
+    CHECK(m.memory.who_runs() == "no actor; those that did most: " + m.memory.busiest());
+    CHECK(m.memory.where_it_runs() == "");
+  }
+  TEST_CASE("so is the one that runs") {
+    named_row m;
+    m.begin();
+    auto const line = here();
+    std::string before, after, where_before, where;
+    m.scheduler.run([&] {
+      before = m.memory.who_runs();
+      where_before = m.memory.where_it_runs();
+      put(m.memory.join(*m.scheduler.current()), &m.words[0], 1, line);
+      after = m.memory.who_runs();
+      where = m.memory.where_it_runs();
+    });
+    CHECK(before == "host: no operation so far");
+    CHECK(where_before == "");
+    CHECK(after == "host: last operation at " + to_string(line));
+    CHECK(where == to_string(line));
+  }
+
+  // What was done last
+
+  TEST_CASE("history has a line for each operation, but one for many of a line of the program") {
+    named_row m;
+    m.begin(true);
+    auto const line = here();
+    for (word i = 0; i < 3; ++i)
+      put(m.port(0), &m.words[i], 10 + i, line);
+    m.port(1).fence(order::acquire, scope::agent, line);
+    put(m.port(0), &m.words[0], 20, line);
+    std::string const text = m.memory.history();
+    INFO(text);
+    CHECK(line_count(text) == 3);
+    CHECK(contains(text, "row[0] = 0xa … row[2] = 0xc (3 times)"));
+    CHECK(contains(text, "bob                    fence  acquire agent"));
+    CHECK(contains(text, "    5  ann                    store  plain              row[0] = 0x14"));
+  }
+  TEST_CASE("it is of the last forty lines, and ends with a failure") {
+    named_row m;
+    m.begin(true);
+    for (word i = 0; i < 50; ++i) // in turns: a line each
+      static_cast<void>(get(m.port(i % 2), &m.words[0]));
+    std::string const text = m.memory.history();
+    CHECK(line_count(text) == 40);
+    CHECK(text.starts_with("     11  "));
+    m.memory.found({"check", "a.cpp:1", "wrong"});
+    put(m.port(0), &m.words[0], 1);
+    CHECK(m.memory.history() == text);
+    m.begin(false);
+    put(m.port(0), &m.words[0], 1);
+    CHECK(m.memory.history() == "");
+  }
+  TEST_CASE("an old value is told with what is newer, in the history and in a failed check") {
+    named_row m({.detects_races = false});
+    every_choice choices;
+    std::set<word> seen;
+    do {
+      m.begin(choices, true);
+      auto const store = here(), load = here();
+      m.port(0).store(&m.words[0], word{1}, order::release, scope::system, store);
+      word const got = m.port(1).load(&m.words[0], order::relaxed, scope::system, load);
+      seen.insert(got);
+      m.memory.found({"check", "a.cpp:1", "wrong"});
+      std::string const newer = "; ann has written 0x1 at " + to_string(store) + " (operation 1)\n";
+      CAPTURE(m.memory.history());
+      CHECK(contains(m.memory.history(), ", stale" + newer) == (got == 0));
+      CHECK(m.report() == (got == 0 ? "wrong\n  stale    bob has read row[0] = 0x0 at " +
+                                          to_string(load) + ": old" + newer
+                                    : "wrong\n"));
+    } while (choices.advance());
+    CHECK(seen == std::set<word>{0, 1});
+  }
+}
