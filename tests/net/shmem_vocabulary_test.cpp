@@ -103,6 +103,13 @@ TEST_SUITE("net.shmem_vocabulary") {
     CHECK_FALSE(combines<float>(none));
   }
 
+  TEST_CASE("integers wrap, also where C++'s would overflow") {
+    static_assert(combined<std::uint16_t>(reduction::product, 65'535, 65'535) == 1);
+    static_assert(combined<std::int32_t>(reduction::sum, 0x7fff'ffff, 1) == -0x7fff'ffff - 1);
+    static_assert(combined<std::int64_t>(reduction::product, std::int64_t{1} << 62, 4) == 0);
+    static_assert(combined<std::int8_t>(reduction::sum, -100, -100) == 56);
+  }
+
   TEST_CASE("two elements are combined as each reduction says") {
     CHECK(all_combined<std::uint32_t, 7>(12, 10) ==
           std::array<std::uint32_t, 7>{22, 120, 10, 12, 8, 14, 6});

@@ -24,8 +24,8 @@ class explored_memory;
 
 /// One actor's way to the emulated caches, in executions that are explored.
 ///
-/// Values of up to 8 bytes are single words; larger ones are several, each as large as T's
-/// alignment lets it be. LDS has no caches; the race detector sees it all the same.
+/// Values of up to 8 bytes whose alignment is their size are single words; others are several, each
+/// as large as T's alignment lets it be. LDS has no caches; the race detector sees it all the same.
 class cache_port {
 public:
   // As in cache_machine, which kernels need not see.
