@@ -150,6 +150,15 @@ TEST_SUITE("apps.launch") {
     CHECK(launch({"-n", "1", "--timeout", "1.5"}, "echo $QUARRY_TIMEOUT_MS").out == "1500\n");
   }
 
+  TEST_CASE("`quarry run` has a time limit of its own, if it says so") {
+    auto const outcome =
+        launch({"-n", "2", "--timeout", "3600"},
+               std::string("[ $QUARRY_RANK = 0 ] && exit 0; exec ") +
+                   std::getenv("QUARRY_COMMAND") + " run gups --updates 1000 --timeout 0.1");
+    CHECK(outcome.status == 3);
+    CHECK_MESSAGE(outcome.says(" 100 ms"), outcome.err);
+  }
+
   TEST_CASE("lines of several processes stay whole, also a last one without an end") {
     auto const outcome = launch({"-n", "4"}, "seq 2000; seq 2000 >&2; printf end; printf end >&2");
     CHECK(outcome.status == 0);
