@@ -104,8 +104,11 @@ result<child_process> child_process::start(child_request const& request) {
   auto const arguments = arguments_of(request.program);
   auto const environment = environment_with(request.environment);
   int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0)
-    return cannot_start(request.program[0], errno);
+  if (::pipe2(report, O_CLOEXEC) != 0) { // ours: nothing is wrong with the program
+    auto const condition = std::error_code(errno, std::generic_category());
+    return error{condition, fmt::format("cannot make a pipe to start '{}': {}", request.program[0],
+                                        condition.message())};
+  }
   pid_t const parent = ::getpid();
   pid_t const pid = ::fork();
   if (pid == 0) {

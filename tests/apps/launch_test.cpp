@@ -322,7 +322,7 @@ TEST_SUITE("apps.launch") {
   TEST_CASE("of a job that cannot be started as a whole nothing is left") {
     // Enough descriptors for 64 sockets, but not for the pipes of all processes; not for those.
     for (auto const& [limit, what] : std::vector<std::pair<std::string, std::string>>{
-             {"160", "(cannot start 'sh'|cannot make a pipe for a node's output)"},
+             {"160", "cannot make a pipe (to start 'sh'|for a node's output)"},
              {"40", "socket\\(\\) for a listening socket at 127\\.0\\.0\\.1 failed"}}) {
       auto line = with_command(launch_line({"-n", "64"}, "tail -f /dev/null >/dev/null & wait"));
       line.insert(line.begin(), {"sh", "-c", "ulimit -n " + limit + R"(; exec "$0" "$@")"});
