@@ -250,6 +250,17 @@ TEST_SUITE("apps.launch") {
     CHECK_FALSE(command.has_survivors());
   }
 
+  TEST_CASE("a job whose output cannot be written ends, with all that it has started") {
+    auto line = with_command(
+        launch_line({"-n", "2"}, "tail -f /dev/null >/dev/null 2>/dev/null & exec yes"));
+    line.insert(line.begin(), {"sh", "-c", R"(exec "$0" "$@" >/dev/full)"});
+    running_command command(line);
+    CHECK(command.status() == 3);
+    CHECK(command.err() == "quarry launch: output of the nodes: cannot write; "
+                           "stopping the 2 nodes that run\n");
+    CHECK_FALSE(command.has_survivors());
+  }
+
   TEST_CASE("output that nobody reads does not keep a request to end from its effect") {
     full_fifo const output;
     running_command command(output.as_output_of(
