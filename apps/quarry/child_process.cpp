@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "child_process.hpp"
 
+#include "file_size_signal.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -64,6 +66,7 @@ void turn_into(child_request const& request, char* const* arguments, char* const
     ::_exit(127);
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGCHLD, SIG_DFL);
+  restore_file_size_signal();
   if (::sigprocmask(SIG_SETMASK, &request.signal_mask, nullptr) != 0)
     return;
   if (request.inherited_fd >= 0 && ::fcntl(request.inherited_fd, F_SETFD, 0) != 0)

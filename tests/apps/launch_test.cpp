@@ -159,6 +159,17 @@ TEST_SUITE("apps.launch") {
     CHECK_MESSAGE(outcome.says(" 100 ms"), outcome.err);
   }
 
+  TEST_CASE("processes are told as the launcher of a file that may not grow: by a signal") {
+    // A shell may not trap what it was started to ignore.
+    auto const script = "trap 'echo told' XFSZ; kill -XFSZ $$";
+    CHECK(launch({"-n", "1"}, script).out == "told\n");
+    auto line = with_command(launch_line({"-n", "1"}, script));
+    line.insert(line.begin(), {"sh", "-c", R"(trap '' XFSZ; exec "$0" "$@")"});
+    running_command ignoring(line);
+    CHECK(ignoring.status() == 0);
+    CHECK(ignoring.out() == "");
+  }
+
   TEST_CASE("lines of several processes stay whole, also a last one without an end") {
     auto const outcome = launch({"-n", "4"}, "seq 2000; seq 2000 >&2; printf end; printf end >&2");
     CHECK(outcome.status == 0);
