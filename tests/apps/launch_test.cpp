@@ -207,6 +207,20 @@ TEST_SUITE("apps.launch") {
     CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
   }
 
+  TEST_CASE("who had ended before the failure, with exit status 0, is named") {
+    temporary_folder const folder;
+    auto const pid = (folder.path() / "pid").string();
+    REQUIRE(::mkfifo(pid.c_str(), 0600) == 0);
+    // Node 1 fails when the launcher has joined node 0: until then that one can be sent a signal.
+    auto const outcome = launch(
+        {"-n", "2"}, "if [ $QUARRY_RANK = 0 ]; then echo $$ >" + pid + "; exit 0; fi; read it <" +
+                         pid + "; while kill -0 $it 2>/dev/null; do :; done; exit 7");
+    CHECK(outcome.status == 7);
+    std::regex const message("quarry launch: node 1 \\(pid [0-9]+\\) ended with exit status 7; "
+                             "node 0 had ended before, with exit status 0\n");
+    CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
+  }
+
   TEST_CASE("one that died is the cause, even if it is seen after one that ended for want of it") {
     temporary_folder const folder;
     auto const pid = (folder.path() / "pid").string();
