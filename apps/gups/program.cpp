@@ -138,8 +138,9 @@ void check(command::run_options const& o, settings const& s) {
 
 command::program_call add_options(CLI::App& app) {
   auto const s = std::make_shared<settings>();
-  command::add_number(app, "--updates", s->updates, 1, std::uint64_t{1} << 40,
-                      "updates of all nodes");
+  command::add_number(
+      app, "--updates", s->updates, 1, std::uint64_t{1} << 40,
+      "updates of all nodes; each has the same number, what is left over is dropped");
   command::add_number(app, "--table-size", s->log2_entries, 1, 30,
                       "log2 of each node's table entries");
   command::add_choice(app, "--kernel", s->kernel, kernel_choices, "how the kernel is written");

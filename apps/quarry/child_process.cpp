@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "child_process.hpp"
 
+#include "file_size_signal.hpp"
+
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -64,6 +66,7 @@ void turn_into(child_request const& request, char* const* arguments, char* const
     ::_exit(127);
   ::signal(SIGPIPE, SIG_DFL);
   ::signal(SIGCHLD, SIG_DFL);
+  restore_file_size_signal();
   if (::sigprocmask(SIG_SETMASK, &request.signal_mask, nullptr) != 0)
     return;
   if (request.inherited_fd >= 0 && ::fcntl(request.inherited_fd, F_SETFD, 0) != 0)
@@ -104,8 +107,11 @@ result<child_process> child_process::start(child_request const& request) {
   auto const arguments = arguments_of(request.program);
   auto const environment = environment_with(request.environment);
   int report[2];
-  if (::pipe2(report, O_CLOEXEC) != 0)
-    return cannot_start(request.program[0], errno);
+  if (::pipe2(report, O_CLOEXEC) != 0) { // ours: nothing is wrong with the program
+    auto const condition = std::error_code(errno, std::generic_category());
+    return error{condition, fmt::format("cannot make a pipe to start '{}': {}", request.program[0],
+                                        condition.message())};
+  }
   pid_t const parent = ::getpid();
   pid_t const pid = ::fork();
   if (pid == 0) {

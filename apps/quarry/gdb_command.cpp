@@ -2,6 +2,7 @@
 #include "gdb_command.hpp"
 
 #include "exit_status.hpp"
+#include "file_size_signal.hpp"
 
 #include <quarry/emu/replay_file.hpp>
 
@@ -120,6 +121,7 @@ int become(std::vector<std::string> line) {
     words.push_back(word.data());
   words.push_back(nullptr);
   std::fflush(nullptr);
+  restore_file_size_signal();
   ::execvp("gdb", words.data());
   return complain(errno == ENOENT ? "there is no gdb; install it: apt install gdb"
                                   : fmt::format("gdb: {}", std::strerror(errno)));

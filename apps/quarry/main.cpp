@@ -2,6 +2,7 @@
 #include "build_info.hpp"
 #include "exit_status.hpp"
 #include "explore_command.hpp"
+#include "file_size_signal.hpp"
 #include "gdb_command.hpp"
 #include "graph_command.hpp"
 #include "info_command.hpp"
@@ -86,6 +87,7 @@ int check_output(int exit_status) {
 
 int main(int argc, char** argv) {
   quarry::command::open_standard_descriptors();
+  quarry::command::ignore_file_size_signal();
   quarry::command::terminate_for_want_of_memory();
   try {
     return check_output(run({argv + 1, argv + argc}));

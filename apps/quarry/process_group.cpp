@@ -44,8 +44,8 @@ private:
   void wait_for_news();
   void take_signals();
   void take_request(signalfd_siginfo const& info);
-  void take_lost_readers();
-  void begin_to_end(int signal, std::string const& why);
+  bool take_lost_output();
+  void begin_to_end(int exit_status, std::string const& why);
   void hand_on_rest();
   void join_ended();
   void take_failure(std::size_t rank, child_end const& end);
@@ -125,17 +125,12 @@ int process_group::join() {
   while (running_count() > 0) {
     wait_for_news();
     take_signals();
-    take_lost_readers();
+    take_lost_output();
     join_ended();
     keep_deadline();
   }
   orphanage_.close();
   hand_on_rest();
-  if (!exit_status_ && std::ranges::any_of(outputs_, &merged_output::has_lost_text)) {
-    say("output of the nodes: cannot write");
-    hand_on_rest();
-    exit_status_ = world_fault;
-  }
   return exit_status_.value_or(0);
 }
 
@@ -145,7 +140,8 @@ void process_group::hand_on_rest() {
     bool is_all = true;
     for (auto& one : outputs_)
       is_all = one.finish_all() && is_all;
-    take_lost_readers();
+    if (take_lost_output()) // has said so, which is to be handed on, too
+      continue;
     // A slow reader is waited for, but one that does not read cannot keep us from ending.
     if (is_all || (is_asked_to_end_ && stage_ == stage::killed))
       return;
@@ -188,23 +184,30 @@ void process_group::take_request(signalfd_siginfo const& info) {
     kill_all(); // asked for the second time
     return;
   }
-  begin_to_end(signal, fmt::format("signal {} ({})", signal, ::strsignal(signal)));
+  begin_to_end(128 + signal, fmt::format("signal {} ({})", signal, ::strsignal(signal)));
 }
 
-void process_group::take_lost_readers() {
-  bool const is_lost = std::ranges::any_of(outputs_, &merged_output::has_lost_reader);
-  if (!is_lost || exit_status_) // or the job is about to end anyway
-    return;
+/// True if that ends the job.
+bool process_group::take_lost_output() {
+  if (exit_status_) // it is about to end anyway
+    return false;
+  bool const has_no_reader = std::ranges::any_of(outputs_, &merged_output::has_lost_reader);
+  if (!has_no_reader && std::ranges::none_of(outputs_, &merged_output::has_lost_text))
+    return false;
   send_all(SIGTERM);
-  begin_to_end(SIGPIPE, "nobody reads the output any more");
+  if (has_no_reader)
+    begin_to_end(128 + SIGPIPE, "nobody reads the output any more");
+  else
+    begin_to_end(world_fault, "output of the nodes: cannot write");
+  return true;
 }
 
-void process_group::begin_to_end(int signal, std::string const& why) {
+void process_group::begin_to_end(int exit_status, std::string const& why) {
   is_asked_to_end_ = true;
   if (!exit_status_) {
     auto const rest = fmt::format("; stopping the {} nodes that run", running_count());
     say(running_count() > 0 ? why + rest : why);
-    exit_status_ = 128 + signal;
+    exit_status_ = exit_status;
   }
   for (auto& one : outputs_) // a node that wants to say something before it ends must not hang
     one.drop_excess();

@@ -35,9 +35,9 @@ struct process_group_options {
 /// status other than 0. On return no process is left, nor any that they have started.
 ///
 /// Output that nobody can read any more (EPIPE) is a request to end, as SIGPIPE would be: the nodes
-/// get a SIGTERM. While somebody reads slowly, or not at all, they wait as they would for a pipe of
-/// their own; once a request to end has come we drop what there is no room for, and the last of it
-/// after `grace`.
+/// get a SIGTERM. So is output that cannot be written (a full disk), with exit status 3. While
+/// somebody reads slowly, or not at all, they wait as they would for a pipe of their own; once a
+/// request to end has come we drop what there is no room for, and the last of it after `grace`.
 ///
 /// Only to be called while this process has one thread; signals are blocked meanwhile.
 ///

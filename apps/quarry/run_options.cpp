@@ -57,6 +57,10 @@ result<void> join_job(CLI::App const& command, run_options& options, launcher co
   options.node_count = job->pe_count;
   options.job = *std::move(job);
   options.job->terms = terms_of(command);
+  if (command.count("--timeout") > 0)
+    options.job->timeout = options.timeout;
+  else
+    options.timeout = options.job->timeout;
   return {};
 }
 

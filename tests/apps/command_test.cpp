@@ -29,6 +29,10 @@ std::vector<std::string> subcommands_of(std::string const& help) {
 } // namespace
 
 TEST_SUITE("apps.command") {
+  TEST_CASE("gups says that it makes the same number of updates on each node") {
+    CHECK(quarry({"run", "gups", "--help"}).says("updates of all nodes; each has the same number"));
+  }
+
   TEST_CASE("every command has help with examples, and help is no failure") {
     std::vector<std::vector<std::string>> commands{{}}; // grows by what each one's help lists
     for (std::size_t at = 0; at < commands.size(); ++at) {

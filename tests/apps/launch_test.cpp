@@ -150,6 +150,26 @@ TEST_SUITE("apps.launch") {
     CHECK(launch({"-n", "1", "--timeout", "1.5"}, "echo $QUARRY_TIMEOUT_MS").out == "1500\n");
   }
 
+  TEST_CASE("`quarry run` has a time limit of its own, if it says so") {
+    auto const outcome =
+        launch({"-n", "2", "--timeout", "3600"},
+               std::string("[ $QUARRY_RANK = 0 ] && exit 0; exec ") +
+                   std::getenv("QUARRY_COMMAND") + " run gups --updates 1000 --timeout 0.1");
+    CHECK(outcome.status == 3);
+    CHECK_MESSAGE(outcome.says(" 100 ms"), outcome.err);
+  }
+
+  TEST_CASE("processes are told as the launcher of a file that may not grow: by a signal") {
+    // A shell may not trap what it was started to ignore.
+    auto const script = "trap 'echo told' XFSZ; kill -XFSZ $$";
+    CHECK(launch({"-n", "1"}, script).out == "told\n");
+    auto line = with_command(launch_line({"-n", "1"}, script));
+    line.insert(line.begin(), {"sh", "-c", R"(trap '' XFSZ; exec "$0" "$@")"});
+    running_command ignoring(line);
+    CHECK(ignoring.status() == 0);
+    CHECK(ignoring.out() == "");
+  }
+
   TEST_CASE("lines of several processes stay whole, also a last one without an end") {
     auto const outcome = launch({"-n", "4"}, "seq 2000; seq 2000 >&2; printf end; printf end >&2");
     CHECK(outcome.status == 0);
@@ -184,6 +204,20 @@ TEST_SUITE("apps.launch") {
     CHECK(outcome.status == 7);
     std::regex const message("quarry launch: node 1 \\(pid [0-9]+\\) ended with exit status 7; "
                              "the other 2 have 50 ms to end\n");
+    CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
+  }
+
+  TEST_CASE("who had ended before the failure, with exit status 0, is named") {
+    temporary_folder const folder;
+    auto const pid = (folder.path() / "pid").string();
+    REQUIRE(::mkfifo(pid.c_str(), 0600) == 0);
+    // Node 1 fails when the launcher has joined node 0: until then that one can be sent a signal.
+    auto const outcome = launch(
+        {"-n", "2"}, "if [ $QUARRY_RANK = 0 ]; then echo $$ >" + pid + "; exit 0; fi; read it <" +
+                         pid + "; while kill -0 $it 2>/dev/null; do :; done; exit 7");
+    CHECK(outcome.status == 7);
+    std::regex const message("quarry launch: node 1 \\(pid [0-9]+\\) ended with exit status 7; "
+                             "node 0 had ended before, with exit status 0\n");
     CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
   }
 
@@ -237,6 +271,17 @@ TEST_SUITE("apps.launch") {
     command.stop_reading_output();
     CHECK(command.status() == 128 + SIGPIPE);
     CHECK(command.err() == "quarry launch: nobody reads the output any more; "
+                           "stopping the 2 nodes that run\n");
+    CHECK_FALSE(command.has_survivors());
+  }
+
+  TEST_CASE("a job whose output cannot be written ends, with all that it has started") {
+    auto line = with_command(
+        launch_line({"-n", "2"}, "tail -f /dev/null >/dev/null 2>/dev/null & exec yes"));
+    line.insert(line.begin(), {"sh", "-c", R"(exec "$0" "$@" >/dev/full)"});
+    running_command command(line);
+    CHECK(command.status() == 3);
+    CHECK(command.err() == "quarry launch: output of the nodes: cannot write; "
                            "stopping the 2 nodes that run\n");
     CHECK_FALSE(command.has_survivors());
   }
@@ -313,7 +358,7 @@ TEST_SUITE("apps.launch") {
   TEST_CASE("of a job that cannot be started as a whole nothing is left") {
     // Enough descriptors for 64 sockets, but not for the pipes of all processes; not for those.
     for (auto const& [limit, what] : std::vector<std::pair<std::string, std::string>>{
-             {"160", "(cannot start 'sh'|cannot make a pipe for a node's output)"},
+             {"160", "cannot make a pipe (to start 'sh'|for a node's output)"},
              {"40", "socket\\(\\) for a listening socket at 127\\.0\\.0\\.1 failed"}}) {
       auto line = with_command(launch_line({"-n", "64"}, "tail -f /dev/null >/dev/null & wait"));
       line.insert(line.begin(), {"sh", "-c", "ulimit -n " + limit + R"(; exec "$0" "$@")"});
