@@ -77,26 +77,6 @@ TEST_SUITE("emu.explore_ends") {
     CHECK_MESSAGE(v, v.to_string());
   }
 
-  TEST_CASE("so is one launch more than an execution can tell actors apart") {
-    verdict const v = explore({.executions = 1, .most_decisions = 1'000'000}, [](world& w) {
-      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
-      auto const nothing = [](any_wavefront auto&) {};
-      auto const launch = [&] {
-        static_cast<void>(gpu.run({.work_groups = 2048, .work_items_per_group = 32}, nothing));
-      };
-      for (int i = 0; i != 31; ++i)
-        launch();
-      std::string said;
-      try {
-        launch();
-      } catch (std::invalid_argument const& e) {
-        said = e.what();
-      }
-      w.check(said.find("an execution of explore has at most 65535") != std::string::npos, said);
-    });
-    CHECK_MESSAGE(v, v.to_string());
-  }
-
   TEST_CASE("a deadlock is a failure that names who waits") {
     verdict const v = explore({.executions = 10}, [](world& w) {
       auto flag = w.allocate<std::uint32_t>(1, "flag");

@@ -221,16 +221,16 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   reading all{0, 0};
+  takes_newest_ = step != bytes;
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
     clean_below(self, c, level);
-    takes_newest_ = step != bytes;
     reading const part = choose(a, c, level, nullptr, nullptr);
-    takes_newest_ = false;
     all = {all.value | part.value << (8 * done), std::max(all.by, part.by),
            all.is_stale || part.is_stale,
            static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done)};
   }
+  takes_newest_ = false;
   if (acquires(o) && releases(o)) // also what it has just acquired
     flush(self, level);
   return all;
