@@ -254,8 +254,12 @@ void item_lanes::start_plain(void (*call)(void const*, item_lanes&, int), void c
 void item_lanes::plain_loop(void* lanes) {
   auto& self = *static_cast<item_lanes*>(lanes);
   while (self.to_start_.any()) {
-    lane_slot& s = self[self.next_of(self.to_start_)];
-    self.to_start_.reset(s.lane);
+    int const lane = self.next_of(self.to_start_);
+    if (self.is_descending_) [[unlikely]]
+      self.to_start_.reset(lane);
+    else // the same, without waiting for its number
+      self.to_start_ = lane_mask(self.to_start_.bits() & (self.to_start_.bits() - 1));
+    lane_slot& s = self[lane];
     self.runs(s.lane);
     try {
       self.call_(self.context_, self, s.lane);
