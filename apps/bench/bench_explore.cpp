@@ -104,6 +104,11 @@ void spsc_ring(benchmark::State& state) {
   explore_executions(state, pass_two_elements);
 }
 
+/// On two threads.
+void spsc_ring_jobs(benchmark::State& state) {
+  explore_executions(state, pass_two_elements, {.jobs = 2});
+}
+
 void spsc_ring_all_run(benchmark::State& state) {
   explore_executions(state, pass_two_elements, {.runs_repeated = true});
 }
@@ -237,6 +242,7 @@ int main(int argc, char** argv) {
   add("explore/message_passing_all_run", message_passing_all_run)->Arg(few);
   add("explore/message_passing_all_run_jobs_2", message_passing_jobs)->Arg(few);
   add("explore/spsc_ring", spsc_ring)->Arg(few)->Arg(many);
+  add("explore/spsc_ring_jobs_2", spsc_ring_jobs)->Arg(few)->Arg(many);
   add("explore/spsc_ring_all_run", spsc_ring_all_run)->Arg(few);
   add("explore/scalar_operation", scalar_operation);
   add("explore/lane_operation", lane_operation)->Arg(200)->Arg(operation_count);
