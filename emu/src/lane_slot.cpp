@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstring>
 #include <exception>
 #include <string_view>
 #include <tuple>
@@ -30,12 +29,12 @@ fiber_pool& fibers_of(wave_slot& w) {
   std::rethrow_exception(std::move(error));
 }
 
-bool is_same(std::source_location a, std::source_location b) noexcept {
-  return a.line() == b.line() && a.column() == b.column() &&
-         (a.file_name() == b.file_name() || std::strcmp(a.file_name(), b.file_name()) == 0);
+/// Equal for the same place in the source; among several, the order in which lanes are served.
+auto place_of(std::source_location where) noexcept {
+  return std::tuple(where.line(), where.column(), std::string_view(where.file_name()));
 }
 bool is_same(wait_reason const& a, wait_reason const& b) noexcept {
-  return is_same(a.where, b.where) && std::strcmp(a.what, b.what) == 0;
+  return place_of(a.where) == place_of(b.where) && std::string_view(a.what) == b.what;
 }
 
 } // namespace
@@ -196,10 +195,7 @@ lane_mask item_lanes::next_served() {
   lane_request const* first = nullptr;
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
-    auto const place = [](lane_request const& x) {
-      return std::tuple(x.where.line(), x.where.column(), std::string_view(x.where.file_name()));
-    };
-    if (!r.needs_all && (first == nullptr || place(r) < place(*first)))
+    if (!r.needs_all && (first == nullptr || place_of(r.where) < place_of(first->where)))
       first = &r;
   });
   if (first == nullptr) { // only requests that need everybody
@@ -210,7 +206,7 @@ lane_mask item_lanes::next_served() {
   lane_mask who;
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
-    if (r.serve == first->serve && is_same(r.where, first->where))
+    if (r.serve == first->serve && place_of(r.where) == place_of(first->where))
       who = who | lane_mask::only(i);
   });
   if (first->needs_all && who != wave_.items)
