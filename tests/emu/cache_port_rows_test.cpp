@@ -22,10 +22,6 @@ using namespace quarry_test;
 
 namespace {
 
-std::source_location here(std::source_location where = std::source_location::current()) {
-  return where;
-}
-
 /// Rows of bytes that begin somewhere in a line; by rows, or an element at a time.
 struct row_access {
   unsigned element, first, count; ///< elements before it, elements

@@ -23,10 +23,6 @@ using namespace quarry_test;
 
 namespace {
 
-std::source_location here(std::source_location where = std::source_location::current()) {
-  return where;
-}
-
 // Values, and the words that they are made of.
 
 struct halves {

@@ -5,6 +5,7 @@
 #include "every_choice.hpp"
 
 #include <quarry/actor.hpp>
+#include <quarry/boring.hpp>
 #include <quarry/choices.hpp>
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/cache_port.hpp>
@@ -22,11 +23,9 @@
 
 namespace quarry_test {
 
-/// The newest value is seen, and nothing is late.
-class boring_choices final : public quarry::chooser {
-public:
-  unsigned pick(unsigned, quarry::choice_kind) override { return 0; }
-};
+inline std::source_location here(std::source_location where = std::source_location::current()) {
+  return where;
+}
 
 /// A host thread as far as memory knows it. It has no task, and nobody runs it.
 class lone_host final : public quarry::actor {
@@ -64,7 +63,7 @@ struct explored_hosts {
     return memory.first_finding() ? memory.first_finding()->report : "nothing was found";
   }
 
-  boring_choices boring;
+  quarry::boring boring; // the newest value is seen, and nothing is late
   quarry::sequential_scheduler scheduler;
   quarry::emu::explored_memory memory;
   quarry::emu::allocations known;

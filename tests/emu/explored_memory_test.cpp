@@ -32,10 +32,6 @@ namespace {
 
 using strings = std::set<std::string>;
 
-std::source_location here(std::source_location where = std::source_location::current()) {
-  return where;
-}
-
 /// One host stores, and another one loads, between which there may be an edge.
 strings handed_over(bool signals, bool receives) {
   named_row m;
@@ -93,7 +89,7 @@ TEST_SUITE("emu.explored_memory") {
       "it is its scheduler's from the first to the last, and runs between begin() and end()") {
     sequential_scheduler own, other;
     native_scheduler native({.threads = 1});
-    boring_choices boring;
+    quarry::boring boring;
     CHECK(explored_memory::of(own) == nullptr);
     {
       explored_memory memory(own, {});

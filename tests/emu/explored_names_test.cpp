@@ -24,10 +24,6 @@ using namespace quarry_test;
 
 namespace {
 
-std::source_location here(std::source_location where = std::source_location::current()) {
-  return where;
-}
-
 std::ptrdiff_t line_count(std::string const& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
