@@ -120,7 +120,7 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
   if (releases(o))
-    before_release(a, s);
+    fence(a, order::release, s);
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   for (unsigned done = 0; done < bytes; done += step) {
@@ -265,12 +265,6 @@ void cache_machine::fence(actor_id a, order o, scope s) {
     flush(self, level);
   if (acquires(o))
     invalidate(self, level);
-}
-
-void cache_machine::before_release(actor_id a, scope s) {
-  actor& self = actors_[a];
-  drain(self, self.delayed.size());
-  flush(self, level_in(self, s));
 }
 
 void cache_machine::after_acquire(actor_id a, scope s) {

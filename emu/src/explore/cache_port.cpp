@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accesses of an actor: to LDS, or to the caches; past the race detector.
 #include "host_word.hpp"
+#include "lane_site.hpp"
 
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/memory.hpp>
@@ -15,17 +16,6 @@ namespace quarry::emu {
 
 static_assert(std::is_same_v<cache_port::actor_id, cache_machine::actor_id> &&
               std::is_same_v<cache_port::predicate, cache_machine::predicate>);
-
-namespace {
-
-race_detector::site site(std::source_location where, int lane) noexcept {
-  race_detector::site s{};
-  s.where = where;
-  s.lane = static_cast<std::int16_t>(lane);
-  return s;
-}
-
-} // namespace
 
 // NOLINTBEGIN(readability-function-size): an access has that many properties
 std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
@@ -51,7 +41,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     memory_->end_polling(id_, *o);
   cache_machine::reading r{0, 0};
   if (is_lds(at)) {
-    memory_->check_lds(id_, address, size, site(where, lane_or(lane)));
+    memory_->check_lds(id_, address, size, lane_site(where, lane_or(lane)));
     r = {host_word(address, size), memory_->lds_writes_[address]};
     if (o && acquires(*o))
       memory_->machine_.after_acquire(id_, s);
@@ -60,7 +50,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   } else {
     r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
     if (r.first_bytes != 0 && !memory_->uninitialised_.is_empty())
-      memory_->check_initialised(id_, address, size, r, site(where, lane_or(lane)));
+      memory_->check_initialised(id_, address, size, r, lane_site(where, lane_or(lane)));
     if (r.is_stale)
       memory_->miss(id_, address, where);
     if (!o && lane == -1)
@@ -71,7 +61,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   memory_->note_look(id_, address, where);
   memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
   if (memory_->options_.detects_races)
-    memory_->note(memory_->races_.load(id_, address, size, o, s, r.by, site(where, lane_or(lane))));
+    memory_->note(
+        memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
   if (o)
     after_acquire(*o);
   return r.value;
@@ -94,10 +85,11 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   ++memory_->activity_;
   memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
-    memory_->note(memory_->races_.store(id_, address, size, o, s, by, site(where, lane_or(lane))));
+    memory_->note(
+        memory_->races_.store(id_, address, size, o, s, by, lane_site(where, lane_or(lane))));
   if (is_in_lds) {
     if (o && releases(*o))
-      memory_->machine_.before_release(id_, s);
+      memory_->machine_.fence(id_, order::release, s);
     std::memcpy(const_cast<void*>(at), &word, bytes);
     memory_->wrote_lds(address, size, by);
   } else if (o)
@@ -121,9 +113,9 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   memory_->note_look(id_, address, where);
   if (is_lds(at)) {
     memory_->tell_any();
-    memory_->check_lds(id_, address, size, site(where, lane_));
+    memory_->check_lds(id_, address, size, lane_site(where, lane_));
     if (releases(o))
-      memory_->machine_.before_release(id_, s);
+      memory_->machine_.fence(id_, order::release, s);
     std::uint64_t const old = host_word(address, size);
     auto const desired = f(old, argument);
     if (desired)
@@ -134,7 +126,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
     race_detector::write_id by = 0;
     if (memory_->options_.detects_races)
       memory_->note(memory_->races_.update(id_, address, size, o, s, memory_->lds_writes_[address],
-                                           desired.has_value(), by, site(where, lane_)));
+                                           desired.has_value(), by, lane_site(where, lane_)));
     after_acquire(o);
     if (desired) {
       memory_->wrote_lds(address, size, by);
@@ -152,12 +144,12 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
         memory_->remember(id_, "update", o, s, address, desired.value_or(value), where);
         if (memory_->options_.detects_races)
           memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,
-                                               desired.has_value(), by, site(where, lane_)));
+                                               desired.has_value(), by, lane_site(where, lane_)));
         return std::pair(desired, by);
       });
   after_acquire(o);
   if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
-    memory_->check_initialised(id_, address, size, old, site(where, lane_));
+    memory_->check_initialised(id_, address, size, old, lane_site(where, lane_));
   memory_->tell(address, o);
   return old.value;
 }
@@ -185,7 +177,7 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   memory_->machine_.fence(id_, o, s);
   memory_->tell(0, o);
   if (memory_->options_.detects_races)
-    memory_->races_.fence(id_, o, s, site(where, lane_));
+    memory_->races_.fence(id_, o, s, lane_site(where, lane_));
   after_acquire(o);
 }
 
@@ -200,7 +192,7 @@ void cache_port::watched(operation_kind what, order& o, scope& s,
 }
 
 void cache_port::report_misuse(char const* what, std::source_location where) const {
-  memory_->blame("misuse", id_, site(where, lane_), fmt::format(": {}", what));
+  memory_->blame("misuse", id_, lane_site(where, lane_), fmt::format(": {}", what));
 }
 
 bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,

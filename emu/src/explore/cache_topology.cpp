@@ -98,6 +98,7 @@ void cache_machine::reset() {
   now_ = 1;
   last_write_ = 0;
   delayed_count_ = 0;
+  takes_newest_ = false;
 }
 
 void cache_machine::clear() {

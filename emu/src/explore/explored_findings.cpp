@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went wrong in an explored execution.
 #include "failure_class.hpp"
+#include "lane_site.hpp"
 #include "source_text.hpp"
 
 #include <quarry/emu/explored_memory.hpp>
@@ -46,12 +47,12 @@ unsigned unwritten_bytes(cache_machine::reading const& r, unsigned bytes) noexce
 void explored_memory::count_operations() noexcept {
   for (actor_id a = 0; a < port_count_; ++a)
     actors_[a].operations = 0;
-  notes_looks_ = true;
+  looks_.emplace();
 }
 
 void explored_memory::add_look(actor_id who, std::uintptr_t at, std::source_location where) {
   std::uint64_t const place = std::uint64_t{where.line()} << 32 | where.column();
-  if (looks_.insert(random_bits::at(random_bits::at(at, who), place)).second)
+  if (looks_->insert(random_bits::at(random_bits::at(at, who), place)).second)
     ++activity_;
 }
 
@@ -144,9 +145,9 @@ std::string explored_memory::about(actor_id who, std::source_location where) con
 void explored_memory::blame(char const* kind, actor_id who, race_detector::site by,
                             std::string_view what) {
   std::string const place = quarry::to_string(by.where);
-  std::string const lane = by.lane >= 0 ? fmt::format(" lane {}", by.lane) : "";
   found({kind, place,
-         fmt::format("{}: {}{}{}\n{}", place, name_of(who), lane, what, about(who, by.where))});
+         fmt::format("{}: {}{}{}\n{}", place, name_of(who), lane_text(by), what,
+                     about(who, by.where))});
 }
 
 // Effects

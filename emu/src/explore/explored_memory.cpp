@@ -87,8 +87,8 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   changed_caches_.clear();
   cache_names_.clear();
   machine_.log_caches(tells_effects_ ? &changed_caches_ : nullptr);
-  has_left_out_ = notes_looks_ = false;
-  looks_.clear();
+  has_left_out_ = false;
+  looks_.reset();
   machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
   sources_.clear();
   known_ = {};

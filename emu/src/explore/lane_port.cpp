@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accesses of a wavefront's lanes to consecutive elements, a line at a time.
+#include "lane_site.hpp"
+
 #include <quarry/emu/explored_memory.hpp>
 
 #include <cstring>
@@ -112,8 +114,7 @@ bool cache_port::load_line(lane_row const& r, unsigned lane, std::byte* into) co
     for (unsigned i = 0; i < line_bytes; i += r.element)
       memory_->check_initialised(
           id_, at + i, r.element, {word_of(into + i, r.element), 0, false, 0xff},
-          {r.where,
-           static_cast<std::int16_t>(r.first_lane + static_cast<int>(lane + i / r.element))});
+          lane_site(r.where, r.first_lane + static_cast<int>(lane + i / r.element)));
   memory_->note_look(id_, at, r.where);
   note_line(r, lane, false, into);
   return true;
@@ -133,8 +134,7 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
   using access = race_detector::access;
   std::uintptr_t const at = address(r, lane);
   unsigned const lanes = line_bytes / r.element;
-  race_detector::site site{r.where,
-                           static_cast<std::int16_t>(r.first_lane + static_cast<int>(lane))};
+  race_detector::site site = lane_site(r.where, r.first_lane + static_cast<int>(lane));
   bool const detects = memory_->options_.detects_races;
   bool const is_noted = !memory_->keeps_history_ &&
                         (!detects || memory_->races_.access_line(

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a race looks like to whoever reads it.
+#include "lane_site.hpp"
+
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/report.hpp>
 
@@ -30,16 +32,13 @@ std::string describe(access const& a,
   std::string const how = a.order ? fmt::format("{} {} at {} scope", to_string(*a.order),
                                                 kinds[static_cast<int>(a.what)], to_string(a.scope))
                                   : fmt::format("plain {}", kinds[static_cast<int>(a.what)]);
-  std::string const lane = a.at.lane >= 0 ? fmt::format(" lane {}", a.at.lane)
-                           : a.at.lane == race_detector::several_lanes ? " several lanes"
-                                                                       : "";
   std::string const what =
       a.what == access::kind::fence
           ? ""
           : fmt::format(", {} bytes at {}", a.bytes,
                         address_name ? address_name(a.address) : fmt::format("{:#x}", a.address));
-  return fmt::format("{}{}, {}: {}{}", name_of(a.actor), lane, quarry::to_string(a.at.where), how,
-                     what);
+  return fmt::format("{}{}, {}: {}{}", name_of(a.actor), lane_text(a.at),
+                     quarry::to_string(a.at.where), how, what);
 }
 
 std::string advice(race_detector::race const& r) {

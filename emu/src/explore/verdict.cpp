@@ -88,7 +88,8 @@ std::string extent_of(verdict const& v) {
       v.limited == 0
           ? ""
           : fmt::format("; in {} a load could not see all that it might have: {} writes "
-                        "to a word are remembered, and {} stale loads in a row",
+                        "to a word are remembered, {} stale loads in a row, and of a word that is "
+                        "accessed in parts the newest value",
                         v.limited, emu::cache_place::kept, emu::cache_place::most_stale_in_a_row));
 }
 

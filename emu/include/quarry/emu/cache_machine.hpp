@@ -117,6 +117,9 @@ public:
   bool load_line(actor_id a, std::uintptr_t at, unsigned element, std::byte* into, bool& is_first);
   bool store_line(actor_id a, std::uintptr_t at, unsigned element, std::byte const* from);
   void fence(actor_id a, order o, scope s);
+  /// What an access with acquire of what is not in the caches, as LDS, does then. It waits for no
+  /// delayed store, as a fence would.
+  void after_acquire(actor_id a, scope s);
   /// A kernel begins (acquire) or ends (release): a fence of system scope, for coarse-grained words
   /// as well.
   void kernel_boundary(actor_id a, order o);
@@ -159,13 +162,6 @@ public:
   /// Set once a load could not see what it might have: a value that its caches remember no longer,
   /// or one more stale one in a row. Null: nobody wants to know. Borrowed.
   void note_left_out(bool* into) noexcept { left_out_ = into; }
-
-  // What is not in the caches, as LDS, with an order
-
-  /// What an access with a release has to do first.
-  void before_release(actor_id a, scope s);
-  /// What one with an acquire does then.
-  void after_acquire(actor_id a, scope s);
 
   /// Of everything in the machine that can still be observed.
   [[nodiscard]] std::uint64_t hash() const;

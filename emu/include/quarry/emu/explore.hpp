@@ -203,7 +203,8 @@ struct verdict {
   std::uint64_t repeated = 0; ///< not run, since their choices had all been made in earlier ones
   std::uint64_t inconclusive = 0; ///< cut off by most_decisions
   /// Of an exhaustive search: a load could not see all that it might have, since a cache remembers
-  /// 8 writes to a word, and lets an actor see an old one 32 times in a row.
+  /// 8 writes to a word, lets an actor see an old one 32 times in a row, and shows atomic accesses
+  /// the newest value of a word that others access in parts.
   std::uint64_t limited = 0;
   std::uint64_t redundant = 0;                      ///< given up, as they came to nothing new
   std::string busiest;                              ///< in the last one of those: who, where

@@ -221,7 +221,7 @@ private:
     actors_[who].last = where;
   }
   void note_look(actor_id who, std::uintptr_t at, std::source_location where) {
-    if (notes_looks_) [[unlikely]]
+    if (looks_) [[unlikely]]
       add_look(who, at, where);
   }
   void add_look(actor_id who, std::uintptr_t at, std::source_location where);
@@ -371,8 +371,7 @@ private:
   void free_kept() noexcept;
   std::vector<given_back> kept_;
   bool has_left_out_ = false;
-  bool notes_looks_ = false;
-  std::unordered_set<std::uint64_t> looks_; ///< since operations are counted anew
+  std::optional<std::unordered_set<std::uint64_t>> looks_; ///< since operations are counted anew
   bool keeps_history_ = false;
   bool watches_ = false; ///< there are adjustments, or somebody collects
   std::vector<adjustment> adjustments_;
