@@ -21,8 +21,8 @@ inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
 }
 
 inline cache_machine::line& cache_machine::line_of(std::uintptr_t number) {
-  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
-    return *last_line_;
+  if (line* const l = recent_[number % recent_.size()]; l != nullptr && l->number == number)
+    [[likely]] return *l;
   return reach(number);
 }
 

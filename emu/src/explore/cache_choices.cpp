@@ -214,10 +214,11 @@ bool cache_machine::sees_only_own(actor const& a, cell_id c) const {
   return true;
 }
 
-/// Of a word that is nowhere dirty, nor on its way: what collect() would find is memory's newest
+/// The word is nowhere dirty, nor on its way, and what collect() would find is memory's newest
 /// version. Only for what is quickly told: at memory, and of a cache right above it.
-inline bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest) {
-  if (a.levels > lowest + 1U && a.levels != 2)
+bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest) {
+  if (cells_[c].first_holder != nobody || delayed_count_ != 0 ||
+      (a.levels > lowest + 1U && a.levels != 2))
     return false;
   place const& leaf = touch(a.path[0], c);
   for (unsigned l = 1; l < lowest; ++l)
@@ -232,12 +233,8 @@ inline bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned 
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
   actor const& self = actors_[a];
-  if (cells_[c].first_holder == nobody && delayed_count_ == 0 &&
-      sees_only_newest(self, c, lowest)) {
-    auto const level = static_cast<std::uint8_t>(self.levels - 1);
-    index const which = touch(memory, c).count - 1;
-    return take(a, c, lowest, {candidate::kind::version, level, false, false, which, 0});
-  }
+  if (sees_only_newest(self, c, lowest))
+    return take_newest(self, c);
   collect(a, c, lowest, is_met != nullptr);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
@@ -262,11 +259,8 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
 /// A load in the actor's own cache, unless there is a choice.
 std::optional<cache_machine::reading> cache_machine::see_only_one(actor_id a, cell_id c) {
   actor const& self = actors_[a];
-  if (cells_[c].first_holder == nobody && delayed_count_ == 0 && sees_only_newest(self, c, 0)) {
-    auto const level = static_cast<std::uint8_t>(self.levels - 1);
-    index const which = touch(memory, c).count - 1;
-    return take(a, c, 0, {candidate::kind::version, level, false, false, which, 0});
-  }
+  if (sees_only_newest(self, c, 0))
+    return take_newest(self, c);
   collect(a, c, 0, false);
   if (candidates_.size() != 1)
     return std::nullopt;
@@ -288,6 +282,26 @@ void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) 
     if (which == unknown)
       return;
   }
+}
+
+/// What first_bytes is of a word that nobody has written.
+inline std::uint8_t cache_machine::all_bytes(cell_id c) const {
+  return static_cast<std::uint8_t>(0xff >> (8 - std::min<unsigned>(cells_[c].bytes, 8)));
+}
+
+/// Memory's newest version, where nothing of the word is dirty.
+inline cache_machine::reading cache_machine::take_newest(actor const& a, cell_id c) {
+  place const& p = nodes_[memory].places[c];
+  version const v = p.newest();
+  if (a.levels == 2) { // no cache on the way
+    place& leaf = nodes_[a.path[0]].places[c];
+    leaf.seen[memory_level] = p.count - 1;
+    leaf.has_seen |= 1U << memory_level;
+    ++now_;
+  } else {
+    copy_below(a, c, a.levels - 1U, p.count - 1, false);
+  }
+  return {v.value, v.by, false, v.written == 0 ? all_bytes(c) : std::uint8_t{0}};
 }
 
 inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowest,
@@ -327,9 +341,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   } else {
     copy_below(self, c, level, which, false);
   }
-  std::uint8_t const whole =
-      static_cast<std::uint8_t>(0xff >> (8 - std::min<unsigned>(cells_[c].bytes, 8)));
-  return {v.value, v.by, false, v.written == 0 ? whole : std::uint8_t{0}};
+  return {v.value, v.by, false, v.written == 0 ? all_bytes(c) : std::uint8_t{0}};
 }
 
 } // namespace quarry::emu

@@ -48,7 +48,8 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
   actors_[a].asked.is_met = nullptr;
   cell_id const first = find(at, bytes, step);
   if (step == bytes) {
-    if ((!o || !acquires(*o)) && sees_only_own(actors_[a], first)) {
+    if (cells_[first].first_holder != nobody && (!o || !acquires(*o)) &&
+        sees_only_own(actors_[a], first)) {
       version const& v = newest(actors_[a].path[0], first);
       return {v.value, v.by};
     }
@@ -80,9 +81,14 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
     return false;
   drain_cell(self, first);
   clean_below(self, first, level);
-  collect(a, first, level, true);
-  bool const could = std::any_of(candidates_.begin(), candidates_.end(),
-                                 [&](candidate const& x) { return is_met(x.value, argument); });
+  bool could = false;
+  if (sees_only_newest(self, first, level)) {
+    could = is_met(newest(memory, first).value, argument);
+  } else {
+    collect(a, first, level, true);
+    could = std::any_of(candidates_.begin(), candidates_.end(),
+                        [&](candidate const& x) { return is_met(x.value, argument); });
+  }
   self.asked = could ? question{} : question{first, cells_[first].changes, level, is_met, argument};
   return could;
 }

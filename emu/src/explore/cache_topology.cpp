@@ -93,7 +93,7 @@ void cache_machine::reset() {
     execution_ = 1;
   }
   lines_in_use_ = 0;
-  last_line_ = nullptr;
+  recent_ = {};
   coarse_.clear();
   now_ = 1;
   last_write_ = 0;

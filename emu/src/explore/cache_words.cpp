@@ -57,7 +57,7 @@ cache_machine::line& cache_machine::reach(std::uintptr_t number) {
     l.word_bytes = {};
     ++lines_in_use_;
   }
-  last_line_ = &l;
+  recent_[number % recent_.size()] = &l;
   return l;
 }
 
@@ -67,6 +67,7 @@ void cache_machine::grow_lines() {
   for (line const& l : old)
     if (l.execution == execution_)
       place_of(l.number) = l;
+  recent_ = {};
 }
 
 // Cells

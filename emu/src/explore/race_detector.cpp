@@ -56,7 +56,7 @@ void race_detector::reset() {
   marks_.clear();
   free_mark_ = none;
   lines_in_use_ = 0;
-  last_line_ = nullptr;
+  recent_ = {};
   if (++generation_ == 0) {
     std::fill(lines_.begin(), lines_.end(), line{});
     generation_ = 1;

@@ -16,8 +16,8 @@ inline race_detector::manner race_detector::pack(access const& a) noexcept {
 }
 
 inline race_detector::line& race_detector::find(std::uintptr_t number) {
-  if (last_line_ != nullptr && last_line_->number == number) [[likely]]
-    return *last_line_;
+  if (line* const l = recent_[number % recent_.size()]; l != nullptr && l->number == number)
+    [[likely]] return *l;
   return reach(number);
 }
 

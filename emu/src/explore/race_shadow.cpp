@@ -191,7 +191,7 @@ race_detector::line& race_detector::reach(std::uintptr_t number) {
     l.first.fill(none);
     ++lines_in_use_;
   }
-  last_line_ = &l;
+  recent_[number % recent_.size()] = &l;
   return l;
 }
 
@@ -257,6 +257,7 @@ void race_detector::grow() {
   for (line const& l : old)
     if (l.generation == generation_)
       place_of(l.number) = l;
+  recent_ = {};
 }
 
 } // namespace quarry::emu

@@ -367,10 +367,12 @@ private:
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   void collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
   [[nodiscard]] inline index first_to_fetch(actor const& a, unsigned level, bool is_leaf) const;
-  [[nodiscard]] inline bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
+  [[nodiscard]] bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
   [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   inline reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
+  inline reading take_newest(actor const& a, cell_id c);
+  [[nodiscard]] inline std::uint8_t all_bytes(cell_id c) const;
   inline reading load_cell(actor_id a, cell_id c, std::optional<order> o, scope s, predicate is_met,
                            void* argument);
   inline void store_cell(actor_id a, cell_id c, std::uint64_t value, std::optional<order> o,
@@ -392,7 +394,7 @@ private:
   std::vector<cell> cells_;
   std::vector<line> lines_; ///< open addressing; those of former executions are free
   std::size_t lines_in_use_ = 0;
-  line* last_line_ = nullptr;   ///< the one that was found last
+  std::array<line*, 4> recent_{}; ///< those that were found last, by number
   std::uint32_t execution_ = 1; ///< its number: what has another one is of no account
   std::vector<wide_line> wide_;
   std::size_t wide_count_ = 0;      ///< in use: they keep their memory

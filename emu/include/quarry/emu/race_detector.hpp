@@ -334,7 +334,7 @@ private:
   std::vector<head> edges_;
   std::vector<line> lines_;
   std::size_t lines_in_use_ = 0;
-  line* last_line_ = nullptr; ///< the one that was found last
+  std::array<line*, 4> recent_{}; ///< those that were found last, by number
   std::vector<mark> marks_;
   std::uint32_t free_mark_ = none;
   std::optional<race> found_; ///< of the access that is checked
