@@ -48,6 +48,75 @@ body store_then_load(bool is_first, order store, order load) {
   };
 }
 
+/// A thread's seq_cst operations: values to store to x or y, or a load.
+struct step {
+  bool is_of_x;
+  std::uint32_t stored; ///< 0: it loads
+};
+using program = std::vector<std::vector<step>>;
+
+/// What threads of seq_cst operations load, and leave in x and y, a decimal digit each.
+std::set<std::uint32_t> all_seq_cst(program const& threads) {
+  std::set<std::uint32_t> seen;
+  verdict const v = explore({.executions = 1'000'000, .strategy = "exhaustive"}, [&](world& w) {
+    auto words = w.allocate<std::uint32_t>(32, "words");
+    at const x = words.global(), y = words.global() + 16;
+    std::vector<std::uint32_t> saw(threads.size(), 0);
+    for (std::size_t i = 0; i < threads.size(); ++i)
+      w.start("thread", [&, i](world_core& self) {
+        for (step const& s : threads[i]) {
+          at const word = s.is_of_x ? x : y;
+          if (s.stored != 0)
+            self.store(word, s.stored, order::seq_cst, far);
+          else
+            saw[i] = 10 * saw[i] + self.load(word, order::seq_cst, far);
+        }
+      });
+    w.join();
+    std::uint32_t all = 0;
+    for (std::uint32_t const s : saw)
+      all = 10 * all + s;
+    seen.insert(100 * all + 10 * w.host().load(x) + w.host().load(y));
+  });
+  REQUIRE_MESSAGE(v, v.to_string());
+  REQUIRE(v.is_complete);
+  return seen;
+}
+
+/// The same where one operation follows the other.
+void interleave(program const& threads, std::vector<std::size_t>& done,
+                std::vector<std::uint32_t>& saw, std::uint32_t x, std::uint32_t y,
+                std::set<std::uint32_t>& seen) {
+  bool is_over = true;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    if (done[i] == threads[i].size())
+      continue;
+    is_over = false;
+    step const s = threads[i][done[i]++];
+    std::uint32_t const before = saw[i];
+    if (s.stored == 0)
+      saw[i] = 10 * saw[i] + (s.is_of_x ? x : y);
+    interleave(threads, done, saw, s.is_of_x && s.stored != 0 ? s.stored : x,
+               !s.is_of_x && s.stored != 0 ? s.stored : y, seen);
+    saw[i] = before;
+    --done[i];
+  }
+  if (!is_over)
+    return;
+  std::uint32_t all = 0;
+  for (std::uint32_t const s : saw)
+    all = 10 * all + s;
+  seen.insert(100 * all + 10 * x + y);
+}
+
+std::set<std::uint32_t> interleaved(program const& threads) {
+  std::vector<std::size_t> done(threads.size(), 0);
+  std::vector<std::uint32_t> saw(threads.size(), 0);
+  std::set<std::uint32_t> seen;
+  interleave(threads, done, saw, 0, 0, seen);
+  return seen;
+}
+
 /// Peterson's and Dekker's way in: who sees that the other one wants nothing, goes.
 void enter(world& w, order store, order first_load, order second_load, order second_store) {
   auto wants = w.allocate<std::uint32_t>(32, "wants");
@@ -111,6 +180,45 @@ TEST_SUITE("emu.explore_seq_cst") {
     };
     CHECK(outcomes({late(order::seq_cst), looks}).contains(2));
     CHECK(outcomes({late(order::relaxed), looks}).contains(2));
+  }
+
+  TEST_CASE("where all is seq_cst, all that is seen is one operation after the other") {
+    constexpr step load_x{true, 0}, load_y{false, 0};
+    constexpr auto put_x = [](std::uint32_t v) { return step{true, v}; };
+    constexpr auto put_y = [](std::uint32_t v) { return step{false, v}; };
+    program const those[] = {
+        {{put_x(1), put_y(1)}, {put_y(2), load_x}},           // R
+        {{put_x(1), put_y(2)}, {put_y(1), put_x(2)}},         // 2+2W
+        {{put_x(2), put_y(1)}, {load_y, put_x(1)}},           // S
+        {{put_x(1), put_y(1)}, {load_y, load_x}},             // MP
+        {{put_x(1), load_y}, {put_y(1), load_x}},             // SB
+        {{put_x(1), put_y(1), load_x}, {put_y(2), put_x(2)}}, // Peterson's stores
+        {{put_x(1), put_y(1)}, {put_y(2), load_y}, {put_x(3)}},
+        {{put_x(1), put_y(1)}, {put_y(2), put_x(2)}, {load_x, load_y}},
+    };
+    for (program const& p : those)
+      CHECK(all_seq_cst(p) == interleaved(p));
+  }
+
+  TEST_CASE("Peterson's lock lets one in after the other") {
+    verdict const v = explore({.executions = 3'000}, [](world& w) {
+      auto words = w.allocate<std::uint32_t>(64, "words");
+      at const wants = words.global(), turn = words.global() + 32, value = words.global() + 48;
+      for (std::uint32_t me = 0; me < 2; ++me)
+        w.start("thread", [=](world_core& self) {
+          std::uint32_t const other = 1 - me;
+          self.store(wants + 16 * me, 1, order::seq_cst, far);
+          self.store(turn, other, order::seq_cst, far);
+          while (self.load(wants + 16 * other, order::seq_cst, far) == 1 &&
+                 self.load(turn, order::seq_cst, far) == other) {
+          }
+          self.store(value, self.load(value) + 1);
+          self.store(wants + 16 * me, 0, order::seq_cst, far);
+        });
+      w.join();
+      w.check(w.host().load(value) == 2, "one increment is lost");
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("Dekker's way in is mended by four seq_cst operations, not by two") {

@@ -329,6 +329,14 @@ void cache_machine::invalidate(actor const& a, unsigned level, words which) {
   ++now_;
 }
 
+/// A seq_cst store of the actor was there at that time, and not before: those that are still
+/// delayed come after it.
+void cache_machine::put_after(actor& a, time at) noexcept {
+  for (delayed_store& later : a.delayed)
+    if (later.is_seq_cst)
+      later.since = std::max(later.since, at);
+}
+
 /// Performs the oldest of the actor's delayed stores: as the newest version there or, if it may
 /// have been there before that one was written, as one that has been overwritten since.
 void cache_machine::perform_oldest(actor& a, bool may_be_late) {
@@ -338,10 +346,15 @@ void cache_machine::perform_oldest(actor& a, bool may_be_late) {
   --delayed_count_;
   flush(a, d.level);
   clean_below(a, d.at, d.level);
-  if (!may_be_late || !may_be_behind(a, d) || choices_->pick(2, choice_kind::write_back) == 0)
+  if (!may_be_late || !may_be_behind(a, d) || choices_->pick(2, choice_kind::write_back) == 0) {
+    if (d.is_seq_cst)
+      put_after(a, now_);
     return perform_write(a, d.at, d.level, write_kind::store, d.value, d.by, d.since);
+  }
   node_id const n = a.path[d.level];
   index const which = touch(n, d.at).count - 1;
+  if (d.is_seq_cst)
+    put_after(a, newest(n, d.at).written);
   keep_together(n, d.at, which, nodes_[n].level, d.since);
   copy_below(a, d.at, d.level, which, false);
 }

@@ -34,7 +34,7 @@ namespace quarry::emu {
 /// been there before the newest write. A store that is performed below is delayed until somebody
 /// sees it, an update or fence, or the actor's next use of it; it chooses the same. seq_cst loads
 /// and stores are ordered with each other and no more, as in C++: such a load waits for the stores
-/// up to the actor's last seq_cst one.
+/// up to the actor's last seq_cst one, and of several such stores the later one is there later.
 ///
 /// Words are naturally aligned, 1 to 8 bytes, as small as anybody accesses them: a plain access of
 /// more is one of several words. An atomic one is so at once, and sees the newest of each, so that
@@ -337,6 +337,7 @@ private:
       perform_oldest(a, true);
   }
   void perform_oldest(actor& a, bool may_be_late);
+  static void put_after(actor& a, time at) noexcept;
   [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
   /// How many of the actor's delayed stores there are up to the last of those; 0: there is none.
   template<class Predicate>
@@ -395,7 +396,7 @@ private:
   std::vector<line> lines_; ///< open addressing; those of former executions are free
   std::size_t lines_in_use_ = 0;
   std::array<line*, 4> recent_{}; ///< those that were found last, by number
-  std::uint32_t execution_ = 1; ///< its number: what has another one is of no account
+  std::uint32_t execution_ = 1;   ///< its number: what has another one is of no account
   std::vector<wide_line> wide_;
   std::size_t wide_count_ = 0;      ///< in use: they keep their memory
   std::vector<std::uint32_t> open_; ///< lines of which something is undecided
