@@ -32,8 +32,6 @@ public:
       : family(of), root_(std::move(root)), name_(std::move(name)) {
     home = &s;
     root_.start_on(*this);
-    std::lock_guard const lock(s.spawned_mutex_);
-    s.debug_.actors.push_back(debug_);
   }
 
   std::string name() const override { return name_; }
@@ -45,6 +43,8 @@ public:
     delete this;
   }
 
+  /// Under the strand's lock.
+  void list() noexcept { home->debug_.actors.push_back(debug_); }
   void leave() noexcept {
     std::lock_guard const lock(home->spawned_mutex_);
     home->debug_.actors.remove(debug_);
@@ -89,7 +89,13 @@ void strand::make_ready(actor& a) {
 }
 
 void strand::spawn(task<> root, std::string name, void const* family) {
-  make_ready(*new spawned_actor(*this, std::move(root), std::move(name), family));
+  auto* const a = new spawned_actor(*this, std::move(root), std::move(name), family);
+  // cancel() must not know of it before it is in the inbox: from then on nobody here touches it.
+  std::unique_lock lock(spawned_mutex_);
+  a->list();
+  if (executor_.decides()) // one thread, which may have to wait for a report that reads the list
+    lock.unlock();
+  executor_.make_ready(*a);
 }
 
 std::size_t strand::cancel(void const* family) {

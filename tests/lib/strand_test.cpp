@@ -4,6 +4,7 @@
 #include <quarry/event.hpp>
 #include <quarry/nursery.hpp>
 #include <quarry/semaphore.hpp>
+#include <quarry/sync_wait.hpp>
 #include <quarry/yield.hpp>
 
 #include <atomic>
@@ -60,6 +61,15 @@ struct sets_on_death {
 task<> wait_and_set(event& awaited, event& set_at_end) {
   sets_on_death const at_end(set_at_end);
   co_await awaited.wait();
+}
+
+task<std::size_t> cancel_until(strand& place, void const* family, std::atomic<bool>& is_over) {
+  std::size_t count = 0;
+  do {
+    count += place.cancel(family);
+    co_await yield();
+  } while (!is_over);
+  co_return count;
 }
 
 /// A strand with work of its own beside its actors.
@@ -156,6 +166,25 @@ TEST_SUITE("lib.strand") {
     CHECK(s.run_until([&] { return sum == 4000; }));
     first.join();
     second.join();
+  }
+
+  TEST_CASE("what is spawned while others of its family are cancelled runs, or is cancelled") {
+    native_scheduler s({.threads = 2});
+    strand place(s, "place");
+    int family = 0;
+    constexpr std::size_t count = 30'000;
+    std::atomic<bool> is_over{false};
+    std::atomic<int> begun{0};
+    std::thread spawner([&] {
+      for (std::size_t i = 0; i < count; ++i)
+        place.spawn(add_one(begun), "one of a family", &family);
+      is_over = true;
+    });
+    std::size_t cancelled = sync_wait(place, cancel_until(place, &family, is_over));
+    spawner.join();
+    cancelled += sync_wait(place, cancel_until(place, &family, is_over));
+    CHECK(static_cast<std::size_t>(begun) + cancelled == count);
+    CHECK(s.report_now().rows.empty());
   }
 
   TEST_CASE("a strand may die while it is queued, or run by a worker") {
