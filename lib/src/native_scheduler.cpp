@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The only file that sees oneTBB.
+// The only file that sees oneTBB, with thread_demand.hpp.
 #include "idleness.hpp"
 #include "stall_watch.hpp"
+#include "thread_demand.hpp"
 #include "worker_door.hpp"
 
 #include <quarry/assert.hpp>
@@ -10,13 +11,11 @@
 #include <quarry/sanitizers.hpp>
 
 #include <fmt/core.h>
-#include <oneapi/tbb/global_control.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <optional>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -67,12 +66,8 @@ void check_threads(std::size_t count) {
 
 struct native_scheduler::state {
   explicit state(options o)
-      : threads(o.threads), stall_timeout(o.stall_timeout),
-        arena(static_cast<int>(std::max<std::size_t>(threads, 2)), 1) {
-    using tbb_limit = oneapi::tbb::global_control;
-    if (threads > std::thread::hardware_concurrency()) // TBB has no more threads unless asked
-      more_threads.emplace(tbb_limit::max_allowed_parallelism, threads);
-  }
+      : threads(o.threads), stall_timeout(o.stall_timeout), demand(threads),
+        arena(static_cast<int>(std::max<std::size_t>(threads, 2)), 1) {}
 
   std::size_t threads;
   std::chrono::milliseconds stall_timeout;
@@ -91,7 +86,7 @@ struct native_scheduler::state {
   std::atomic<std::uint64_t> news{0};     // reasons to look again so far: a sleeper compares
   std::atomic<std::size_t> workers{0};    // TBB tasks that run work() now
   std::atomic<std::uint64_t> progress{0};
-  std::optional<oneapi::tbb::global_control> more_threads;
+  thread_demand demand;
   oneapi::tbb::task_arena arena;
   worker_door& door = worker_door::make(); // who is in may touch all this
 
@@ -320,18 +315,20 @@ strand const* native_scheduler::turn() const noexcept {
 template<class F>
 bool native_scheduler::outside_of_turn(F const& work) {
   // An actor that waits here only polls: nobody is to wait for the end of its strand's turn.
+  // Another scheduler's turn goes on: nothing that is done here is that one's progress.
   strand* const waiting = std::exchange(in_turn_of, nullptr);
-  if (waiting != nullptr)
+  bool const is_ours = waiting != nullptr && &waiting->owner() == this;
+  if (is_ours)
     waiting->begin_or_end_turn();
   bool const outcome = work();
-  if (waiting != nullptr)
+  if (is_ours)
     waiting->begin_or_end_turn();
   in_turn_of = waiting;
   state_->leave_to_workers();
   return outcome;
 }
 
-bool native_scheduler::run_until(bool (*is_over)(void*), void* argument) {
+bool native_scheduler::run_until(bool (*is_over)(void*), void* argument, wait_site const&) {
   return outside_of_turn([&] { return work_until(is_over, argument); });
 }
 

@@ -9,6 +9,7 @@
 
 #include <atomic>
 #include <ctime>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <stdexcept>
@@ -61,6 +62,24 @@ task<> take_long(std::atomic<int>& stage) {
   co_return;
 }
 
+task<> set(std::atomic<bool>& flag) {
+  flag = true;
+  co_return;
+}
+
+/// Works for so long, with suspensions.
+task<int> work_for(milliseconds time) {
+  auto const end = std::chrono::steady_clock::now() + time;
+  while (std::chrono::steady_clock::now() < end)
+    co_await yield();
+  co_return 1;
+}
+
+task<> wait_for_other(strand& other, milliseconds works, std::atomic<int>& got) {
+  got = sync_wait(other, work_for(works));
+  co_return;
+}
+
 task<> wait_inside(executor& s, std::atomic<int>& given_up) {
   auto const latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
   if (!s.run_until([latest] { return std::chrono::steady_clock::now() > latest; }))
@@ -107,6 +126,34 @@ TEST_SUITE("lib.native_scheduler") {
       std::this_thread::yield(); // a worker takes it, not this thread
     CHECK(s.run_until([&] { return stage == 2; }));
     CHECK_FALSE(s.run_until([] { return false; }));
+  }
+
+  TEST_CASE("a scheduler has its threads although all of another one's poll") {
+    native_scheduler one({.threads = 0, .stall_timeout = std::chrono::seconds(10)});
+    native_scheduler other({.threads = 0});
+    std::atomic<bool> flag{false};
+    std::deque<strand> pollers;
+    nursery polls;
+    for (std::size_t i = 0; i < one.thread_count(); ++i)
+      polls.start(pollers.emplace_back(one, "polls"), poll(flag), "polls");
+    strand place(other, "sets");
+    std::atomic<int> stage{0};
+    place.spawn(set(flag), "sets");
+    CHECK_NOTHROW(polls.wait(one));
+    CHECK(flag);
+  }
+
+  TEST_CASE("an actor that waits for another scheduler is in the middle of its turn") {
+    native_scheduler one({.threads = 2, .stall_timeout = milliseconds(100)});
+    native_scheduler other({.threads = 2});
+    strand place(one, "place");
+    strand works(other, "works");
+    std::atomic<int> got{0};
+    place.spawn(wait_for_other(works, milliseconds(500), got), "waits");
+    std::thread second([&] { static_cast<void>(one.run_until([&] { return got == 1; })); });
+    CHECK(one.run_until([&] { return got == 1; }));
+    second.join();
+    CHECK(got == 1);
   }
 
   TEST_CASE("actors that wait in run_until do not keep each other from giving up") {
