@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "meeting_order.hpp"
+
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/lane_slot.hpp>
@@ -10,7 +12,6 @@
 #include <cstddef>
 #include <exception>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,12 +30,12 @@ fiber_pool& fibers_of(wave_slot& w) {
   std::rethrow_exception(std::move(error));
 }
 
-/// Equal for the same place in the source; among several, the order in which lanes are served.
-auto place_of(std::source_location where) noexcept {
-  return std::tuple(where.line(), where.column(), std::string_view(where.file_name()));
+/// Where the wavefront will be. What meets nobody comes first of what is at one place.
+diverged_place place_of(lane_request const& r) noexcept {
+  return {r.where, r.kind != nullptr ? r.kind : &kind_of<meeting::barrier>};
 }
 bool is_same(wait_reason const& a, wait_reason const& b) noexcept {
-  return place_of(a.where) == place_of(b.where) && std::string_view(a.what) == b.what;
+  return compare(a.where, b.where) == 0 && std::string_view(a.what) == b.what;
 }
 
 } // namespace
@@ -195,7 +196,7 @@ lane_mask item_lanes::next_served() {
   lane_request const* first = nullptr;
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
-    if (!r.needs_all && (first == nullptr || place_of(r.where) < place_of(first->where)))
+    if (!r.needs_all && (first == nullptr || compare(place_of(r), place_of(*first)) < 0))
       first = &r;
   });
   if (first == nullptr) { // only requests that need everybody
@@ -206,7 +207,7 @@ lane_mask item_lanes::next_served() {
   lane_mask who;
   requested_.for_each([&](int i) {
     lane_request const& r = request(i);
-    if (r.serve == first->serve && place_of(r.where) == place_of(first->where))
+    if (r.serve == first->serve && compare(r.where, first->where) == 0)
       who = who | lane_mask::only(i);
   });
   if (first->needs_all && who != wave_.items)

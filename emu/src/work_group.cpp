@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "meeting_order.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/explored_memory.hpp>
@@ -10,19 +12,10 @@
 
 #include <algorithm>
 #include <new>
-#include <string_view>
-#include <tuple>
 #include <utility>
 
 namespace quarry::emu {
 namespace {
-
-/// Of one place: the same meeting at the same line of the same file. Among several, the order in
-/// which they are completed.
-auto by_line(diverged_place const& p) {
-  return std::tuple(p.where.line(), p.where.column(), p.what,
-                    std::string_view(p.where.file_name()));
-}
 
 /// For whom those wait that can never go on, where everybody waits or has ended.
 work_group::wave_bits absent_from(work_group const& g) {
@@ -50,15 +43,16 @@ std::string work_group::name() const {
   return fmt::format("group {} ({},{},{})", linear_id, id.x, id.y, id.z);
 }
 
-bool work_group::arrive_diverged(std::uint32_t index, meeting m, std::source_location where) {
+bool work_group::arrive_diverged(std::uint32_t index, meeting_kind const& m,
+                                 std::source_location where) {
   wave_bits const bit = wave_bits{1} << index;
   diverged |= bit;
-  diverged_at[index] = {where, m};
+  diverged_at[index] = {where, &m};
   if ((diverged | finished) != all)
     return false;
   for (wave_bits rest = diverged; rest != 0; rest &= rest - 1)
-    if (by_line(diverged_at[static_cast<unsigned>(std::countr_zero(rest))]) !=
-        by_line(diverged_at[index]))
+    if (compare(diverged_at[static_cast<unsigned>(std::countr_zero(rest))], diverged_at[index]) !=
+        0)
       return false; // settle() completes one place after the other
   complete(std::exchange(diverged, 0), index);
   return true;
@@ -72,12 +66,12 @@ bool work_group::complete_first_diverged() {
   diverged_place first = diverged_at[static_cast<unsigned>(std::countr_zero(diverged))];
   for (wave_bits rest = diverged; rest != 0; rest &= rest - 1) {
     auto const& at = diverged_at[static_cast<unsigned>(std::countr_zero(rest))];
-    if (by_line(at) < by_line(first))
+    if (compare(at, first) < 0)
       first = at;
   }
   wave_bits who = 0;
   for (wave_bits rest = diverged; rest != 0; rest &= rest - 1)
-    if (by_line(diverged_at[static_cast<unsigned>(std::countr_zero(rest))]) == by_line(first))
+    if (compare(diverged_at[static_cast<unsigned>(std::countr_zero(rest))], first) == 0)
       who |= rest & -rest;
   diverged &= ~who;
   bank ^= 1;
@@ -102,7 +96,12 @@ fine_grain_barrier_state& work_group::fine_grain_barrier(std::uint32_t number) {
   return fine_grain_barriers[number];
 }
 
-bool work_group::arrive_at(fine_grain_barrier_state& b, std::uint32_t index) {
+bool work_group::arrive_at(fine_grain_barrier_state& b, std::uint32_t index, meeting_kind const& m,
+                           std::source_location where) {
+  if (b.arrived == 0)
+    b.expected = &m;
+  else if (b.expected != &m)
+    meet_differently(index, m, {b.arrived, *b.expected}, where);
   b.arrived |= wave_bits{1} << index;
   wave_bits awaited = 0;
   for (std::uint32_t w = 0; w < wave_count; ++w)
@@ -158,16 +157,19 @@ void work_group::wake_through_scheduler(wave_bits who) {
   }
 }
 
-void work_group::meet_differently(std::uint32_t index, meeting m, std::source_location where) {
-  std::string others;
-  for (wave_bits rest = arrived; rest != 0; rest &= rest - 1) {
+void work_group::meet_differently(std::uint32_t index, meeting_kind const& m, those_waiting others,
+                                  std::source_location where) {
+  std::string names;
+  for (wave_bits rest = others.who; rest != 0; rest &= rest - 1) {
     auto const w = static_cast<unsigned>(std::countr_zero(rest));
-    others += fmt::format("{}{}", others.empty() ? "" : ", ", w);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", w);
   }
-  throw kernel_stop{fault::kind::barrier_divergence,
-                    fmt::format("wavefront {} of {} comes to a {} while wavefronts {} wait in a {}",
-                                index, name(), to_string(m), others, to_string(expected)),
-                    where};
+  throw kernel_stop{
+      fault::kind::barrier_divergence,
+      fmt::format("wavefront {} of {} comes to a {} while wavefronts {} wait in a {}{}", index,
+                  name(), to_string(m.what), names, to_string(others.in.what),
+                  m.what == others.in.what ? " of other values, or by another operation" : ""),
+      where};
 }
 
 void work_group::complete_if_all_wait() {

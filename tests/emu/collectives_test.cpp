@@ -172,6 +172,32 @@ struct offsets {
   }
 };
 
+/// Wavefronts that come to one meeting with different things in mind.
+enum class odd_one : std::uint8_t { other_type, other_operation, other_meeting };
+template<class D>
+task<> reduce_differently(any_wavefront auto& wf, odd_one how, D by) {
+  lanes<int, std::remove_reference_t<decltype(wf)>::size> const one = 1;
+  if (wf.index_in_group() == 0)
+    static_cast<void>(co_await wf.group_reduce(one, plus{}, by));
+  else if (how == odd_one::other_type)
+    static_cast<void>(co_await wf.group_reduce(convert<float>(one), plus{}, by));
+  else if (how == odd_one::other_operation)
+    static_cast<void>(co_await wf.group_reduce(one, maximum{}, by));
+  else
+    static_cast<void>(co_await wf.group_any(true, by));
+}
+struct meet_differently {
+  task<> operator()(any_wavefront auto& wf, odd_one how, bool is_fine) const {
+    if (is_fine) {
+      task<> meets = reduce_differently(wf, how, wf.make_fine_grain_barrier());
+      co_await std::move(meets);
+    } else {
+      task<> meets = reduce_differently(wf, how, converged{});
+      co_await std::move(meets);
+    }
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.collectives") {
@@ -246,6 +272,26 @@ TEST_SUITE("emu.collectives") {
       CHECK(out.host()[0] == sum);
       CHECK(out.host()[2] == 71);
       CHECK(out.host()[4] == 1000 + 8000 + count);
+    });
+  }
+
+  TEST_CASE("wavefronts that reduce other values, or by another operation, do not meet") {
+    with_every_agent([](agent& gpu) {
+      for (bool const is_fine : {false, true})
+        for (odd_one const how :
+             {odd_one::other_type, odd_one::other_operation, odd_one::other_meeting}) {
+          CAPTURE(is_fine);
+          CAPTURE(static_cast<int>(how));
+          auto const end = gpu.run({.work_groups = 1, .work_items_per_group = 128},
+                                   meet_differently{}, how, is_fine);
+          REQUIRE(!end);
+          CHECK(end.get_fault()->what == fault::kind::barrier_divergence);
+          CHECK_MESSAGE(
+              end.get_fault()->report.find(
+                  "wait in a work-group reduce of other values, or by another operation") !=
+                  std::string::npos,
+              end.get_fault()->report);
+        }
     });
   }
 

@@ -115,6 +115,43 @@ void answer(Kernel kernel) {
   });
 }
 
+/// At one line, since it is a helper, and in divergent code: sums of some work-items, the greatest
+/// of others, sums of another type of the rest.
+template<class W, class T, class Op>
+task<T> reduced(W& wi, T value, Op op) {
+  co_return co_await wi.group_reduce(value, op);
+}
+template<class W, class T>
+task<T> sent(W& wi, T value, bool is_source) {
+  co_return co_await wi.group_broadcast(value, is_source);
+}
+struct meet_by_helpers {
+  /// Which lane comes first differs between wavefronts.
+  static std::uint32_t part_of(std::uint32_t i, std::uint32_t size) { return (i + i / size) % 3; }
+  task<> operator()(any_work_item auto& wi, global<float> out, std::uint32_t size) const {
+    std::uint32_t const i = wi.local_linear_id();
+    float got = 0;
+    if (part_of(i, size) == 0) {
+      auto sum = reduced(wi, std::uint32_t{1}, plus{});
+      got = static_cast<float>(co_await std::move(sum));
+    } else if (part_of(i, size) == 1) {
+      auto most = reduced(wi, i, maximum{});
+      got = static_cast<float>(co_await std::move(most));
+    } else {
+      auto sum = reduced(wi, 0.5F, plus{});
+      got = co_await std::move(sum);
+    }
+    if (part_of(i, size) == 0) {
+      auto word = sent(wi, i, true);
+      static_cast<void>(co_await std::move(word));
+    } else {
+      auto number = sent(wi, 2.5F, true);
+      got += co_await std::move(number);
+    }
+    wi.store(out + wi.global_id(), got);
+  }
+};
+
 /// Lane 3 is not there.
 struct shuffle_from_the_absent {
   task<> operator()(any_work_item auto& wi, global<int> out) const {
@@ -136,6 +173,32 @@ TEST_SUITE("emu.item_collectives") {
   }
   TEST_CASE("each is over the work-items that are at the same line: plain functions") {
     answer(meet_in_functions{});
+  }
+
+  TEST_CASE("at one line those meet that have the same type and operation, of all wavefronts") {
+    with_every_agent([](agent& gpu) {
+      std::uint32_t const size = gpu.core().shape().wavefront_size;
+      auto out = gpu.allocate<float>(items, "out");
+      succeed(gpu.run({.work_items = items, .work_items_per_group = per_group}, meet_by_helpers{},
+                      out.global(), size));
+      float count = 0, most = 0, halves = 0;
+      for (std::uint32_t i = 0; i < per_group; ++i)
+        switch (meet_by_helpers::part_of(i, size)) {
+        case 0:
+          ++count;
+          break;
+        case 1:
+          most = static_cast<float>(i);
+          break;
+        default:
+          halves += 0.5F;
+        }
+      for (std::uint32_t i = 0; i < items; ++i) {
+        CAPTURE(i);
+        std::uint32_t const part = meet_by_helpers::part_of(i % per_group, size);
+        CHECK(out.host()[i] == (part == 0 ? count : part == 1 ? most + 2.5F : halves + 2.5F));
+      }
+    });
   }
 
   TEST_CASE("a shuffle from a work-item that is not there is a fault") {

@@ -33,7 +33,7 @@ concept divergence_mechanism = std::same_as<D, converged> || std::same_as<D, rec
 template<divergence_mechanism D>
 class group_meeting {
 public:
-  group_meeting(wave_slot& w, meeting what, D how, std::source_location where) noexcept
+  group_meeting(wave_slot& w, meeting_kind const& what, D how, std::source_location where) noexcept
       : wave_(w), what_(what), where_(where), how_(how) {}
 
   [[gnu::always_inline]] bool await_ready() {
@@ -42,11 +42,11 @@ public:
     else if constexpr (std::same_as<D, reconverging_t>)
       return group().arrive_diverged(wave_.index, what_, where_);
     else
-      return group().arrive_at(how_.state(), wave_.index);
+      return group().arrive_at(how_.state(), wave_.index, what_, where_);
   }
   template<task_promise P>
   [[gnu::always_inline]] void await_suspend(std::coroutine_handle<P> h) noexcept {
-    h.promise().self->wait_for(to_string(what_), where_);
+    h.promise().self->wait_for(to_string(what_.what), where_);
     if constexpr (!std::same_as<D, fine_grain_barrier>)
       if (group().decides) [[unlikely]]
         group().complete_if_all_wait();
@@ -68,7 +68,7 @@ protected:
   [[nodiscard]] bool is_last_to_come() const noexcept {
     work_group::wave_bits const mine = work_group::wave_bits{1} << wave_.index;
     return (group().arrived | mine) == group().all &&
-           (group().arrived == 0 || group().expected == what_);
+           (group().arrived == 0 || group().expected == &what_);
   }
   /// Converged: what wavefront `i`, which has come, has put for the meeting.
   template<class T>
@@ -95,7 +95,7 @@ protected:
   }
 
   wave_slot& wave_;
-  meeting what_;
+  meeting_kind const& what_;
   std::source_location where_;
   [[no_unique_address]] D how_;
 };
@@ -104,7 +104,7 @@ protected:
 class [[nodiscard]] group_barrier : public group_meeting<converged> {
 public:
   group_barrier(wave_slot& w, std::source_location where) noexcept
-      : group_meeting(w, meeting::barrier, {}, where) {}
+      : group_meeting(w, kind_of<meeting::barrier>, {}, where) {}
   void await_resume() const noexcept {}
 };
 
@@ -113,7 +113,7 @@ template<divergence_mechanism D>
 class [[nodiscard]] group_barrier_of : public group_meeting<D> {
 public:
   group_barrier_of(wave_slot& w, D how, std::source_location where) noexcept
-      : group_meeting<D>(w, meeting::barrier, how, where) {}
+      : group_meeting<D>(w, kind_of<meeting::barrier>, how, where) {}
   void await_resume() const noexcept {}
 };
 
@@ -121,8 +121,9 @@ public:
 template<class T, class Op, divergence_mechanism D>
 class [[nodiscard]] group_reduction : public group_meeting<D> {
 public:
+  static constexpr meeting_kind const& kind = kind_of<meeting::reduce, void(T, Op)>;
   group_reduction(wave_slot& w, T partial, Op op, D how, std::source_location where)
-      : group_meeting<D>(w, meeting::reduce, how, where), op_(op) {
+      : group_meeting<D>(w, kind, how, where), op_(op) {
     this->put(partial);
   }
   T await_resume() const {
@@ -140,8 +141,9 @@ private:
 template<class T, int Size, divergence_mechanism D>
 class [[nodiscard]] group_prefix : public group_meeting<D> {
 public:
+  static constexpr meeting_kind const& kind = kind_of<meeting::prefix_sum, void(T)>;
   group_prefix(wave_slot& w, T wave_total, lanes<T, Size>& out, D how, std::source_location where)
-      : group_meeting<D>(w, meeting::prefix_sum, how, where), out_(out) {
+      : group_meeting<D>(w, kind, how, where), out_(out) {
     this->put(wave_total);
   }
   T await_resume() const {
@@ -173,7 +175,7 @@ template<divergence_mechanism D>
 class [[nodiscard]] group_offsets : public group_meeting<D> {
 public:
   group_offsets(wave_slot& w, std::uint32_t count, D how, std::source_location where)
-      : group_meeting<D>(w, meeting::prefix_sum, how, where) {
+      : group_meeting<D>(w, kind_of<meeting::prefix_sum, group_place>, how, where) {
     this->put(count);
   }
   group_place await_resume() const {
@@ -200,8 +202,9 @@ class [[nodiscard]] group_broadcasting : public group_meeting<D> {
   static_assert(sizeof(offer) <= work_group::value_bytes, "broadcast at most 8 bytes");
 
 public:
+  static constexpr meeting_kind const& kind = kind_of<meeting::broadcast, void(T)>;
   group_broadcasting(wave_slot& w, T value, bool is_source, D how, std::source_location where)
-      : group_meeting<D>(w, meeting::broadcast, how, where) {
+      : group_meeting<D>(w, kind, how, where) {
     this->put(offer{value, is_source ? 1U : 0U});
   }
   T await_resume() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/collectives.hpp>
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/emu/reductions.hpp>
 #include <quarry/emu/wavefront.hpp>
@@ -35,6 +36,7 @@ struct barrier_call : collective_call<M, no_value, no_value> {
 template<memory_model M, class T, class Op>
 struct group_reduce_call : collective_call<M, T, T> {
   static constexpr char const* what = "work-group reduce";
+  static constexpr meeting_kind const& kind = group_reduction<T, Op, reconverging_t>::kind;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const where = where_of(l, who);
@@ -47,6 +49,7 @@ struct group_reduce_call : collective_call<M, T, T> {
 template<memory_model M, class T>
 struct group_prefix_sum_call : collective_call<M, T, T> {
   static constexpr char const* what = "work-group prefix sum";
+  static constexpr meeting_kind const& kind = kind_of<meeting::prefix_sum, void(T)>;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const where = where_of(l, who);
@@ -60,6 +63,7 @@ struct group_prefix_sum_call : collective_call<M, T, T> {
 template<memory_model M>
 struct group_any_call : collective_call<M, bool, bool> {
   static constexpr char const* what = "work-group any";
+  static constexpr meeting_kind const& kind = group_reduction<bool, bit_or, reconverging_t>::kind;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const where = where_of(l, who);
@@ -72,6 +76,7 @@ struct group_any_call : collective_call<M, bool, bool> {
 template<memory_model M>
 struct group_all_call : collective_call<M, bool, bool> {
   static constexpr char const* what = "work-group all";
+  static constexpr meeting_kind const& kind = group_reduction<bool, bit_and, reconverging_t>::kind;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const where = where_of(l, who);
@@ -90,6 +95,7 @@ struct offered_value {
 template<memory_model M, class T>
 struct group_broadcast_call : collective_call<M, offered_value<T>, T> {
   static constexpr char const* what = "work-group broadcast";
+  static constexpr meeting_kind const& kind = group_broadcasting<T, reconverging_t>::kind;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const where = where_of(l, who);

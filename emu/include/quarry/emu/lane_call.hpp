@@ -13,7 +13,8 @@ namespace quarry::emu {
 /// Something that lanes of an item kernel do together: how the values of the lanes at one source
 /// line become an operation of their wavefront.
 ///
-/// `run(wf, lanes, who)` reads value(lane) of the requests and writes their results.
+/// `run(wf, lanes, who)` reads value(lane) of the requests and writes their results. `kind`, if
+/// there is one, is the meeting of wavefronts that it is.
 template<class C>
 concept lane_call = requires {
   typename C::memory_type;
@@ -30,7 +31,7 @@ struct no_value {};
 template<lane_call C>
 struct lane_request_of : lane_request {
   lane_request_of(typename C::value_type v, std::source_location w)
-      : lane_request{&serve_call, C::what, w, C::needs_all}, value(v) {}
+      : lane_request{&serve_call, C::what, w, C::needs_all, kind_of_call()}, value(v) {}
   typename C::value_type value;
   typename C::result_type result{};
 
@@ -44,6 +45,12 @@ struct lane_request_of : lane_request {
   }
 
 private:
+  static constexpr meeting_kind const* kind_of_call() noexcept {
+    if constexpr (requires { C::kind; })
+      return &C::kind;
+    else
+      return nullptr;
+  }
   template<int Size>
   static task<> serve_on(wave_slot& w, item_lanes& lanes, lane_mask who) {
     auto& wf = *std::launder(

@@ -33,6 +33,8 @@ struct lane_request {
   /// Served only when every work-item of the wavefront waits at it: a barrier, a converged
   /// collective.
   bool needs_all = false;
+  /// What the wavefront meets others in when it is served; null: in nothing, or not in one meeting.
+  meeting_kind const* kind = nullptr;
 };
 
 /// One work-item of an item kernel: a coroutine, or a function on a fiber.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <source_location>
+#include <typeinfo>
 #include <vector>
 
 namespace quarry::emu {
@@ -73,10 +74,20 @@ inline constexpr std::array<char const*, 4> meeting_names{
   return meeting_names[static_cast<std::size_t>(m)];
 }
 
+/// A meeting as it is told from others: what for and, where values are exchanged, of which type and
+/// by which operation. Of each there is one object, kind_of<…>.
+struct meeting_kind {
+  meeting what;
+  std::type_info const* values; ///< of void, if there are none
+};
+/// `Values`: for example void(T, Op).
+template<meeting What, class Values = void>
+inline constexpr meeting_kind kind_of{What, &typeid(Values)};
+
 /// Where a wavefront waits in diverged control flow.
 struct diverged_place {
-  std::source_location where;
-  meeting what = meeting::barrier;
+  std::source_location where{};
+  meeting_kind const* what = &kind_of<meeting::barrier>;
 };
 
 /// A fine-grain barrier's state (HSA PRM 9.4, thesis §5.3.3): which work-items take part, which
@@ -84,7 +95,8 @@ struct diverged_place {
 struct fine_grain_barrier_state {
   std::vector<lane_mask> members; ///< per wavefront; one with no member lane is not waited for
   std::uint32_t arrived = 0;
-  std::uint32_t participants = 0; ///< of the last meeting
+  std::uint32_t participants = 0;         ///< of the last meeting
+  meeting_kind const* expected = nullptr; ///< what those that have arrived have come for
   std::uint32_t bank = 0;
   std::array<std::array<std::array<std::byte, 16>, 32>, 2> values{};
 };
@@ -106,11 +118,12 @@ public:
   work_group& operator=(work_group const&) = delete;
 
   /// Wavefront `index` arrives; true when it is the last and goes on.
-  [[gnu::always_inline]] bool arrive(std::uint32_t index, meeting m, std::source_location where) {
+  [[gnu::always_inline]] bool arrive(std::uint32_t index, meeting_kind const& m,
+                                     std::source_location where) {
     if (arrived == 0)
-      expected = m;
-    else if (expected != m) [[unlikely]]
-      meet_differently(index, m, where);
+      expected = &m;
+    else if (expected != &m) [[unlikely]]
+      meet_differently(index, m, {arrived, *expected}, where);
     arrived |= wave_bits{1} << index;
     if (arrived != all)
       return false;
@@ -121,10 +134,11 @@ public:
   /// As arrive(), but for the wavefronts that reach this place in diverged control flow: the
   /// meeting is completed by those that came when all others wait elsewhere or have ended (the
   /// work-group reconvergence stack of thesis §5.3.3).
-  bool arrive_diverged(std::uint32_t index, meeting m, std::source_location where);
+  bool arrive_diverged(std::uint32_t index, meeting_kind const& m, std::source_location where);
 
   /// Arrives at a fine-grain barrier; true when it is the last of the members.
-  bool arrive_at(fine_grain_barrier_state& b, std::uint32_t index);
+  bool arrive_at(fine_grain_barrier_state& b, std::uint32_t index, meeting_kind const& m,
+                 std::source_location where);
   /// The members have changed: completes the barrier if those left have all arrived.
   void recheck(fine_grain_barrier_state& b);
   [[nodiscard]] fine_grain_barrier_state& fine_grain_barrier(std::uint32_t number);
@@ -200,7 +214,7 @@ public:
   wave_bits yielded = 0;  ///< they have no slot
   wave_bits arrived = 0;  ///< at the meeting `expected`
   wave_bits diverged = 0; ///< at diverged meetings, each at its own place
-  meeting expected = meeting::barrier;
+  meeting_kind const* expected = nullptr;
   std::uint32_t bank = 0;
   wave_bits participants = 0;
   std::array<std::array<std::array<std::byte, value_bytes>, most_waves>, 2> values;
@@ -225,7 +239,12 @@ private:
   [[nodiscard]] wave_bits at_fine_grain_barriers() const noexcept;
   bool complete_first_diverged();
   void wake_through_scheduler(wave_bits who);
-  [[noreturn]] void meet_differently(std::uint32_t index, meeting m, std::source_location where);
+  struct those_waiting {
+    wave_bits who;
+    meeting_kind const& in;
+  };
+  [[noreturn]] void meet_differently(std::uint32_t index, meeting_kind const& m,
+                                     those_waiting others, std::source_location where);
 };
 
 inline memory_context wave_slot::context() noexcept {

@@ -232,8 +232,8 @@ template<class Queue, any_wavefront W>
 class [[nodiscard]] package_reservation : group_meeting<converged> {
 public:
   package_reservation(Queue& queue, W& wf, std::uint32_t tag, std::source_location where)
-      : group_meeting(wf.slot(), meeting::prefix_sum, {}, where), queue_(queue), wf_(wf),
-        tag_(tag) {
+      : group_meeting(wf.slot(), kind_of<meeting::prefix_sum, Queue>, {}, where), queue_(queue),
+        wf_(wf), tag_(tag) {
     put(offer{tag, static_cast<std::uint32_t>(wf.active().count())});
   }
   package_reservation(package_reservation const&) = delete;
