@@ -7,11 +7,6 @@
 #include <functional>
 
 namespace quarry::allreduce {
-namespace {
-
-constexpr std::uint32_t group_size = 256;
-
-} // namespace
 
 std::size_t all_reducer::heap_bytes(std::uint32_t node_count, std::uint32_t element_count,
                                     std::uint32_t ring_count) {

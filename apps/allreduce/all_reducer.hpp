@@ -18,6 +18,7 @@ namespace quarry::allreduce {
 /// Shape    ring_count × nodes <= element_count
 class all_reducer {
 public:
+  static constexpr std::uint32_t group_size = 256; ///< of a ring's work-group
   /// What make() takes of the symmetric heap.
   [[nodiscard]] static std::size_t heap_bytes(std::uint32_t node_count, std::uint32_t element_count,
                                               std::uint32_t ring_count);

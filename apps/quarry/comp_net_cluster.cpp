@@ -80,6 +80,19 @@ void check(CLI::App const& command, comp_net_settings const& settings) {
                        settings.service_threads, settings.work_group_count));
 }
 
+void check_groups(run_options const& o, comp_net_settings const& s, std::uint32_t group_size) {
+  if (s.configuration == configuration_kind::cpu ||
+      s.configuration == configuration_kind::inter_kernel)
+    return; // no kernel waits for another one's
+  emu::machine const m = machine_of(o, s);
+  std::uint32_t const each = m.groups_per_unit(group_size, net::comp_net::context::lds_bytes);
+  if (s.work_group_count > each * m.compute_units)
+    refuse("--work-groups",
+           fmt::format("{} of {} work-items, which all wait for each other; {} compute units "
+                       "(--compute-units) have room for {} each",
+                       s.work_group_count, group_size, m.compute_units, each));
+}
+
 emu::machine machine_of(run_options const& o, comp_net_settings const& s) {
   emu::machine m = machine_of(o);
   m.command_processor_cores = s.processor_cores;

@@ -46,6 +46,8 @@ struct comp_net_settings {
 void add_comp_net_options(CLI::App& command, comp_net_settings& settings);
 /// Refuses what does not go together, and what has no effect: for check_when_read().
 void check(CLI::App const& command, comp_net_settings const& settings);
+/// Refuses more work-groups of that size than communicate at once.
+void check_groups(run_options const& o, comp_net_settings const& s, std::uint32_t group_size);
 /// The GPU and the node that they ask for. Each node has `heap_bytes` for shmem::node::malloc().
 [[nodiscard]] emu::machine machine_of(run_options const& o, comp_net_settings const& s);
 [[nodiscard]] net::comp_net::node::options

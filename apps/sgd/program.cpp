@@ -115,6 +115,7 @@ void check(command::run_options const& o, settings const& s) {
     command::refuse("--work-groups",
                     fmt::format("{} rings of {} nodes for {} parameters; at least one each",
                                 s.common.work_group_count, o.node_count, parameter_count));
+  command::check_groups(o, s.common, allreduce::all_reducer::group_size);
 }
 
 command::program_call add_options(CLI::App& app) {

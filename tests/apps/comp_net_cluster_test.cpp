@@ -42,6 +42,26 @@ TEST_SUITE("apps.comp_net_cluster") {
     CHECK(m.command_processor_rounds == 7);
   }
 
+  TEST_CASE("work-groups that all wait for each other must fit the machine") {
+    run_options o;
+    o.compute_unit_count = 2;
+    auto const try_groups = [&](std::string const& line) {
+      check_groups(o, settings_of(line), 256);
+    };
+    std::string const most = "--work-groups 20", more = "--work-groups 21"; // of 40 slots each
+    CHECK_NOTHROW(try_groups(most));
+    CHECK_THROWS_WITH_AS(try_groups(more),
+                         "--work-groups: 21 of 256 work-items, which all wait for each other; 2 "
+                         "compute units (--compute-units) have room for 10 each",
+                         CLI::ValidationError);
+    CHECK_NOTHROW(try_groups(more + " --configuration cpu"));
+    CHECK_NOTHROW(try_groups(more + " --configuration inter_kernel"));
+    o.wavefront_size = 32;
+    CHECK_THROWS_AS(try_groups(most), CLI::ValidationError);
+    o.compute_unit_count = 4;
+    CHECK_NOTHROW(try_groups(most));
+  }
+
   TEST_CASE("nodes have them") {
     auto const s = settings_of("--work-groups 5 --ring-entries 16 --command-processor-cores 3");
     auto const ran = run_comp_net_nodes({}, s, 64, [&](comp_net_node& n) -> result<void> {

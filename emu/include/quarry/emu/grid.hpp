@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <source_location>
@@ -63,6 +64,15 @@ struct machine {
   /// That a service of the command processor with work gets before its core's next one has its
   /// turn.
   std::uint32_t command_processor_rounds = 4;
+
+  /// How many such groups a compute unit has room for at once.
+  [[nodiscard]] constexpr std::uint32_t groups_per_unit(std::uint32_t work_items_per_group,
+                                                        std::uint32_t lds_bytes_per_group) const {
+    std::uint32_t const waves = (work_items_per_group + wavefront_size - 1) / wavefront_size;
+    std::uint32_t const by_slots = wavefront_slots / waves;
+    return lds_bytes_per_group == 0 ? by_slots
+                                    : std::min(by_slots, lds_bytes / lds_bytes_per_group);
+  }
 };
 
 inline constexpr std::uint32_t most_work_items_per_group = 1024;
