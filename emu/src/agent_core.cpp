@@ -137,14 +137,13 @@ void agent_core::prepare(launch_state& l) const {
                        "at most {}, those that have ended among them",
                        l.kernel, l.group_count * waves, explored->actor_count(),
                        explored_memory::most_actors));
-  std::uint64_t const by_slots = machine_.wavefront_slots / waves;
-  std::uint64_t const by_lds = c.lds_bytes == 0 ? by_slots : machine_.lds_bytes / c.lds_bytes;
-  std::uint64_t const resident = std::min(by_slots, by_lds) * machine_.compute_units;
+  std::uint64_t const per_unit = machine_.groups_per_unit(static_cast<std::uint32_t>(per.volume()),
+                                                          static_cast<std::uint32_t>(c.lds_bytes));
+  std::uint64_t const resident = per_unit * machine_.compute_units;
   if (c.cooperative && l.group_count > resident)
     refuse(fmt::format("cooperative launch of {}: {} groups, but only {} can be resident at once "
                        "({} compute units, {} groups each)",
-                       l.kernel, l.group_count, resident, machine_.compute_units,
-                       resident / machine_.compute_units));
+                       l.kernel, l.group_count, resident, machine_.compute_units, per_unit));
   l.wavefront_size = machine_.wavefront_size;
   l.waves_per_group = waves;
   l.scheduler = &scheduler_;
@@ -227,7 +226,7 @@ outcome agent_core::wait(launch_state& l) {
   auto const is_done = [](void const* launch) {
     return static_cast<launch_state const*>(launch)->is_done();
   };
-  while (!run_until_settled(is_done, &l))
+  while (!run_until_settled(is_done, &l, l.config.where))
     give_up(l);
   retire(l);
   return outcome(l.first_fault);
@@ -244,9 +243,10 @@ void agent_core::retire(launch_state& l, bool by_core) {
 }
 
 /// Where wavefronts of a group wait for each other for ever, they get their faults and go on.
-bool agent_core::run_until_settled(bool (*is_over)(void const*), void const* argument) {
+bool agent_core::run_until_settled(bool (*is_over)(void const*), void const* argument,
+                                   std::source_location where) {
   auto const ask = [&] { return is_over(argument); };
-  while (!scheduler_.run_until(ask))
+  while (!scheduler_.run_until(ask, executor::wait_site{"launch", where}))
     if (sequential_ == nullptr || std::none_of(units_.begin(), units_.end(),
                                                [](auto const& u) { return u->settle_groups(); }))
       return false;

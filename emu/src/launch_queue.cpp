@@ -89,7 +89,7 @@ void launch_queue::await_end(launch_state& l) {
   // The host is asked whether it is over while others run: it is to be itself then.
   agent_.with_host([&](auto const& host) {
     while (std::optional<fault> const stuck =
-               agent_.wait_until(l.kernel, [&] { return has_ended(host, l); })) {
+               agent_.wait_until(l.kernel, [&] { return has_ended(host, l); }, l.config.where)) {
       bool const was_over = l.is_done();
       if (is_queued(l)) // no wavefront will begin
         agent_.stop(l, {stuck->what, l.kernel,

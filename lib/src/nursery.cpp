@@ -93,8 +93,9 @@ void nursery::start(strand& s, task<> child, std::string name) {
   s.spawn(run(state_, std::move(child)), std::move(name), state_.get());
 }
 
-void nursery::wait(executor& children_run_on) {
-  if (!children_run_on.run_until([this] { return state_->is_over(); })) {
+void nursery::wait(executor& children_run_on, std::source_location where) {
+  if (!children_run_on.run_until([this] { return state_->is_over(); },
+                                 executor::wait_site{"nursery", where})) {
     std::string const table = children_run_on.report_now().to_string();
     std::lock_guard const guard(state_->queue);
     state_->gave_up = true;

@@ -281,14 +281,15 @@ bool sequential_scheduler::wake_a_waiter() {
   return true;
 }
 
-bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument) {
+bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument,
+                                     wait_site const& site) {
   if (current_ != nullptr) { // an actor waits; whoever drives the scheduler goes on
     actor& self = *current_;
     if (self.is_abandoned) [[unlikely]]
       count_unwinding(self);
     waiting_in_run_until_.push_back(&self);
     while (!is_over(argument) && !nobody_can_go_on_ && !self.is_abandoned) {
-      self.poll_for("run_until", std::source_location::current(), nullptr, is_over, argument);
+      self.poll_for(site.what, site.where, nullptr, is_over, argument);
       self.fiber->suspend();
     }
     nobody_can_go_on_ = false; // taken note of: what the actor does next may wait again
@@ -385,14 +386,26 @@ void sequential_scheduler::give_up(std::span<host_actor* const> hosts) {
   throw stall_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
 }
 
-void sequential_scheduler::abandon(actor& a) {
-  if (is_left(a))
-    return;
+/// It will not be resumed.
+void sequential_scheduler::take_from_all_lists(actor& a) noexcept {
   withdraw(a);
   std::erase(polling_, &a);
   if (next_ == &a)
     next_ = nullptr;
   a.is_abandoned = true;
+}
+
+void sequential_scheduler::leave(actor& a) noexcept {
+  take_from_all_lists(a);
+  std::erase(waiting_in_run_until_, &a);
+  if (a.fiber != nullptr && a.fiber->is_idle())
+    fibers_.give_back(*std::exchange(a.fiber, nullptr));
+}
+
+void sequential_scheduler::abandon(actor& a) {
+  if (is_left(a))
+    return;
+  take_from_all_lists(a);
   if (a.fiber == nullptr)
     return;
   if (!a.fiber->is_idle()) { // in mid-function: its decision point throws, its frames unwind

@@ -23,7 +23,9 @@ public:
   void make_ready(actor&) override {}
   void notify() override {}
   using executor::run_until;
-  bool run_until(bool (*is_over)(void*), void* argument) override { return is_over(argument); }
+  bool run_until(bool (*is_over)(void*), void* argument, wait_site const&) override {
+    return is_over(argument);
+  }
   strand const* turn() const noexcept override { return nullptr; }
   bool decides() const noexcept override { return decides_; }
   void decision_point(actor& self) override {

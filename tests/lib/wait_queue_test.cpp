@@ -47,7 +47,9 @@ public:
     ++ended;
   }
   void notify() override {}
-  bool run_until(bool (*is_over)(void*), void* argument) override { return is_over(argument); }
+  bool run_until(bool (*is_over)(void*), void* argument, wait_site const&) override {
+    return is_over(argument);
+  }
   strand const* turn() const noexcept override { return nullptr; }
   bool decides() const noexcept override { return false; }
   void decision_point(actor&) override {}

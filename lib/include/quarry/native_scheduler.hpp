@@ -37,7 +37,8 @@ public:
   void make_ready(actor& a) override;
   void notify() override;
   using executor::run_until;
-  [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument) override;
+  [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument,
+                               wait_site const& site) override;
   [[nodiscard]] strand const* turn() const noexcept override;
   [[nodiscard]] bool decides() const noexcept override { return false; }
   void decision_point(actor&) override {}

@@ -40,7 +40,8 @@ public:
   /// join() for a host thread: runs actors on it meanwhile. The executor is that of the children.
   ///
   /// Errors   as join(); stall_error – the children do not come to an end
-  void wait(executor& children_run_on);
+  void wait(executor& children_run_on,
+            std::source_location where = std::source_location::current());
 
 private:
   struct state;

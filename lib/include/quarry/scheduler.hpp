@@ -9,8 +9,10 @@
 #include <concepts>
 #include <cstdint>
 #include <mutex>
+#include <source_location>
 #include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace quarry {
@@ -30,6 +32,12 @@ public:
 /// wait, never per memory operation, so that a virtual call does not matter.
 class executor {
 public:
+  /// For what somebody waits in run_until(), and where: for reports.
+  struct wait_site {
+    char const* what; ///< a literal
+    std::source_location where;
+  };
+
   executor();
   executor(executor const&) = delete;
   executor& operator=(executor const&) = delete;
@@ -44,8 +52,9 @@ public:
   ///
   /// False when it cannot come to that: a deterministic scheduler found nobody ready and no poll
   /// that says yes; `native` saw no progress for its stall timeout. report_now() then tells who
-  /// waits.
-  [[nodiscard]] virtual bool run_until(bool (*is_over)(void*), void* argument) = 0;
+  /// waits: an actor that is in here itself, at `site`.
+  [[nodiscard]] virtual bool run_until(bool (*is_over)(void*), void* argument,
+                                       wait_site const& site) = 0;
 
   /// Whose turn the calling thread is in; null: nobody's.
   [[nodiscard]] virtual strand const* turn() const noexcept = 0;
@@ -78,10 +87,15 @@ public:
   [[nodiscard]] debug_executor& debug_entry() noexcept { return debug_; }
 
   template<class F>
-  [[nodiscard]] bool run_until(F&& is_over) {
+  [[nodiscard]] bool run_until(F&& is_over,
+                               std::source_location where = std::source_location::current()) {
+    return run_until(std::forward<F>(is_over), wait_site{"run_until", where});
+  }
+  template<class F>
+  [[nodiscard]] bool run_until(F&& is_over, wait_site const& site) {
     return run_until(
         [](void* f) -> bool { return (*static_cast<std::remove_reference_t<F>*>(f))(); },
-        const_cast<void*>(static_cast<void const*>(&is_over)));
+        const_cast<void*>(static_cast<void const*>(&is_over)), site);
   }
 
 protected:

@@ -60,7 +60,8 @@ public:
   void notify() override {}
   using executor::run_until;
   /// From an actor's fiber: parks the actor until `is_over`. From a plain thread: runs the actors.
-  [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument) override;
+  [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument,
+                               wait_site const& site) override;
   [[nodiscard]] strand const* turn() const noexcept override {
     return current_ == nullptr ? nullptr : current_->home;
   }
@@ -79,6 +80,9 @@ public:
   /// owner destroys them), one in mid-function is unwound by `abandoned`. Where that does not end
   /// it, is_left() afterwards.
   void abandon(actor& a) override;
+  /// The same without unwinding it, where what its frames refer to has gone already: they are
+  /// never left, and never destroyed. To be followed by keep().
+  void leave(actor& a) noexcept;
   /// An abandoned actor that stands in the midst of its frames for ever: its fiber is kept, and its
   /// owner hands the frames to keep() instead of destroying them.
   [[nodiscard]] static bool is_left(actor const& a) noexcept {
@@ -138,6 +142,7 @@ private:
   void offer(actor& a);
   void withdraw(std::size_t index);
   void withdraw(actor const& a);
+  void take_from_all_lists(actor& a) noexcept;
   void run_slice(actor& a);
   bool wake_a_waiter();
   static void run_actor(void* a);

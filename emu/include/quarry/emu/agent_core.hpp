@@ -18,6 +18,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -70,9 +71,11 @@ public:
   void give_up(launch_state& l);
   /// Runs whatever there is until `is_over()`; otherwise what says that it cannot come to that.
   template<class F>
-  [[nodiscard]] std::optional<fault> wait_until(std::string_view what, F const& is_over) {
+  [[nodiscard]] std::optional<fault>
+  wait_until(std::string_view what, F const& is_over,
+             std::source_location where = std::source_location::current()) {
     if (run_until_settled([](void const* f) -> bool { return (*static_cast<F const*>(f))(); },
-                          &is_over))
+                          &is_over, where))
       return std::nullopt;
     fault f = stuck(what);
     if (native_ != nullptr && is_over()) // meanwhile: the report waits for those that are busy
@@ -122,7 +125,8 @@ private:
   void evict_everywhere(launch_state& l);
   void let_go(wave_slot& w);
   [[nodiscard]] launch_queue& launches_by_packets();
-  [[nodiscard]] bool run_until_settled(bool (*is_over)(void const*), void const* argument);
+  [[nodiscard]] bool run_until_settled(bool (*is_over)(void const*), void const* argument,
+                                       std::source_location where);
   [[nodiscard]] fault stuck(std::string_view what);
   [[nodiscard]] actor* exploring_host() const noexcept;
 
