@@ -5,11 +5,13 @@
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/mutex.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -171,5 +173,41 @@ TEST_SUITE("emu.explore_abandoned") {
   TEST_CASE("nor those of functions, in the middle of which they are") {
     for (ending const how : {ending::exception, ending::deadlock, ending::limit})
       leaves_nothing(functions{}, how);
+  }
+
+  TEST_CASE("whose world has gone without them are left as they are: what they share has gone") {
+    enum class leaving : std::uint8_t { by_return, by_exception, by_kernel };
+    for (leaving const how : {leaving::by_return, leaving::by_exception, leaving::by_kernel}) {
+      CAPTURE(static_cast<int>(how));
+      verdict const v = explore({.executions = 100, .diagnoses = false}, [how](world& w) {
+        explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+        auto data = gpu.allocate<std::uint32_t>(word_count, "words");
+        auto const at = data.global();
+        auto const lock = std::make_unique<quarry::mutex>();
+        w.start_task("holds", [&](world_core& self) -> task<> {
+          auto const guard = co_await lock->lock();
+          for (int i = 0; i < 3; ++i)
+            self.fetch_add(at + mine, 1U, order::relaxed, scope::system);
+        });
+        w.start("launches", [&](world_core&) {
+          census all;
+          static_cast<void>(gpu.run({.work_items = 32, .work_items_per_group = 32}, waves{}, at,
+                                    std::ref(all), ending::limit));
+        });
+        w.host().fetch_add(at + count, 1U, order::relaxed, scope::system);
+        if (how == leaving::by_exception)
+          throw std::logic_error("in the middle");
+        if (how == leaving::by_kernel)
+          gpu.run(
+                 {.work_items = 32, .work_items_per_group = 32},
+                 [](any_wavefront auto& wf, words out) { wf.store(out + word_count, 1U); }, at)
+              .or_throw();
+      });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == (how == leaving::by_return      ? "misuse"
+                                : how == leaving::by_exception ? "exception"
+                                                               : "out of bounds"));
+      CHECK(v.failure->is_repeatable);
+    }
   }
 }

@@ -97,7 +97,9 @@ public:
   /// Which operations there were, in executions from now on; null: not to be kept.
   void collect(std::vector<emu::operation_site>* into) { memory_.collect(into); }
   /// Actors that could not be unwound, each with a stack that nobody gets back.
-  [[nodiscard]] bool has_left_many() const noexcept { return left_count_ > 20; }
+  [[nodiscard]] bool has_left_many() const noexcept {
+    return left_count_ + threads_.left_count() > 20;
+  }
 
   // For who watches from another thread
 
@@ -146,7 +148,7 @@ public:
     m.share(&known);
   }
   ~implementation() {
-    threads.end();
+    threads.leave(); // the world function has returned, or thrown: its locals have gone
     memory.share(nullptr);
   }
   implementation(implementation const&) = delete;

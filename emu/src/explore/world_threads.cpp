@@ -15,6 +15,7 @@ void world_thread::begin(std::string&& name, emu::explored_memory::edge begun) {
   has_begun_ = is_abandoned = false;
   error = nullptr;
   leaf = nullptr;
+  next = nullptr;
   number = 0;
   reason.where = {};
   debug_.name = name_.c_str();
@@ -37,7 +38,7 @@ void world_thread::forget() noexcept {
     return;
   all_.unlist(debug_);
   if (sequential_scheduler::is_left(*this))
-    sequential_scheduler::keep(*this, std::exchange(work_, task<>()));
+    keep_frames();
   if (makes_task_) {
     work_ = task<>();
     makes_task_ = nullptr;
@@ -45,6 +46,10 @@ void world_thread::forget() noexcept {
   plain_ = nullptr;
   core_.reset();
   error = nullptr;
+}
+
+void world_thread::keep_frames() noexcept {
+  sequential_scheduler::keep(*this, std::exchange(work_, task<>()));
 }
 
 void world_thread::run() {
@@ -144,11 +149,21 @@ void world_threads::need_joined() {
 void world_threads::end() {
   joining_ = nullptr;
   for (std::size_t i = 0; i < used_; ++i)
-    if (threads_[i]->state != actor_state::done)
+    if (threads_[i]->state != actor_state::done && !threads_[i]->is_abandoned)
       scheduler_.abandon(*threads_[i]);
   for (std::size_t i = 0; i < used_; ++i)
     threads_[i]->forget();
   used_ = joined_ = at_work_ = 0;
+}
+
+void world_threads::leave() noexcept {
+  for (std::size_t i = 0; i < used_; ++i)
+    if (world_thread& t = *threads_[i]; t.state != actor_state::done) {
+      scheduler_.leave(t);
+      t.keep_frames();
+      ++left_count_;
+    }
+  end();
 }
 
 void world_threads::describe(report& into) const {

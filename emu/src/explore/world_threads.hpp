@@ -7,6 +7,7 @@
 #include <quarry/strand.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -33,6 +34,8 @@ public:
   [[nodiscard]] emu::explored_memory::edge ended() const noexcept { return ended_; }
   /// Its functions and frames go.
   void forget() noexcept;
+  /// The same, but its frames are kept for good, as they are.
+  void keep_frames() noexcept;
 
   [[nodiscard]] std::string name() const override { return name_; }
   void run() override;
@@ -69,8 +72,13 @@ public:
   /// The world function has returned: it is a misuse if somebody whom it has started has not ended,
   /// or has thrown what nobody has heard of.
   void need_joined();
-  /// The execution is over: those that have not ended are let go of.
+  /// The execution is over: those that have not ended are unwound.
   void end();
+  /// The same, where the world's own frame has gone: to unwind those that have not ended would be
+  /// to use what they share with it. They stand where they are, for good.
+  void leave() noexcept;
+  /// How many that has been so far, in all executions.
+  [[nodiscard]] std::uint64_t left_count() const noexcept { return left_count_; }
 
   void describe(report& into) const override;
 
@@ -86,6 +94,7 @@ private:
   std::size_t joined_ = 0;  ///< of those
   std::size_t at_work_ = 0; ///< have not ended
   actor* joining_ = nullptr;
+  std::uint64_t left_count_ = 0;
 };
 
 template<class Body>
