@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -132,6 +133,39 @@ TEST_SUITE("emu.explore_ends") {
                     };
                     static_cast<void>(gpu.run({.work_groups = groups, .work_items_per_group = 32},
                                               spin, words.global()));
+                  });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "livelock");
+    }
+  }
+
+  TEST_CASE("so is who takes a lock that is never given back, in whatever way it tries") {
+    using attempt = bool (*)(world_core&, global<std::uint32_t>);
+    for (attempt const takes : std::initializer_list<attempt>{
+             [](world_core& self, global<std::uint32_t> lock) {
+               return self.exchange(lock, 1, order::acquire, scope::system) == 0;
+             },
+             [](world_core& self, global<std::uint32_t> lock) {
+               return self.fetch_or(lock, 1, order::acquire, scope::system) == 0;
+             },
+             [](world_core& self, global<std::uint32_t> lock) {
+               std::uint32_t free = 0;
+               return self.compare_exchange(lock, free, 1, order::acquire, scope::system);
+             }}) {
+      verdict const v =
+          explore({.executions = 20, .most_decisions = 400, .shrinks = false, .diagnoses = false},
+                  [takes](world& w) {
+                    auto words = w.allocate<std::uint32_t>(32, "locks");
+                    for (std::size_t i = 0; i < 2; ++i)
+                      w.start("crosswise", [=, at = words.global()](world_core& self) {
+                        while (!takes(self, at + 16 * i)) {
+                        }
+                        while (!takes(self, at + 16 * (1 - i))) {
+                        }
+                        for (std::size_t const n : {0U, 16U})
+                          self.store(at + n, 0, order::release, scope::system);
+                      });
+                    w.join();
                   });
       REQUIRE_MESSAGE(v.failure, v.to_string());
       CHECK(v.failure->kind == "livelock");

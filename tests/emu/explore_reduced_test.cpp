@@ -337,6 +337,20 @@ TEST_SUITE("emu.explore_reduced") {
     CHECK(v.inconclusive != 0);
   }
 
+  TEST_CASE("where nothing comes to its end, nothing is right") {
+    for (auto const& [reduces, hashes] : {std::pair{false, false}, {true, false}, {false, true}}) {
+      verdict const v = explore({.executions = 10'000,
+                                 .strategy = "exhaustive",
+                                 .reduces = reduces,
+                                 .hashes_states = hashes,
+                                 .most_decisions = 4},
+                                [](world& w) { pass_message(w, {}); });
+      CHECK_MESSAGE(!v.failure, v.to_string());
+      CHECK(!v);
+      CHECK(v.to_string().find("nothing came to its end") != std::string::npos);
+    }
+  }
+
   TEST_CASE("a failure is found, a race as well as a deadlock") {
     for (message_orders const h : {message_orders{order::relaxed, order::acquire},
                                    message_orders{order::release, order::relaxed}})

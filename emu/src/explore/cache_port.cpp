@@ -42,7 +42,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   cache_machine::reading r{0, 0};
   if (is_lds(at)) {
     memory_->check_lds(id_, address, size, lane_site(where, lane_or(lane)));
-    r = {host_word(address, size), memory_->lds_writes_[address]};
+    r = {host_word(address, size), memory_->lds_write_of(address, size)};
     if (o && acquires(*o))
       memory_->machine_.after_acquire(id_, s);
   } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
@@ -54,7 +54,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     if (r.is_stale)
       memory_->miss(id_, address, where);
     if (!o && lane == -1)
-      memory_->watch_polling(id_, address, r.value, where);
+      memory_->watch_polling(id_, {address, size, where.line(), r.value}, where);
   }
   memory_->tell(address, o);
   memory_->count(id_, where);
@@ -125,12 +125,13 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
     memory_->remember(id_, "update", o, s, address, desired.value_or(old), where);
     race_detector::write_id by = 0;
     if (memory_->options_.detects_races)
-      memory_->note(memory_->races_.update(id_, address, size, o, s, memory_->lds_writes_[address],
+      memory_->note(memory_->races_.update(id_, address, size, o, s,
+                                           memory_->lds_write_of(address, size),
                                            desired.has_value(), by, lane_site(where, lane_)));
     after_acquire(o);
     if (desired) {
       memory_->wrote_lds(address, size, by);
-      ++memory_->activity_;
+      memory_->activity_ += *desired != old ? 1 : 0;
     }
     return old;
   }
@@ -140,7 +141,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   auto const old = memory_->machine_.update(
       id_, address, size, o, s, [&](std::uint64_t value, cache_machine::write_tag read_from) {
         auto const desired = f(value, argument);
-        memory_->activity_ += desired ? 1 : 0;
+        memory_->activity_ += desired && *desired != value ? 1 : 0;
         memory_->remember(id_, "update", o, s, address, desired.value_or(value), where);
         if (memory_->options_.detects_races)
           memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,

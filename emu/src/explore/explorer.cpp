@@ -190,10 +190,11 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
 /// What can be said only now.
 void explorer::end_execution(std::string const& who_waits) {
   if (scheduler_.is_out_of_decisions() && end_.is_without_hope())
-    memory_.found({"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits),
-                   fmt::format("livelock: nobody writes or wakes anybody any more, even if all "
-                               "take turns and see the newest values\n  busiest: {}\n{}",
-                               memory_.busiest(), who_waits)});
+    memory_.found(
+        {"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits),
+         fmt::format("livelock: nobody changes memory or wakes anybody any more, even if all "
+                     "take turns and see the newest values\n  busiest: {}\n{}",
+                     memory_.busiest(), who_waits)});
   if (!left_.empty())
     memory_.found_or_noted(
         {"unwinding", source_lines_of(left_),

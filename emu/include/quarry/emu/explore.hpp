@@ -75,7 +75,8 @@ struct explore_options {
   /// Of the strategy "bytes": every execution takes them as its choices. Borrowed.
   std::span<std::uint8_t const> bytes{};
   /// Decisions after which an execution is given up: it counts as inconclusive, unless it is a
-  /// livelock: given a fair end, nobody writes, wakes anybody or looks at anything new any more.
+  /// livelock: given a fair end, nobody changes memory, wakes anybody or looks at anything new any
+  /// more.
   std::uint64_t most_decisions = 20'000;
   /// Without a decision for so long, an execution is taken for one that never ends: an actor spins
   /// on what only native code can change, or holds a native lock. stderr is told who and where, a
@@ -228,7 +229,7 @@ struct verdict {
   /// No failure, not even a recorded one; and an execution that has come to its end, if there were
   /// any.
   explicit operator bool() const noexcept {
-    return !failure && missed.empty() && (executions == 0 || inconclusive != executions);
+    return !failure && missed.empty() && (executions == 0 || inconclusive + redundant < executions);
   }
   /// No failure, but of the executions that could show one more than one in `open_from` was cut
   /// off: what has not failed there is not known. "OPEN", and not "OK".
