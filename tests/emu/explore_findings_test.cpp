@@ -39,6 +39,28 @@ struct use_lds {
   }
 };
 
+/// A race that shows only now and then once the other one, about y, is mended.
+struct hands_over_twice {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> x,
+                    global<std::uint32_t> y) const {
+    wf.store(x, 2U);
+    wf.fence(order::acquire, scope::agent);
+    wf.store(y, 5U, order::relaxed, scope::agent);
+    wf.store(x, 5U);
+    co_return;
+  }
+};
+struct looks_behind_a_flag {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> x,
+                    global<std::uint32_t> y) const {
+    std::uint32_t const flag = wf.load(y, order::acquire, scope::agent);
+    if (flag == 0)
+      co_return;
+    wf.fence(order::release, scope::agent);
+    static_cast<void>(wf.load(x));
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.explore") {
@@ -62,6 +84,22 @@ TEST_SUITE("emu.explore") {
     CHECK(v.failure->kind == "eviction");
     verdict const right = poll(false);
     CHECK_MESSAGE(right, right.to_string());
+  }
+
+  TEST_CASE("to read a word once as a whole and once in part is no such loop") {
+    verdict const v = explore({.executions = 10}, [](world& w) {
+      auto word = w.allocate<std::uint64_t>(1, "word");
+      w.start("reader", [at = word.global()](world_core& self) {
+        auto const read = [&self](auto where) { return self.load(where); }; // one line
+        self.store(at, 0x1'0000'0002);
+        for (int i = 0; i < 2; ++i)
+          static_cast<void>(read(at));
+        static_cast<void>(
+            read(global<std::uint32_t>(reinterpret_cast<std::uint32_t*>(at.get())))); // NOLINT
+      });
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("so does one that polls several words, or does something else meanwhile") {
@@ -301,6 +339,33 @@ TEST_SUITE("emu.explore") {
       CHECK(acquire[0].how == order::acquire);
       CHECK(mended({order::relaxed, order::relaxed}, detects_races).size() == 2);
     }
+  }
+
+  TEST_CASE("what mends a failure in few executions by chance is not named") {
+    verdict const v = explore({.executions = 3'000}, [](world& w) {
+      explored_agent reader(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
+      explored_agent writer(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto m = w.allocate<std::uint32_t>(32, "m");
+      launch_config const one{.work_items = 32, .work_items_per_group = 32};
+      w.start("writes", [&](world_core&) {
+        static_cast<void>(writer.run(one, hands_over_twice{}, m.global(), m.global() + 16));
+      });
+      w.start("reads", [&](world_core&) {
+        static_cast<void>(reader.run(one, looks_behind_a_flag{}, m.global(), m.global() + 16));
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    REQUIRE(v.failure->mended);
+    REQUIRE(v.failure->mended->is_possible);
+    CHECK(v.failure->mended->executions >= 2'000);
+    auto const& changes = v.failure->mended->changes;
+    CHECK_MESSAGE(std::any_of(changes.begin(), changes.end(),
+                              [](adjustment const& a) {
+                                return a.at.what == operation_kind::store && a.at.how &&
+                                       a.how == order::release && a.far == scope::system;
+                              }),
+                  v.to_string());
   }
 
   TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {

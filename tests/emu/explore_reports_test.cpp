@@ -10,10 +10,13 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <source_location>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <system_error>
+#include <unistd.h>
 #include <utility>
 
 namespace {
@@ -272,6 +275,28 @@ TEST_SUITE("emu.explore_reports") {
     }
     CHECK(has_begun_with_a);
     CHECK(has_begun_with_b);
+  }
+
+  TEST_CASE("the lines that replay and debug it can be given to a shell as they are") {
+    auto const folder =
+        std::filesystem::temp_directory_path() / ("it's a folder " + std::to_string(::getpid()));
+    verdict const v = explore({.executions = 20,
+                               .name = "writes",
+                               .shrinks = false,
+                               .diagnoses = false,
+                               .failures = folder.string(),
+                               .replay_command = "quarry replay ",
+                               .debug_command = "quarry gdb --replay "},
+                              [](world& w) { w.check(false, "always"); });
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    REQUIRE(v.failure);
+    std::string const file =
+        "it'\\''s a folder " + std::to_string(::getpid()) + "/writes-1.replay'";
+    CHECK(v.failure->replay_line.starts_with("quarry replay '/"));
+    CHECK_MESSAGE(v.failure->replay_line.ends_with(file), v.failure->replay_line);
+    CHECK(v.failure->debug_line.starts_with("quarry gdb --replay '/"));
+    CHECK(v.failure->debug_line.ends_with(file));
   }
 
   TEST_CASE("a verdict prints itself, with how fast it was") {

@@ -7,17 +7,32 @@
 #include <cerrno>
 
 namespace quarry {
+namespace {
+
+/// As a word of a shell command.
+std::string quoted(std::string_view word) {
+  constexpr std::string_view plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                     "0123456789_-+=.,:@%/";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
+    return std::string(word);
+  std::string text = "'";
+  for (char const c : word)
+    text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+} // namespace
 
 std::string replay_line(explore_options const& o, std::string const& file) {
   return o.replay_command.empty()
-             ? fmt::format("{} --quarry-replay={}", program_invocation_name, file)
-             : o.replay_command + file;
+             ? fmt::format("{} --quarry-replay={}", quoted(program_invocation_name), quoted(file))
+             : o.replay_command + quoted(file);
 }
 
 std::string debug_line(explore_options const& o, std::string const& file) {
-  return o.debug_command.empty()
-             ? fmt::format("quarry gdb -- {} --quarry-replay={}", program_invocation_name, file)
-             : o.debug_command + file;
+  return o.debug_command.empty() ? fmt::format("quarry gdb -- {} --quarry-replay={}",
+                                               quoted(program_invocation_name), quoted(file))
+                                 : o.debug_command + quoted(file);
 }
 
 std::string indented(std::string_view text, std::string_view by) {

@@ -134,15 +134,26 @@ private:
   std::uint64_t spent_ = 0;
 };
 
-/// Which operations would have to be stronger?
+/// Which operations would have to be stronger? What has mended few executions by chance is told by
+/// ten times as many, and then looked for among so many.
 void diagnose(explorer& worlds, explore_options const& options, exploration_failure& f) {
-  std::uint64_t const executions = std::clamp<std::uint64_t>(16 * f.execution, 200, 2'000);
-  probe trial(worlds, options, executions);
-  f.mended = mend(trial.sites(&f.shrunk),
-                  [&](std::vector<emu::adjustment> const& a) { return trial.fails(a, &f.shrunk); });
-  f.mended->executions = executions;
-  if (is_interrupted(options)) // it may have been the answer to anything
-    f.mended.reset();
+  auto executions = std::clamp<std::uint64_t>(16 * f.execution, 200, 2'000);
+  for (bool is_sure = false; !is_sure; executions *= 10) {
+    probe trial(worlds, options, executions);
+    f.mended = mend(trial.sites(&f.shrunk), [&](std::vector<emu::adjustment> const& a) {
+      return trial.fails(a, &f.shrunk);
+    });
+    f.mended->executions = executions;
+    is_sure = !f.mended->is_possible || 10 * executions > options.executions;
+    if (!is_sure && !probe(worlds, options, 10 * executions).fails(f.mended->changes, nullptr)) {
+      f.mended->executions = 10 * executions;
+      is_sure = true;
+    }
+    if (is_interrupted(options)) { // it may have been the answer to anything
+      f.mended.reset();
+      return;
+    }
+  }
 }
 
 /// What is really to be done.
