@@ -15,12 +15,14 @@
 namespace quarry::command {
 namespace {
 
-/// Decimal whatever it begins with: 010 is ten.
+/// Decimal, or hexadecimal after 0x, as reports write seeds; 010 is ten.
 template<class T>
 std::optional<T> to_whole(std::string const& text, T low, T high) {
   T read{};
+  bool const is_hex = text.starts_with("0x");
   auto const last = text.data() + text.size();
-  auto const [end, code] = std::from_chars(text.data(), last, read);
+  auto const [end, code] =
+      std::from_chars(text.data() + (is_hex ? 2 : 0), last, read, is_hex ? 16 : 10);
   if (code != std::errc{} || end != last || read < low || read > high)
     return std::nullopt;
   return read;

@@ -181,4 +181,17 @@ TEST_SUITE("apps.graph_command") {
     }
     CHECK(run(folder, {"graph"}, folder.path() / "out").status != 0);
   }
+
+  TEST_CASE("numbers are decimal, or hexadecimal as reports write seeds") {
+    temporary_folder const folder;
+    auto const graph_of = [&folder](std::string const& seed) {
+      auto const out = folder.path() / seed;
+      CHECK(run(folder, {"graph", "rmat", "--scale", "4", "--seed", seed}, out).status == 0);
+      return folder.read(out);
+    };
+    CHECK(graph_of("0x1f") == graph_of("31"));
+    CHECK(graph_of("010") == graph_of("10"));
+    for (std::string const number : {"0x", "0x-1", "0X1f", "0x1g", "0x10000000000000000"})
+      CHECK(run(folder, {"graph", "rmat", "--seed", number}, folder.path() / "out").status != 0);
+  }
 }
