@@ -100,7 +100,10 @@ void allocations::remove(void const* begin) noexcept {
   }
   std::unique_lock const lock(mutex_);
   if (auto const at = after(first - 1); is_known(at, by_begin_.end())) {
-    by_begin_.erase(at);
+    auto const place = by_begin_.begin() + (at - by_begin_.cbegin());
+    if (listener_ != nullptr)
+      listener_->has_gone(std::move(*place));
+    by_begin_.erase(place);
     version_.fetch_add(1, std::memory_order_release);
   }
 }

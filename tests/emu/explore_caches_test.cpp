@@ -72,8 +72,8 @@ struct hand_over_by_lds {
   }
 };
 
-template<by How, order Awaits = order::acquire>
-verdict hand_over(bool detects_races) {
+template<class Kernel>
+verdict run_hand_over(bool detects_races, Kernel kernel) {
   return explore({.executions = 2'000,
                   .detects_races = detects_races,
                   .diagnoses = false,
@@ -83,12 +83,37 @@ verdict hand_over(bool detects_races) {
                    auto data = gpu.allocate<word>(2, "data");
                    auto const end = gpu.run({.work_groups = 1,
                                              .work_items_per_group = 2 * items,
-                                             .lds_bytes = sizeof(word)},
-                                            hand_over_by_lds<How, Awaits>{}, data.global());
+                                             .lds_bytes = sizeof(std::uint64_t)},
+                                            kernel, data.global());
                    w.check(static_cast<bool>(end), "the kernel has failed");
                    w.check(data.host()[1] == 42, "a stale word");
                  });
 }
+
+template<by How, order Awaits = order::acquire>
+verdict hand_over(bool detects_races) {
+  return run_hand_over(detects_races, hand_over_by_lds<How, Awaits>{});
+}
+
+/// The same by the upper half of a word in LDS, which wavefront 1 acquires as a whole.
+struct hand_over_by_half {
+  task<> operator()(any_wavefront auto& wf, global<word> data) const {
+    auto const whole = wf.template lds<std::uint64_t, 1>() + 0;
+    global<word> const half(reinterpret_cast<word*>(whole.get()) + 1); // NOLINT: its bytes
+    if (wf.index_in_group() == 0)
+      wf.store(whole, std::uint64_t{0});
+    co_await wf.barrier();
+    if (wf.index_in_group() == 0) {
+      wf.store(data, 42U);
+      wf.store(half, 1U, order::release, scope::work_group);
+    } else {
+      auto set = wf.wait_until(
+          whole, [](std::uint64_t v) { return v != 0; }, order::acquire, scope::work_group);
+      static_cast<void>(co_await set);
+      wf.store(data + 1, wf.load(data));
+    }
+  }
+};
 
 /// Two wavefronts store to whole lines; one of them hands x over.
 struct share_lines {
@@ -174,6 +199,11 @@ TEST_SUITE("emu.explore_caches") {
     CHECK(race.failure->kind == "race");
   }
 
+  TEST_CASE("so does a half of it, to who acquires the whole") {
+    verdict const v = run_hand_over(true, hand_over_by_half{});
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
   TEST_CASE("atomic accesses of a word are whole, although somebody has accessed its halves") {
     for (order const o : {order::relaxed, order::release}) {
       std::set<std::uint64_t> seen;
@@ -224,6 +254,10 @@ TEST_SUITE("emu.explore_caches") {
           });
       REQUIRE_MESSAGE(v.failure, v.to_string());
       CHECK(v.failure->kind == "out of bounds");
+      CHECK_MESSAGE(v.failure->report.find("of 'words' (32 bytes, allocated at ") !=
+                        std::string::npos,
+                    v.to_string());
+      CHECK(v.failure->report.find("which was given back") != std::string::npos);
     }
   }
 

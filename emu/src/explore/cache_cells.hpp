@@ -22,7 +22,8 @@ inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
 
 inline cache_machine::line& cache_machine::line_of(std::uintptr_t number) {
   if (line* const l = recent_[number % recent_.size()]; l != nullptr && l->number == number)
-    [[likely]] return *l;
+      [[likely]]
+    return *l;
   return reach(number);
 }
 

@@ -236,27 +236,36 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
 
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
                                 race_detector::site by) {
-  auto const word = lds_written_.find(at / 8);
+  auto const word = lds_.find(at / 8);
   auto const mask = ((1U << bytes) - 1) << at % 8;
-  if (word != lds_written_.end() && (word->second & mask) == mask)
+  if (word != lds_.end() && (word->second.written & mask) == mask)
     return;
   blame("uninitialised", who, by,
         fmt::format(" reads {} bytes of LDS that nobody in its work-group has written", bytes));
 }
 
 void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by) {
-  lds_writes_[at] = by;
-  auto& mask = lds_written_[at / 8];
-  mask = static_cast<std::uint8_t>(mask | ((1U << bytes) - 1) << at % 8);
+  lds_word& word = lds_[at / 8];
+  std::fill_n(word.by.begin() + at % 8, std::min<std::uintptr_t>(bytes, 8 - at % 8), by);
+  word.written = static_cast<std::uint8_t>(word.written | ((1U << bytes) - 1) << at % 8);
 }
 
-void explored_memory::watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
+race_detector::write_id explored_memory::lds_write_of(std::uintptr_t at, unsigned bytes) const {
+  auto const word = lds_.find(at / 8);
+  if (word == lds_.end())
+    return 0;
+  auto const first = word->second.by.begin() + at % 8;
+  // As the caches have it; nobody can have acquired from an access that is not aligned.
+  return *std::max_element(first, first + std::min<std::uintptr_t>(bytes, 8 - at % 8));
+}
+
+void explored_memory::watch_polling(actor_id who, polled_word const& look,
                                     std::source_location where) {
   known_actor& a = actors_[who];
   for (polled_word& p : a.polled) {
-    if (p.at != at || p.line != where.line())
+    if (p.at != look.at || p.bytes != look.bytes || p.line != look.line)
       continue;
-    if (p.value == value) {
+    if (p.value == look.value) {
       ++p.times;
       return;
     }
@@ -265,12 +274,11 @@ void explored_memory::watch_polling(actor_id who, std::uintptr_t at, std::uint64
             fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only "
                         "if its cache happens to fetch the word anew\n  needs relaxed or stronger, "
                         "at the writer's scope, or wait_until",
-                        p.value, p.times, value));
-    p.value = value;
-    p.times = 1;
+                        p.value, p.times, look.value));
+    p = look;
     return;
   }
-  a.polled[a.polled_count++ % a.polled.size()] = {at, where.line(), value, 1};
+  a.polled[a.polled_count++ % a.polled.size()] = look;
 }
 
 void explored_memory::end_polling(actor_id who) noexcept {

@@ -91,6 +91,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   looks_.reset();
   machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
   sources_.clear();
+  gone_.clear();
   known_ = {};
   races_.reset();
   port_count_ = 0;
@@ -99,10 +100,8 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   units_.clear();
   if (!launches_.empty())
     launches_.clear();
-  if (!lds_writes_.empty() || !lds_written_.empty()) {
-    lds_writes_.clear();
-    lds_written_.clear();
-  }
+  if (!lds_.empty())
+    lds_.clear();
   uninitialised_.clear();
   coarse_.clear();
   missed_.reset();
@@ -330,13 +329,17 @@ void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
                   });
   races_.forget(reinterpret_cast<std::uintptr_t>(begin), bytes);
   auto const first = reinterpret_cast<std::uintptr_t>(begin), end = first + bytes;
-  if (!lds_writes_.empty()) {
-    std::erase_if(lds_writes_, [&](auto const& w) { return w.first >= first && w.first < end; });
-    std::erase_if(lds_written_,
-                  [&](auto const& w) { return w.first >= first / 8 && w.first * 8 < end; });
-  }
+  if (!lds_.empty())
+    std::erase_if(lds_, [&](auto const& w) { return w.first >= first / 8 && w.first * 8 < end; });
   uninitialised_.remove(first);
   coarse_.remove(first);
+}
+
+void explored_memory::has_gone(known_range&& what) noexcept {
+  try {
+    gone_.push_back(std::move(what));
+  } catch (std::bad_alloc const&) { // then reports do not name it
+  }
 }
 
 void explored_memory::listens_to(allocations const& those) {

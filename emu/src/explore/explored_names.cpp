@@ -52,10 +52,17 @@ allocations::range const* explored_memory::range_before(std::uintptr_t at) const
   return best != nullptr && (at < best->end || at - best->end < far) ? best : nullptr;
 }
 
+known_range const* explored_memory::gone_range_of(std::uintptr_t at) const noexcept {
+  auto const holds = [at](known_range const& g) { return at >= g.begin && at < g.end; };
+  auto const last = std::find_if(gone_.rbegin(), gone_.rend(), holds);
+  return last == gone_.rend() ? nullptr : &*last;
+}
+
 std::string explored_memory::offset_of(void const* address) const {
   constexpr std::uintptr_t page = 4096;
   auto const at = reinterpret_cast<std::uintptr_t>(address);
-  allocations::range const* const r = range_before(at);
+  known_range const* const gone = gone_range_of(at);
+  known_range const* const r = gone != nullptr ? gone : range_before(at);
   return r != nullptr ? fmt::format("'{}' + {}", r->name, at - r->begin)
          : at < page  ? fmt::format("null + {}", at)
                       : "an address";
@@ -63,6 +70,9 @@ std::string explored_memory::offset_of(void const* address) const {
 
 std::string explored_memory::surroundings_of(void const* address) const {
   auto const at = reinterpret_cast<std::uintptr_t>(address);
+  if (known_range const* const g = gone_range_of(at))
+    return fmt::format("at byte {} of '{}' ({} bytes, allocated at {}), which was given back",
+                       at - g->begin, g->name, g->end - g->begin, quarry::to_string(g->where));
   allocations::range const* const r = range_before(at);
   if (r == nullptr)
     return "far from every allocation";

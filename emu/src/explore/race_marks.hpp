@@ -17,7 +17,8 @@ inline race_detector::manner race_detector::pack(access const& a) noexcept {
 
 inline race_detector::line& race_detector::find(std::uintptr_t number) {
   if (line* const l = recent_[number % recent_.size()]; l != nullptr && l->number == number)
-    [[likely]] return *l;
+      [[likely]]
+    return *l;
   return reach(number);
 }
 

@@ -14,6 +14,14 @@ namespace quarry::emu {
 
 class allocations;
 
+/// Memory that kernels may touch.
+struct known_range {
+  std::uintptr_t begin;
+  std::uintptr_t end;
+  std::string name;
+  std::source_location where; ///< allocated, or registered
+};
+
 /// Whoever wants to know which ranges come and go.
 class allocation_listener {
 public:
@@ -25,6 +33,8 @@ public:
   virtual void added_coarse_grained(void const* begin, std::size_t bytes) = 0;
   /// Is about to go away.
   virtual void removed(void const* begin, std::size_t bytes) noexcept = 0;
+  /// Has gone, after removed().
+  virtual void has_gone(known_range&& what) noexcept = 0;
 
 protected:
   ~allocation_listener() = default;
@@ -56,12 +66,7 @@ struct attempt {
 /// Asked by the checking memory models at each access. Thread-safe.
 class allocations {
 public:
-  struct range {
-    std::uintptr_t begin;
-    std::uintptr_t end;
-    std::string name;
-    std::source_location where; ///< allocated, or registered
-  };
+  using range = known_range;
 
   allocations() = default;
   allocations(allocations const&) = delete;

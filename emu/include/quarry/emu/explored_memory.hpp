@@ -125,6 +125,7 @@ public:
   /// The range is no device memory any more: what is on its way there arrives, then it is
   /// forgotten.
   void removed(void const* begin, std::size_t bytes) noexcept override;
+  void has_gone(known_range&& what) noexcept override;
   /// Until the execution is over. False: there is no room to note it.
   bool keep(void* memory, std::size_t bytes, void (*free)(void*, std::size_t) noexcept) noexcept;
   /// Memory's newest values become those that host code finds there.
@@ -191,9 +192,10 @@ private:
   /// A word that plain loads of one line read, perhaps again and again.
   struct polled_word {
     std::uintptr_t at = 0; ///< 0: none
+    unsigned bytes = 0;
     std::uint_least32_t line = 0;
     std::uint64_t value = 0;
-    unsigned times = 0; ///< that value
+    unsigned times = 1; ///< that value
   };
   struct known_actor {
     actor_name name{};
@@ -227,8 +229,7 @@ private:
   void add_look(actor_id who, std::uintptr_t at, std::source_location where);
   /// A plain load has read a value: has a loop of such loads ended by mere chance? Without an
   /// acquire, or a store of its own, none must see another value: that would be a race.
-  void watch_polling(actor_id who, std::uintptr_t at, std::uint64_t value,
-                     std::source_location where);
+  void watch_polling(actor_id who, polled_word const& look, std::source_location where);
   /// The actor may see from now on what others have written; or has written those words itself.
   void end_polling(actor_id who) noexcept;
   void end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept;
@@ -240,6 +241,7 @@ private:
                          cache_machine::reading const& r, race_detector::site by);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, race_detector::site by);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
+  [[nodiscard]] race_detector::write_id lds_write_of(std::uintptr_t at, unsigned bytes) const;
   known_unit const& agent_of(agent_core const& agent);
   /// Where the port of an actor that is no wavefront is, or will be.
   cache_port*& port_of(actor const& self) {
@@ -264,6 +266,8 @@ private:
   /// "ranks[3]", or "word 7" where there is no name.
   [[nodiscard]] std::string word_of(std::uintptr_t at) const;
   [[nodiscard]] allocations::range const* range_of(std::uintptr_t at) const noexcept;
+  /// The one that held it, and was given back in this execution; or null.
+  [[nodiscard]] known_range const* gone_range_of(std::uintptr_t at) const noexcept;
   /// The last one that begins there or before, unless it is far away; or null.
   [[nodiscard]] allocations::range const* range_before(std::uintptr_t at) const noexcept;
   /// Whether the bytes lie in one allocation; otherwise that is found.
@@ -370,6 +374,7 @@ private:
   };
   void free_kept() noexcept;
   std::vector<given_back> kept_;
+  std::vector<known_range> gone_; ///< in this execution, the last one last
   bool has_left_out_ = false;
   std::optional<std::unordered_set<std::uint64_t>> looks_; ///< since operations are counted anew
   bool keeps_history_ = false;
@@ -398,9 +403,11 @@ private:
     unsigned bytes;
     std::uint64_t value;
   };
-  /// The last write of an address, and of each word of 8 bytes which have been written.
-  std::unordered_map<std::uintptr_t, race_detector::write_id> lds_writes_;
-  std::unordered_map<std::uintptr_t, std::uint8_t> lds_written_;
+  struct lds_word {
+    std::array<race_detector::write_id, 8> by{}; ///< the last write of each byte
+    std::uint8_t written = 0;                    ///< a bit for each
+  };
+  std::unordered_map<std::uintptr_t, lds_word> lds_; ///< by address / 8
   address_ranges uninitialised_;
   address_ranges coarse_;
   struct sighting {
