@@ -9,13 +9,27 @@
 
 #include <algorithm>
 #include <exception>
+#include <iterator>
+#include <memory>
+#include <mutex>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 namespace quarry::emu {
 namespace {
 
 constexpr std::uint64_t most_groups = std::uint64_t{1} << 32;
 constexpr std::uint64_t most_explored_waves = 2048; // they and the words they touch take 2 GB
+
+/// Units that nobody may destroy, since wavefronts stand in them that will never go on. Reachable:
+/// for a leak checker they are none.
+void keep_for_good(std::vector<std::unique_ptr<compute_unit>>&& units) {
+  static auto& mutex = *new std::mutex;
+  static auto& all = *new std::vector<std::unique_ptr<compute_unit>>;
+  std::lock_guard const lock(mutex);
+  std::move(units.begin(), units.end(), std::back_inserter(all));
+}
 
 [[noreturn]] void refuse(std::string const& what) {
   throw std::invalid_argument(what);
@@ -78,6 +92,19 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
 
 agent_core::~agent_core() {
   launch_queue_.reset();
+  if (explored_memory::of(scheduler_) != nullptr && !launches_.empty()) {
+    // A world has gone without its launches. Their kernels stand where they are, for good: what
+    // they would use on their way out has gone, or goes after this.
+    for (auto const& u : units_) {
+      u->retire();
+      for (work_group* const g : u->resident_)
+        for (std::uint32_t i = 0; i < g->wave_count; ++i)
+          if ((g->finished >> i & 1) == 0)
+            sequential_->leave(g->waves[i]);
+    }
+    keep_for_good(std::exchange(units_, {}));
+    launches_.clear();
+  }
   QUARRY_ASSERT(launches_.empty());
   units_.clear(); // before the command processor: one that ends a launch wakes it
   processor_.reset();

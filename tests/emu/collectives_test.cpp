@@ -184,7 +184,7 @@ task<> reduce_differently(any_wavefront auto& wf, odd_one how, D by) {
   else if (how == odd_one::other_operation)
     static_cast<void>(co_await wf.group_reduce(one, maximum{}, by));
   else
-    static_cast<void>(co_await wf.group_any(true, by));
+    static_cast<void>(co_await wf.group_any(one > 0, by));
 }
 struct meet_differently {
   task<> operator()(any_wavefront auto& wf, odd_one how, bool is_fine) const {

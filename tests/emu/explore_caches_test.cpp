@@ -78,7 +78,7 @@ verdict run_hand_over(bool detects_races, Kernel kernel) {
                   .detects_races = detects_races,
                   .diagnoses = false,
                   .keeps_failures = false},
-                 [](world& w) {
+                 [kernel](world& w) {
                    explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = items});
                    auto data = gpu.allocate<word>(2, "data");
                    auto const end = gpu.run({.work_groups = 1,

@@ -153,7 +153,7 @@ TEST_SUITE("emu.explore_ends") {
                return self.compare_exchange(lock, free, 1, order::acquire, scope::system);
              }}) {
       verdict const v =
-          explore({.executions = 20, .most_decisions = 400, .shrinks = false, .diagnoses = false},
+          explore({.executions = 400, .most_decisions = 400, .shrinks = false, .diagnoses = false},
                   [takes](world& w) {
                     auto words = w.allocate<std::uint32_t>(32, "locks");
                     for (std::size_t i = 0; i < 2; ++i)

@@ -281,9 +281,9 @@ TEST_SUITE("emu.explore_reports") {
     auto const folder =
         std::filesystem::temp_directory_path() / ("it's a folder " + std::to_string(::getpid()));
     verdict const v = explore({.executions = 20,
-                               .name = "writes",
                                .shrinks = false,
                                .diagnoses = false,
+                               .name = "writes",
                                .failures = folder.string(),
                                .replay_command = "quarry replay ",
                                .debug_command = "quarry gdb --replay "},
