@@ -113,10 +113,10 @@ void check(command::run_options const& o, settings const& s) {
     command::refuse("--elements",
                     fmt::format("{} for {} rings of {} nodes; at least {}", s.element_count,
                                 s.common.work_group_count, o.node_count, least));
-  command::check_groups(o, s.common, all_reducer::group_size);
   command::need_memory(
       o, "--nodes, --elements",
       all_reducer::heap_bytes(o.node_count, s.element_count, s.common.work_group_count));
+  command::check_groups(o, s.common, all_reducer::group_size);
 }
 
 command::program_call add_options(CLI::App& app) {

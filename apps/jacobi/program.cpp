@@ -165,11 +165,11 @@ void check(CLI::App const& app, settings const& s) {
 
 /// Each node has the serial answer: two grids of all nodes.
 void check(command::run_options const& o, settings const& s) {
-  command::check_groups(o, s.common, group_size);
   grid_shape const shape = shape_of(s, o.node_count);
   command::need_memory(o, "--nodes, --rows, --columns",
                        heap_bytes(shape) +
                            2 * sizeof(double) * shape.row_cells() * s.rows * o.node_count);
+  command::check_groups(o, s.common, group_size);
 }
 
 command::program_call add_options(CLI::App& app) {

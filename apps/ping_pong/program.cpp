@@ -116,8 +116,8 @@ result<command::program_result> run(command::run_options const& o, settings cons
 
 /// What a node sends is as large as what it receives.
 void check(command::run_options const& o, settings const& s) {
-  command::check_groups(o, s.common, group_size);
   command::need_memory(o, "--nodes, --work-groups, --words", 2 * heap_bytes(s));
+  command::check_groups(o, s.common, group_size);
 }
 
 command::program_call add_options(CLI::App& app) {

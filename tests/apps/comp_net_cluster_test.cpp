@@ -54,8 +54,12 @@ TEST_SUITE("apps.comp_net_cluster") {
                          "--work-groups: 21 of 256 work-items, which all wait for each other; 2 "
                          "compute units (--compute-units) have room for 10 each",
                          CLI::ValidationError);
-    CHECK_NOTHROW(try_groups(more + " --configuration cpu"));
-    CHECK_NOTHROW(try_groups(more + " --configuration inter_kernel"));
+    for (configuration_kind const waits_not :
+         {configuration_kind::cpu, configuration_kind::inter_kernel}) {
+      comp_net_settings s = settings_of(more);
+      s.configuration = waits_not;
+      CHECK_NOTHROW(check_groups(o, s, 256));
+    }
     o.wavefront_size = 32;
     CHECK_THROWS_AS(try_groups(most), CLI::ValidationError);
     o.compute_unit_count = 4;
