@@ -137,7 +137,6 @@ TEST_SUITE("lib.native_scheduler") {
     for (std::size_t i = 0; i < one.thread_count(); ++i)
       polls.start(pollers.emplace_back(one, "polls"), poll(flag), "polls");
     strand place(other, "sets");
-    std::atomic<int> stage{0};
     place.spawn(set(flag), "sets");
     CHECK_NOTHROW(polls.wait(one));
     CHECK(flag);
