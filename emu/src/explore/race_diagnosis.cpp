@@ -277,31 +277,32 @@ std::vector<race_detector::change> race_detector::diagnosis::along(link l) const
 }
 
 race_detector::race race_detector::explain(mark const& m, access const& a, bool is_lint) const {
-  race r{.first = {.actor = m.actor,
-                   .what = static_cast<access::kind>(m.how.kind),
-                   .order = m.how.is_atomic() ? std::optional(order_of(m)) : std::nullopt,
-                   .scope = scope_of(m),
+  race r{.first = {.actor = m.what.actor,
+                   .what = static_cast<access::kind>(m.what.how.kind),
+                   .order = m.what.how.is_atomic() ? std::optional(order_of(m.what)) : std::nullopt,
+                   .scope = scope_of(m.what),
                    .address = m.address,
-                   .bytes = m.bytes,
-                   .at = {m.where, m.lane},
+                   .bytes = m.what.bytes,
+                   .at = {m.where, m.what.lane},
                    .step = m.at},
          .second = a,
          .missing = missing_edge::different_scopes,
-         .scope = level(m.actor, a.actor),
+         .scope = level(m.what.actor, a.actor),
          .changes = {}};
   if (is_lint)
     return r;
   if (r.scope == scope::system && coarse_.contain(a.address)) {
     r.missing = missing_edge::mid_kernel;
-  } else if (m.how.is_atomic() && a.order) {
+  } else if (m.what.how.is_atomic() && a.order) {
     r.missing = missing_edge::exclusive_scopes;
-    for (auto const& [one, o] : {std::pair(&r.first, order_of(m)), std::pair(&r.second, *a.order)})
+    for (auto const& [one, o] :
+         {std::pair(&r.first, order_of(m.what)), std::pair(&r.second, *a.order)})
       if (one->scope < r.scope)
         r.changes.push_back({r.missing, *one, o, r.scope});
-  } else if (m.actor == a.actor) {
+  } else if (m.what.actor == a.actor) {
     r.missing = missing_edge::same_instruction;
   } else {
-    r.changes = diagnosis(*this, m.actor, m.at, a.actor).find();
+    r.changes = diagnosis(*this, m.what.actor, m.at, a.actor).find();
     r.missing = r.changes.empty() ? missing_edge::no_synchronisation : r.changes.front().why;
   }
   return r;

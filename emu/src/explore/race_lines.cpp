@@ -28,12 +28,12 @@ inline bool race_detector::follows(std::uint32_t& first, access const& a) noexce
 /// stores. False if it is not alone, or has been there in this instruction.
 inline bool race_detector::goes_on(line& l, access const& a) {
   for (std::uint32_t i = l.whole; i != none; i = marks_[i].next)
-    if (marks_[i].actor != a.actor || marks_[i].at >= actors_[a.actor].instruction)
+    if (marks_[i].what.actor != a.actor || marks_[i].at >= actors_[a.actor].instruction)
       return false;
   std::uint32_t kept = none; // becomes this one's
   for (std::uint32_t* link = &l.whole; *link != none;) {
     mark& m = marks_[*link];
-    if (m.how.writes() && a.what == access::kind::load) {
+    if (m.what.how.writes() && a.what == access::kind::load) {
       link = &m.next;
     } else if (kept == none) {
       kept = *link;
@@ -44,15 +44,13 @@ inline bool race_detector::goes_on(line& l, access const& a) {
     }
   }
   if (kept == none) {
-    add_mark(l.whole, a, 0xff);
+    add_mark(l.whole, mark_of(a, 0xff));
     return true;
   }
   mark& m = marks_[kept];
-  m.at = a.step;
-  m.where = a.at.where;
-  m.lane = a.at.lane;
-  m.bytes = static_cast<std::uint16_t>(a.bytes);
-  m.how = pack(a);
+  std::uint32_t const next = m.next;
+  m = mark_of(a, 0xff);
+  m.next = next;
   return true;
 }
 
@@ -77,7 +75,7 @@ bool race_detector::access_line(actor_id a, access::kind kind, std::uintptr_t at
     split(l); // lane by lane it will be seen who races with whom
     return false;
   }
-  add_mark(l.whole, what, 0xff);
+  add_mark(l.whole, mark_of(what, 0xff));
   now_ = after;
   return true;
 }
@@ -101,13 +99,13 @@ void race_detector::split(line& l) {
 }
 
 void race_detector::split(line& l, mark const& whole) {
-  for (unsigned offset = 0; offset < line_bytes; offset += whole.bytes) {
-    unsigned const lane = offset / whole.bytes;
+  for (unsigned offset = 0; offset < line_bytes; offset += whole.what.bytes) {
+    unsigned const lane = offset / whole.what.bytes;
     mark m = whole;
     m.at += lane;
-    m.lane = static_cast<std::int16_t>(m.lane + static_cast<int>(lane));
+    m.what.lane = static_cast<std::int16_t>(m.what.lane + static_cast<int>(lane));
     m.address += offset;
-    m.mask = static_cast<std::uint8_t>(((1U << m.bytes) - 1) << offset % 8);
+    m.what.mask = static_cast<std::uint8_t>(((1U << m.what.bytes) - 1) << offset % 8);
     std::uint32_t const number = take_mark(); // may move them all
     std::uint32_t* link = &l.first[offset / 8];
     while (*link != none && marks_[*link].at > m.at)

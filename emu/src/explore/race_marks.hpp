@@ -15,6 +15,18 @@ inline race_detector::manner race_detector::pack(access const& a) noexcept {
           .scope = static_cast<std::uint8_t>(static_cast<unsigned>(a.scope) & 7U)};
 }
 
+inline race_detector::mark race_detector::mark_of(access const& a, std::uint8_t mask) noexcept {
+  return {.at = a.step,
+          .next = none,
+          .address = a.address,
+          .where = a.at.where,
+          .what = {.actor = static_cast<std::uint16_t>(a.actor),
+                   .lane = a.at.lane,
+                   .bytes = static_cast<std::uint16_t>(std::min(a.bytes, 0xffffU)),
+                   .mask = mask,
+                   .how = pack(a)}};
+}
+
 inline race_detector::line& race_detector::find(std::uintptr_t number) {
   if (line* const l = recent_[number % recent_.size()]; l != nullptr && l->number == number)
       [[likely]]
@@ -30,54 +42,48 @@ inline std::uint32_t race_detector::take_mark() {
   return static_cast<std::uint32_t>(marks_.size() - 1);
 }
 
-inline void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t mask) {
+/// In front of the others.
+inline void race_detector::add_mark(std::uint32_t& first, mark const& m) {
   std::uint32_t const number = take_mark();
-  marks_[number] = {.at = a.step,
-                    .next = std::exchange(first, number),
-                    .address = a.address,
-                    .where = a.at.where,
-                    .actor = static_cast<std::uint16_t>(a.actor),
-                    .lane = a.at.lane,
-                    .bytes = static_cast<std::uint16_t>(std::min(a.bytes, 0xffffU)),
-                    .mask = mask,
-                    .how = pack(a)};
+  marks_[number] = m;
+  marks_[number].next = std::exchange(first, number);
 }
 
 /// How the two stand to each other, their bytes aside.
 inline race_detector::relation race_detector::relate(mark const& m,
                                                      access const& a) const noexcept {
-  bool const is_same = m.actor == a.actor;
-  if (is_same && a.at.lane != -1 && m.lane != -1 && m.lane != a.at.lane &&
+  bool const is_same = m.what.actor == a.actor;
+  if (is_same && a.at.lane != -1 && m.what.lane != -1 && m.what.lane != a.at.lane &&
       m.at >= actors_[a.actor].instruction)
     return conflicts(m, a) ? relation::racing : relation::same_instruction;
-  if (!knows(a.actor, m.actor, m.at))
+  if (!knows(a.actor, m.what.actor, m.at))
     return conflicts(m, a) ? relation::racing : relation::harmless;
   if (!coarse_.is_empty() && is_mid_kernel(m, a))
     return conflicts(m, a) ? relation::racing : relation::harmless;
   if (is_same || !is_direct_ || !conflicts(m, a))
     return relation::ordered;
   for (std::size_t s = 0; s < scope_count; ++s)
-    if (clock(a.actor, row::direct + s)[m.actor] >= m.at)
+    if (clock(a.actor, row::direct + s)[m.what.actor] >= m.at)
       return relation::ordered;
   return relation::indirect;
 }
 
 /// Must the two be ordered?
 inline bool race_detector::conflicts(mark const& m, access const& a) const noexcept {
-  if (!m.how.writes() && !writes(a.what))
+  if (!m.what.how.writes() && !writes(a.what))
     return false;
-  return !m.how.is_atomic() || !a.order ||
-         std::min(static_cast<scope>(m.how.scope), a.scope) < level(m.actor, a.actor);
+  return !m.what.how.is_atomic() || !a.order ||
+         std::min(static_cast<scope>(m.what.how.scope), a.scope) < level(m.what.actor, a.actor);
 }
 
 /// Whoever races with the marked access, which is ordered before this one, also races with this.
 inline bool race_detector::stands_for(access const& a, mark const& m) const noexcept {
-  bool const is_same = m.actor == a.actor;
-  if ((m.how.writes() && !writes(a.what)) || (is_direct_ && !is_same))
+  bool const is_same = m.what.actor == a.actor;
+  if ((m.what.how.writes() && !writes(a.what)) || (is_direct_ && !is_same))
     return false;
   // The scopes of two in one work-group include the same others.
-  return !a.order || (m.how.is_atomic() && a.scope <= static_cast<scope>(m.how.scope) &&
-                      (is_same || level(m.actor, a.actor) == scope::work_group));
+  return !a.order || (m.what.how.is_atomic() && a.scope <= static_cast<scope>(m.what.how.scope) &&
+                      (is_same || level(m.what.actor, a.actor) == scope::work_group));
 }
 
 } // namespace quarry::emu

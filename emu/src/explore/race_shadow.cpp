@@ -3,6 +3,7 @@
 #include "race_marks.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace quarry::emu {
@@ -14,7 +15,10 @@ std::optional<race_detector::race> race_detector::load(actor_id a, std::uintptr_
                                                        unsigned bytes, std::optional<order> o,
                                                        scope s, write_id read_from, site where) {
   activate(a, where.lane);
-  access const what{a, access::kind::load, o, s, at, bytes, where, ++now_};
+  ++now_;
+  if (!o && goes_on(a, access::kind::load, at, bytes, s, where))
+    return std::nullopt;
+  access const what{a, access::kind::load, o, s, at, bytes, where, now_};
   if (o)
     acquire(what, *o, read_from);
   return check(what);
@@ -24,8 +28,13 @@ std::optional<race_detector::race> race_detector::store(actor_id a, std::uintptr
                                                         unsigned bytes, std::optional<order> o,
                                                         scope s, write_id& id_out, site where) {
   activate(a, where.lane);
-  access const what{a, access::kind::store, o, s, at, bytes, where, ++now_};
-  id_out = o ? publish(what, *o, 0) : 0;
+  ++now_;
+  id_out = 0;
+  if (!o && goes_on(a, access::kind::store, at, bytes, s, where))
+    return std::nullopt;
+  access const what{a, access::kind::store, o, s, at, bytes, where, now_};
+  if (o)
+    id_out = publish(what, *o, 0);
   return check(what);
 }
 
@@ -46,18 +55,17 @@ std::optional<race_detector::race> race_detector::update(actor_id a, std::uintpt
 
 /// The race that it is in, if any. Most are in none: there is nothing to copy.
 inline std::optional<race_detector::race> race_detector::check(access const& a) {
-  check_words(a);
+  auto const offset = static_cast<unsigned>(a.address % 8);
+  if (a.bytes != 0 && offset + a.bytes <= 8) [[likely]]
+    check_word(a, a.address / 8, static_cast<std::uint8_t>(((1U << a.bytes) - 1) << offset));
+  else
+    check_words(a);
   if (!found_) [[likely]]
     return std::nullopt;
   return std::exchange(found_, std::nullopt);
 }
 
 void race_detector::check_words(access const& a) {
-  auto const offset = static_cast<unsigned>(a.address % 8);
-  if (a.bytes != 0 && offset + a.bytes <= 8) [[likely]] {
-    check_word(a, a.address / 8, static_cast<std::uint8_t>(((1U << a.bytes) - 1) << offset));
-    return;
-  }
   std::uintptr_t const end = a.address + a.bytes;
   for (std::uintptr_t word = a.address / 8; a.bytes != 0 && word * 8 < end; ++word) {
     auto const from = a.address > word * 8 ? static_cast<unsigned>(a.address - word * 8) : 0U;
@@ -72,23 +80,77 @@ inline void race_detector::check_word(access const& a, std::uintptr_t number, st
     split(l);
   std::uint32_t& first = l.first[number % line_words];
   if (first == none)
-    return add_mark(first, a, mask);
-  if (!a.order && follow_own(first, a, mask))
-    return;
-  if (continues(marks_[first], a, mask)) {
-    mark& m = marks_[first];
-    m.at = now_;
-    m.address = a.address;
-    m.where = a.at.where;
-    m.lane = a.at.lane;
-    return;
+    add_mark(first, mark_of(a, mask));
+  else if (marks_[first].what.actor != a.actor || !goes_on(first, mark_of(a, mask)))
+    compare_all(first, a, mask);
+}
+
+/// Most plain accesses are of this kind. False: not for sure.
+inline bool race_detector::goes_on(actor_id a, access::kind kind, std::uintptr_t at, unsigned bytes,
+                                   scope s, site where) {
+  auto const offset = static_cast<unsigned>(at % 8);
+  line* const l = recent_[at / line_bytes % recent_.size()];
+  if (l == nullptr || l->number != at / line_bytes || l->whole != none || bytes > 8 - offset)
+    return false;
+  std::uint32_t& first = l->first[at / 8 % line_words];
+  return first != none &&
+         goes_on(first,
+                 {.at = now_,
+                  .next = none,
+                  .address = at,
+                  .where = where.where,
+                  .what = {
+                      .actor = static_cast<std::uint16_t>(a),
+                      .lane = where.lane,
+                      .bytes = static_cast<std::uint16_t>(bytes),
+                      .mask = static_cast<std::uint8_t>(((1U << bytes) - 1) << offset),
+                      .how = {.kind = static_cast<std::uint8_t>(static_cast<unsigned>(kind) & 3U),
+                              .order = 7,
+                              .scope = static_cast<std::uint8_t>(static_cast<unsigned>(s) & 7U)}}});
+}
+
+/// An actor does with the same bytes what it has done before, and nobody else is concerned: the
+/// word has no marks but of that. Of plain accesses these are a store's, a load's, or both, the
+/// load's first. True if they stand for this access, too.
+inline bool race_detector::goes_on(std::uint32_t& first, mark const& m) {
+  // Apart from those two all is the same; the lane may be another one's in a later instruction.
+  auto const kinds = std::bit_cast<std::uint64_t>(deed{.how = {.kind = 3}});
+  auto const lanes = std::bit_cast<std::uint64_t>(deed{.lane = -1});
+  auto const is_same = [&](mark const& before, std::uint64_t aside) {
+    auto const differs =
+        (std::bit_cast<std::uint64_t>(before.what) ^ std::bit_cast<std::uint64_t>(m.what)) & ~aside;
+    return differs == 0 ||
+           ((differs & ~lanes) == 0 && before.at < actors_[m.what.actor].instruction);
+  };
+  mark& head = marks_[first];
+  if (!is_same(head, m.what.how.is_atomic() ? 0 : kinds))
+    return false;
+  std::uint32_t const next = head.next;
+  if (next != none) {
+    mark const& second = marks_[next];
+    if (m.what.how.is_atomic() || second.next != none || head.what.how.writes() ||
+        !second.what.how.writes() || !is_same(second, kinds))
+      return false;
   }
+  if (head.what.how.writes() && !m.what.how.writes() && !m.what.how.is_atomic()) {
+    add_mark(first, m);
+    return true;
+  }
+  head = m;
+  if (m.what.how.writes() && next != none)
+    marks_[next].next = std::exchange(free_mark_, next);
+  else
+    head.next = next;
+  return true;
+}
+
+void race_detector::compare_all(std::uint32_t& first, access const& a, std::uint8_t mask) {
   bool is_marked = false;
   for (std::uint32_t* link = &first; *link != none;) {
     mark& m = marks_[*link];
-    if ((m.mask & mask) != 0)
+    if ((m.what.mask & mask) != 0)
       is_marked = compare(m, a, mask) || is_marked;
-    if (m.mask != 0) {
+    if (m.what.mask != 0) {
       link = &m.next;
     } else {
       std::uint32_t const freed = std::exchange(*link, m.next);
@@ -96,46 +158,7 @@ inline void race_detector::check_word(access const& a, std::uintptr_t number, st
     }
   }
   if (!is_marked)
-    add_mark(first, a, mask);
-}
-
-/// The word's only mark is of the same actor, and the same bytes: this access is its successor, and
-/// nobody else is concerned.
-inline bool race_detector::continues(mark const& m, access const& a,
-                                     std::uint8_t mask) const noexcept {
-  return m.actor == a.actor && m.next == none && m.mask == mask && a.bytes == m.bytes &&
-         m.how == pack(a) && (m.lane == a.at.lane || m.at < actors_[a.actor].instruction);
-}
-
-/// Plain accesses of one actor to the same bytes: a store's mark, a load's, or both, the load's
-/// first. True if these are the word's only marks, and stand for this access, too.
-inline bool race_detector::follow_own(std::uint32_t& first, access const& a, std::uint8_t mask) {
-  auto const is_own = [&](mark const& m) {
-    return m.actor == a.actor && m.mask == mask && m.bytes == a.bytes && !m.how.is_atomic() &&
-           (m.lane == a.at.lane || m.at < actors_[a.actor].instruction);
-  };
-  mark& head = marks_[first];
-  if (!is_own(head))
-    return false;
-  if (head.next != none) {
-    mark const& second = marks_[head.next];
-    if (second.next != none || head.how.writes() || !second.how.writes() || !is_own(second))
-      return false;
-  }
-  if (head.how.writes() && !writes(a.what)) {
-    add_mark(first, a, mask);
-    return true;
-  }
-  if (writes(a.what) && head.next != none) {
-    marks_[head.next].next = std::exchange(free_mark_, head.next);
-    head.next = none;
-  }
-  head.at = now_;
-  head.address = a.address;
-  head.where = a.at.where;
-  head.lane = a.at.lane;
-  head.how = pack(a);
-  return true;
+    add_mark(first, mark_of(a, mask));
 }
 
 /// With one earlier access. True if its mark is this one's, too.
@@ -148,14 +171,14 @@ inline bool race_detector::compare(mark& m, access const& a, std::uint8_t mask) 
     return false;
   case relation::same_instruction:
     // A broadcast has one mark.
-    if (m.mask != mask || m.how != pack(a))
+    if (m.what.mask != mask || m.what.how != pack(a))
       return false;
     m.at = now_;
-    m.lane = several_lanes;
+    m.what.lane = several_lanes;
     return true;
   case relation::ordered:
     if (stands_for(a, m))
-      m.mask = static_cast<std::uint8_t>(m.mask & ~mask);
+      m.what.mask = static_cast<std::uint8_t>(m.what.mask & ~mask);
     return false;
   case relation::harmless:
     break;
@@ -166,16 +189,16 @@ inline bool race_detector::compare(mark& m, access const& a, std::uint8_t mask) 
 /// Have the two agents not met at a kernel's begin or end since the marked access, though the word
 /// passes between them nowhere else?
 bool race_detector::is_mid_kernel(mark const& m, access const& a) const noexcept {
-  if (level(m.actor, a.actor) != scope::system || !coarse_.contain(a.address))
+  if (level(m.what.actor, a.actor) != scope::system || !coarse_.contain(a.address))
     return false;
-  actor const& first = actors_[m.actor];
+  actor const& first = actors_[m.what.actor];
   actor const& second = actors_[a.actor];
   time const arrived = first.is_kernel ? first.ended : m.at; // at memory
   if (arrived == 0)
     return true;
   if (!second.is_kernel)
-    return !knows(a.actor, m.actor, arrived);
-  return second.begun == none || !knew(second.begun, m.actor, arrived);
+    return !knows(a.actor, m.what.actor, arrived);
+  return second.begun == none || !knew(second.begun, m.what.actor, arrived);
 }
 
 // Lines: open addressing; those of former executions are free
@@ -241,8 +264,8 @@ void race_detector::forget(line& l, std::uintptr_t begin, std::uintptr_t end) {
 void race_detector::forget_bytes(std::uint32_t& first, std::uint8_t mask) {
   for (std::uint32_t* link = &first; *link != none;) {
     mark& m = marks_[*link];
-    m.mask = static_cast<std::uint8_t>(m.mask & ~mask);
-    if (m.mask != 0) {
+    m.what.mask = static_cast<std::uint8_t>(m.what.mask & ~mask);
+    if (m.what.mask != 0) {
       link = &m.next;
       continue;
     }

@@ -166,17 +166,21 @@ private:
   };
   /// How an access stands to an earlier one.
   enum class relation : std::uint8_t { ordered, harmless, same_instruction, racing, indirect };
+  /// Who does what with which bytes of a word: eight bytes, to be compared at once.
+  struct deed {
+    std::uint16_t actor;
+    std::int16_t lane;
+    std::uint16_t bytes;
+    std::uint8_t mask;
+    manner how;
+  };
   /// An access to some bytes of a word, which no later one stands for.
   struct mark {
     time at;
     std::uint32_t next;
     std::uintptr_t address;
     std::source_location where;
-    std::uint16_t actor;
-    std::int16_t lane;
-    std::uint16_t bytes;
-    std::uint8_t mask;
-    manner how;
+    deed what;
   };
   static constexpr std::size_t line_words = 8;
   static constexpr std::uintptr_t line_bytes = 8 * line_words;
@@ -258,6 +262,7 @@ private:
     return static_cast<std::size_t>(s) - static_cast<std::size_t>(emu::scope::work_group);
   }
   static inline manner pack(access const& a) noexcept;
+  static inline mark mark_of(access const& a, std::uint8_t mask) noexcept;
   [[nodiscard]] emu::scope level(actor_id a, actor_id b) const noexcept;
   [[nodiscard]] time* clock(actor_id a, std::size_t which) noexcept {
     return rows_.data() + a * actor_stride_ + which * stride_;
@@ -292,14 +297,15 @@ private:
   void release_fence(actor_id a, emu::scope s);
 
   inline std::optional<race> check(access const& a);
-  void check_words(access const& a);
   inline void check_word(access const& a, std::uintptr_t number, std::uint8_t mask);
-  inline bool follow_own(std::uint32_t& first, access const& a, std::uint8_t mask);
-  [[nodiscard]] inline bool continues(mark const& m, access const& a,
-                                      std::uint8_t mask) const noexcept;
+  void check_words(access const& a);
+  [[nodiscard]] inline bool goes_on(actor_id a, access::kind kind, std::uintptr_t at,
+                                    unsigned bytes, emu::scope s, site where);
+  inline bool goes_on(std::uint32_t& first, mark const& m);
+  void compare_all(std::uint32_t& first, access const& a, std::uint8_t mask);
   inline bool compare(mark& m, access const& a, std::uint8_t mask);
   inline std::uint32_t take_mark();
-  inline void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
+  inline void add_mark(std::uint32_t& first, mark const& m);
   [[nodiscard]] bool is_coarse(std::uintptr_t line) const noexcept;
   inline bool goes_on(line& l, access const& a);
   [[nodiscard]] inline bool follows(std::uint32_t& first, access const& a) noexcept;
