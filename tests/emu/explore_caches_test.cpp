@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -115,6 +116,26 @@ struct hand_over_by_half {
   }
 };
 
+/// Each wavefront hands a word over by a byte of its own; the first one waits for all of them.
+struct hand_over_by_bytes {
+  task<> operator()(any_wavefront auto& wf, global<word> data) const {
+    auto const all = wf.template lds<word, 1>() + 0;
+    global<std::uint8_t> const bytes(reinterpret_cast<std::uint8_t*>(all.get())); // NOLINT: its own
+    auto const me = wf.index_in_group();
+    if (me == 0)
+      wf.store(all, 0U);
+    co_await wf.barrier();
+    wf.store(data + me, 42U);
+    wf.store(bytes + me, std::uint8_t{1}, order::release, scope::work_group);
+    if (me != 0)
+      co_return;
+    auto set =
+        wf.wait_until(all, [](word v) { return v == 0x0101; }, order::acquire, scope::work_group);
+    static_cast<void>(co_await set);
+    wf.store(data + 1, wf.load(data) & wf.load(data + 1));
+  }
+};
+
 /// Two wavefronts store to whole lines; one of them hands x over.
 struct share_lines {
   void operator()(any_wavefront auto& wf, global<word> rows, global<word> x) const {
@@ -134,6 +155,8 @@ struct load_a_few {
       static_cast<void>(wf.load(words + i, order::relaxed, scope::system));
   }
 };
+
+using two_bytes = std::array<std::uint8_t, 2>;
 
 /// A word of 8 bytes, whose halves the host has stored one by one.
 struct two_halves {
@@ -204,6 +227,49 @@ TEST_SUITE("emu.explore_caches") {
     CHECK_MESSAGE(v, v.to_string());
   }
 
+  TEST_CASE("so do parts of several, to who acquires them all at once; in global memory, too") {
+    verdict const in_lds = run_hand_over(true, hand_over_by_bytes{});
+    CHECK_MESSAGE(in_lds, in_lds.to_string());
+    for (bool const is_released : {true, false}) {
+      verdict const v = explore({.executions = 500, .diagnoses = false}, [&](world& w) {
+        two_halves flags(w);
+        auto data = w.allocate<word>(32, "data");
+        for (std::size_t me = 0; me < 2; ++me)
+          w.start("writer", [&, me](world_core& self) {
+            global<word> const half(reinterpret_cast<word*>(flags.all.global().get())); // NOLINT
+            self.store(data.global() + 16 * me, 42U);
+            self.store(half + me, 1U, is_released || me == 0 ? order::release : order::relaxed,
+                       scope::system);
+          });
+        w.start("reader", [&](world_core& self) {
+          if (self.load(flags.all.global(), order::acquire, scope::system) == 0x1'0000'0001)
+            static_cast<void>(self.load(data.global()) + self.load(data.global() + 16));
+        });
+        w.join();
+      });
+      CHECK_MESSAGE(static_cast<bool>(v) == is_released, v.to_string());
+    }
+  }
+
+  TEST_CASE("a plain load of LDS may lie across two words that were written") {
+    verdict const v = explore({.executions = 5}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = items});
+      bool is_right = false;
+      auto const kernel = [&](any_wavefront auto& wf) {
+        auto const words = wf.template lds<std::uint64_t, 2>();
+        wf.store(words + 0, std::uint64_t{1} << 56);
+        wf.store(words + 1, std::uint64_t{2});
+        auto* const last = reinterpret_cast<std::uint8_t*>((words + 0).get()) + 7; // NOLINT
+        auto const pair = wf.load(global<two_bytes>(reinterpret_cast<two_bytes*>(last)));
+        is_right = pair[0] == 1 && pair[1] == 2;
+      };
+      gpu.run({.work_groups = 1, .work_items_per_group = items, .lds_bytes = 16}, kernel)
+          .or_throw();
+      w.check(is_right, "read in parts");
+    });
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
   TEST_CASE("atomic accesses of a word are whole, although somebody has accessed its halves") {
     for (order const o : {order::relaxed, order::release}) {
       std::set<std::uint64_t> seen;
@@ -259,6 +325,26 @@ TEST_SUITE("emu.explore_caches") {
                     v.to_string());
       CHECK(v.failure->report.find("which was given back") != std::string::npos);
     }
+  }
+
+  TEST_CASE("LDS that is used again is told by what it is now") {
+    verdict const v = explore({.executions = 1, .diagnoses = false}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = items});
+      auto const use = [&](std::uint32_t bytes, std::size_t stored) {
+        static_cast<void>(
+            gpu.run({.work_groups = 1, .work_items_per_group = items, .lds_bytes = bytes},
+                    [stored](any_wavefront auto& wf) {
+                      wf.store(wf.template lds<word, 1>() + stored, 1U);
+                    }));
+      };
+      use(512, 0);
+      use(64, 16);
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "out of bounds");
+    CHECK_MESSAGE(v.failure->report.find("0 bytes after the end of 'LDS of group 0' (64 bytes of "
+                                         "LDS, allocated at ") != std::string::npos,
+                  v.to_string());
   }
 
   TEST_CASE("memory may go while lines that others share are on their way") {

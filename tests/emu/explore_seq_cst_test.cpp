@@ -8,6 +8,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -219,6 +220,33 @@ TEST_SUITE("emu.explore_seq_cst") {
       w.check(w.host().load(value) == 2, "one increment is lost");
     });
     CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("two stores to a word, one after the other, may both come before another one") {
+    auto const stores = [](auto const& values) {
+      return [values](world_core& self, at x, at y, std::uint32_t& saw) {
+        for (auto const& [is_of_x, value] : values)
+          self.store(is_of_x ? x : y, value, order::seq_cst, far);
+        saw = values.size() == 2 ? self.load(y, order::relaxed, far) : 0;
+      };
+    };
+    using writes = std::vector<std::pair<bool, std::uint32_t>>;
+    // In turn: the second one's y = 1 and 2, all of the first one, then x = 2.
+    bool is_seen = false;
+    verdict const v = explore({.executions = 100'000, .strategy = "exhaustive"}, [&](world& w) {
+      auto words = w.allocate<std::uint32_t>(32, "words");
+      auto const x = words.global(), y = x + 16;
+      std::uint32_t saw = 0, none = 0;
+      w.start("first",
+              [&](world_core& self) { stores(writes{{false, 4}, {true, 1}})(self, x, y, saw); });
+      w.start("second", [&](world_core& self) {
+        stores(writes{{false, 1}, {false, 2}, {true, 2}})(self, x, y, none);
+      });
+      w.join();
+      is_seen = is_seen || (saw == 4 && w.host().load(x) == 2 && w.host().load(y) == 4);
+    });
+    CHECK_MESSAGE(v.is_complete, v.to_string());
+    CHECK(is_seen);
   }
 
   TEST_CASE("Dekker's way in is mended by four seq_cst operations, not by two") {

@@ -58,14 +58,19 @@ cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, uns
   reading all{0, 0};
   takes_newest_ = o.has_value();
   for (unsigned done = 0; done < bytes; done += step) { // words of it, one after the other
-    reading const part = load_cell(a, first + done / step, o, s, nullptr, nullptr);
-    all.value |= part.value << (8 * done);
-    all.by = std::max(all.by, part.by);
-    all.is_stale |= part.is_stale;
-    all.first_bytes = static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done);
+    add_part(all, load_cell(a, first + done / step, o, s, nullptr, nullptr), done);
   }
   takes_newest_ = false;
   return all;
+}
+
+/// The part begins at byte `done` of all.
+void cache_machine::add_part(reading& all, reading const& part, unsigned done) const {
+  all.value |= part.value << (8 * done);
+  all.by = tag_join_ == nullptr ? std::max(all.by, part.by)
+                                : tag_join_(tag_join_argument_, all.by, part.by);
+  all.is_stale |= part.is_stale;
+  all.first_bytes = static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done);
 }
 
 bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
@@ -231,10 +236,7 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
     clean_below(self, c, level);
-    reading const part = choose(a, c, level, nullptr, nullptr);
-    all = {all.value | part.value << (8 * done), std::max(all.by, part.by),
-           all.is_stale || part.is_stale,
-           static_cast<std::uint8_t>(all.first_bytes | part.first_bytes << done)};
+    add_part(all, choose(a, c, level, nullptr, nullptr), done);
   }
   takes_newest_ = false;
   if (acquires(o) && releases(o)) // also what it has just acquired
@@ -329,8 +331,8 @@ void cache_machine::invalidate(actor const& a, unsigned level, words which) {
   ++now_;
 }
 
-/// A seq_cst store of the actor was there at that time, and not before: those that are still
-/// delayed come after it.
+/// A seq_cst store of the actor was there after that time: those that are still delayed come after
+/// it.
 void cache_machine::put_after(actor& a, time at) noexcept {
   for (delayed_store& later : a.delayed)
     if (later.is_seq_cst)
@@ -353,8 +355,8 @@ void cache_machine::perform_oldest(actor& a, bool may_be_late) {
   }
   node_id const n = a.path[d.level];
   index const which = touch(n, d.at).count - 1;
-  if (d.is_seq_cst)
-    put_after(a, newest(n, d.at).written);
+  if (d.is_seq_cst) // the next one may be right before the same version, too
+    put_after(a, newest(n, d.at).written - 1);
   keep_together(n, d.at, which, nodes_[n].level, d.since);
   copy_below(a, d.at, d.level, which, false);
 }

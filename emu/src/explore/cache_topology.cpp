@@ -67,6 +67,11 @@ void cache_machine::set_first_value(first_value f, void* argument) noexcept {
   first_value_argument_ = argument;
 }
 
+void cache_machine::set_tag_join(tag_join f, void* argument) noexcept {
+  tag_join_ = f;
+  tag_join_argument_ = argument;
+}
+
 void cache_machine::reset() {
   for (std::size_t i = 0; i < node_count_; ++i) { // beyond them all is as it will be
     node& n = nodes_[i];

@@ -234,29 +234,51 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
   blame("uninitialised", who, by, fmt::format(" reads {} bytes of global memory {}", bytes, which));
 }
 
+namespace {
+
+/// Calls f(number, first, end) for each word of 8 bytes, with those of its bytes that are meant.
+template<class F>
+void for_each_word(std::uintptr_t at, unsigned bytes, F const& f) {
+  for (std::uintptr_t const end = at + bytes; at < end;) {
+    std::uintptr_t const word = at / 8;
+    auto const first = static_cast<unsigned>(at % 8);
+    at = std::min(end, word * 8 + 8);
+    f(word, first, static_cast<unsigned>(at - word * 8));
+  }
+}
+
+} // namespace
+
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
                                 race_detector::site by) {
-  auto const word = lds_.find(at / 8);
-  auto const mask = ((1U << bytes) - 1) << at % 8;
-  if (word != lds_.end() && (word->second.written & mask) == mask)
+  bool is_written = true;
+  for_each_word(at, bytes, [&](std::uintptr_t number, unsigned first, unsigned end) {
+    auto const word = lds_.find(number);
+    auto const mask = (1U << end) - (1U << first);
+    is_written = is_written && word != lds_.end() && (word->second.written & mask) == mask;
+  });
+  if (is_written)
     return;
   blame("uninitialised", who, by,
         fmt::format(" reads {} bytes of LDS that nobody in its work-group has written", bytes));
 }
 
 void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by) {
-  lds_word& word = lds_[at / 8];
-  std::fill_n(word.by.begin() + at % 8, std::min<std::uintptr_t>(bytes, 8 - at % 8), by);
-  word.written = static_cast<std::uint8_t>(word.written | ((1U << bytes) - 1) << at % 8);
+  for_each_word(at, bytes, [&](std::uintptr_t number, unsigned first, unsigned end) {
+    lds_word& word = lds_[number];
+    std::fill(word.by.begin() + first, word.by.begin() + end, by);
+    word.written = static_cast<std::uint8_t>(word.written | ((1U << end) - (1U << first)));
+  });
 }
 
-race_detector::write_id explored_memory::lds_write_of(std::uintptr_t at, unsigned bytes) const {
-  auto const word = lds_.find(at / 8);
-  if (word == lds_.end())
-    return 0;
-  auto const first = word->second.by.begin() + at % 8;
-  // As the caches have it; nobody can have acquired from an access that is not aligned.
-  return *std::max_element(first, first + std::min<std::uintptr_t>(bytes, 8 - at % 8));
+race_detector::write_id explored_memory::lds_write_of(std::uintptr_t at, unsigned bytes) {
+  race_detector::write_id all = 0;
+  for_each_word(at, bytes, [&](std::uintptr_t number, unsigned first, unsigned end) {
+    if (auto const word = lds_.find(number); word != lds_.end())
+      for (unsigned i = first; i < end; ++i)
+        all = races_.join(all, word->second.by[i]);
+  });
+  return all;
 }
 
 void explored_memory::watch_polling(actor_id who, polled_word const& look,

@@ -33,6 +33,11 @@ thread_local explored_memory* running_here = nullptr;
 explored_memory::explored_memory(sequential_scheduler& scheduler, options o)
     : scheduler_(scheduler), options_(o), machine_(nothing_to_choose) {
   machine_.set_first_value(&first_value, nullptr);
+  machine_.set_tag_join(
+      [](void* races, cache_machine::write_tag a, cache_machine::write_tag b) {
+        return static_cast<race_detector*>(races)->join(a, b);
+      },
+      &races_);
   races_.lint_direct(o.direct_lint);
   scheduler_.attach(this);
 }

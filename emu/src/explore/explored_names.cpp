@@ -53,7 +53,16 @@ allocations::range const* explored_memory::range_before(std::uintptr_t at) const
 }
 
 known_range const* explored_memory::gone_range_of(std::uintptr_t at) const noexcept {
-  auto const holds = [at](known_range const& g) { return at >= g.begin && at < g.end; };
+  // LDS is used again: what lies there now is meant then.
+  auto const is_taken = [this](known_range const& g) {
+    return std::any_of(sources_.begin(), sources_.end(), [&](allocations const* a) {
+      allocations::range const* const last = a->find_before(g.end - 1);
+      return last != nullptr && last->end > g.begin;
+    });
+  };
+  auto const holds = [&](known_range const& g) {
+    return at >= g.begin && at < g.end && !is_taken(g);
+  };
   auto const last = std::find_if(gone_.rbegin(), gone_.rend(), holds);
   return last == gone_.rend() ? nullptr : &*last;
 }

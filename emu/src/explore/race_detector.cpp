@@ -52,6 +52,7 @@ void race_detector::reset() {
   copied_ = 0;
   heads_.clear();
   writes_.resize(1);
+  joined_ = {};
   edges_.clear();
   marks_.clear();
   free_mark_ = none;
@@ -261,6 +262,25 @@ race_detector::write_id race_detector::publish(access const& a, order o, write_i
   add_heads(w, releases(o));
   writes_.push_back(w);
   return static_cast<write_id>(writes_.size() - 1);
+}
+
+race_detector::write_id race_detector::join(write_id a, write_id b) {
+  if (a == b || a == 0 || b == 0)
+    return std::max(a, b);
+  joined& known = joined_[(a + b) % joined_.size()];
+  if (known.a == a && known.b == b)
+    return known.both;
+  write both = writes_[std::max(a, b)]; // for reports it is the newer one
+  auto const first = static_cast<std::uint32_t>(heads_.size());
+  for (write_id const id : {std::max(a, b), std::min(a, b)})
+    for (std::size_t i = 0; i < writes_[id].head_count; ++i)
+      heads_.push_back(heads_[writes_[id].first_head + i]);
+  both.first_head = first;
+  both.head_count = static_cast<std::uint16_t>(heads_.size() - first);
+  both.has_gap = writes_[a].has_gap || writes_[b].has_gap;
+  writes_.push_back(both);
+  known = {a, b, static_cast<write_id>(writes_.size() - 1)};
+  return known.both;
 }
 
 /// To those that it has of the write that it continues.

@@ -60,6 +60,8 @@ public:
   };
   /// A predicate on a value.
   using predicate = bool (*)(std::uint64_t value, void* argument);
+  /// The tag of a value that two writes have a part in.
+  using tag_join = write_tag (*)(void* argument, write_tag a, write_tag b);
   /// Memory's value before anybody wrote it.
   using first_value = std::uint64_t (*)(std::uintptr_t at, unsigned bytes, void* argument);
 
@@ -81,6 +83,8 @@ public:
   void choose_by(chooser& c) noexcept { choices_ = &c; }
   /// Asked once for every word that is reached without an initialise().
   void set_first_value(first_value f, void* argument) noexcept;
+  /// Without one it is the greater tag.
+  void set_tag_join(tag_join f, void* argument) noexcept;
   /// Memory's value of a word that nobody has reached yet.
   void initialise(std::uintptr_t at, unsigned bytes, std::uint64_t value);
   /// Words of the range pass between an agent's L2 and memory only at kernel_boundary(), and by
@@ -380,6 +384,7 @@ private:
                          scope s, write_tag by);
   void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
              std::optional<order> o, scope s, write_tag by);
+  void add_part(reading& all, reading const& part, unsigned done) const;
   void store_together(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o,
                       scope s, write_tag by);
   reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
@@ -390,6 +395,8 @@ private:
   chooser* choices_;
   first_value first_value_ = nullptr;
   void* first_value_argument_ = nullptr;
+  tag_join tag_join_ = nullptr;
+  void* tag_join_argument_ = nullptr;
   std::vector<node> nodes_;
   std::vector<actor> actors_;
   std::vector<cell> cells_;

@@ -241,7 +241,7 @@ private:
                          cache_machine::reading const& r, race_detector::site by);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, race_detector::site by);
   void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
-  [[nodiscard]] race_detector::write_id lds_write_of(std::uintptr_t at, unsigned bytes) const;
+  [[nodiscard]] race_detector::write_id lds_write_of(std::uintptr_t at, unsigned bytes);
   known_unit const& agent_of(agent_core const& agent);
   /// Where the port of an actor that is no wavefront is, or will be.
   cache_port*& port_of(actor const& self) {

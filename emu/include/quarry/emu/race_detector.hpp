@@ -121,6 +121,8 @@ public:
   [[nodiscard]] write_id next_write() const noexcept {
     return static_cast<write_id>(writes_.size());
   }
+  /// What is read from when some bytes are of one write and some of another; either may be 0.
+  [[nodiscard]] write_id join(write_id a, write_id b);
   void fence(actor_id a, order o, scope s);
   void fence(actor_id a, order o, scope s, site where);
 
@@ -155,9 +157,9 @@ private:
 
   /// An access's kind, order and scope.
   struct manner {
-    std::uint8_t kind : 2;
-    std::uint8_t order : 3; ///< 7: plain
-    std::uint8_t scope : 3;
+    std::uint8_t kind : 2 = 0;
+    std::uint8_t order : 3 = 0; ///< 7: plain
+    std::uint8_t scope : 3 = 0;
     [[nodiscard]] bool writes() const noexcept {
       return race_detector::writes(static_cast<access::kind>(kind));
     }
@@ -168,11 +170,11 @@ private:
   enum class relation : std::uint8_t { ordered, harmless, same_instruction, racing, indirect };
   /// Who does what with which bytes of a word: eight bytes, to be compared at once.
   struct deed {
-    std::uint16_t actor;
-    std::int16_t lane;
-    std::uint16_t bytes;
-    std::uint8_t mask;
-    manner how;
+    std::uint16_t actor = 0;
+    std::int16_t lane = 0;
+    std::uint16_t bytes = 0;
+    std::uint8_t mask = 0;
+    manner how{};
   };
   /// An access to some bytes of a word, which no later one stands for.
   struct mark {
@@ -337,6 +339,10 @@ private:
   std::size_t copied_ = 0;       ///< how much of that is in use
   std::vector<head> heads_;
   std::vector<write> writes_{1};
+  struct joined {
+    write_id a, b, both;
+  };
+  std::array<joined, 16> joined_{}; ///< the last ones: who spins reads from the same two again
   std::vector<head> edges_;
   std::vector<line> lines_;
   std::size_t lines_in_use_ = 0;
