@@ -9,6 +9,7 @@
 #include <boost/context/detail/fcontext.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>
 
+#include <atomic>
 #include <cstring>
 #include <cxxabi.h>
 #include <deque>
@@ -97,6 +98,8 @@ __attribute__((no_sanitize("address"))) void let_go_of_fake_stack(place const& t
 }
 #endif
 
+std::atomic<std::size_t> mapped_stacks{0};
+
 } // namespace
 
 struct execution_fiber::state {
@@ -109,6 +112,7 @@ struct execution_fiber::state {
   context::stack_context stack = stacks.allocate();
 
   state() {
+    mapped_stacks.fetch_add(1, std::memory_order_relaxed);
 #if QUARRY_TSAN
     own_tsan = inside.tsan = __tsan_create_fiber(0);
 #endif
@@ -177,6 +181,11 @@ execution_fiber::~execution_fiber() {
   __tsan_destroy_fiber(state_->own_tsan);
 #endif
   state_->stacks.deallocate(state_->stack);
+  mapped_stacks.fetch_sub(1, std::memory_order_relaxed);
+}
+
+std::size_t execution_fiber::mapped_count() noexcept {
+  return mapped_stacks.load(std::memory_order_relaxed);
 }
 
 void execution_fiber::start(void (*job)(void*), void* argument) noexcept {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What explore() finds beside races and wrong values, and what it says would mend it.
+// What explore() finds beside races and wrong values.
 #include "agents.hpp"
 #include "message_world.hpp"
 
@@ -36,28 +36,6 @@ struct use_lds {
       wf.store(words + wf.local_id(), convert<std::uint32_t>(wf.local_id().to_lanes()));
     wf.store(out + wf.global_id(), wf.load(words + wf.local_id()));
     co_return;
-  }
-};
-
-/// A race that shows only now and then once the other one, about y, is mended.
-struct hands_over_twice {
-  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> x,
-                    global<std::uint32_t> y) const {
-    wf.store(x, 2U);
-    wf.fence(order::acquire, scope::agent);
-    wf.store(y, 5U, order::relaxed, scope::agent);
-    wf.store(x, 5U);
-    co_return;
-  }
-};
-struct looks_behind_a_flag {
-  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> x,
-                    global<std::uint32_t> y) const {
-    std::uint32_t const flag = wf.load(y, order::acquire, scope::agent);
-    if (flag == 0)
-      co_return;
-    wf.fence(order::release, scope::agent);
-    static_cast<void>(wf.load(x));
   }
 };
 
@@ -318,102 +296,6 @@ TEST_SUITE("emu.explore") {
       CHECK(v.failure->report.find(m.words) != std::string::npos);
       CHECK(v.failure->where.find("explore_findings_test.cpp") != std::string::npos);
     }
-  }
-
-  TEST_CASE("a failure names what would mend it, and no more than that") {
-    auto const mended = [](message_orders h, bool detects_races = true) {
-      verdict const v = explore_message(h, {.detects_races = detects_races});
-      REQUIRE(v.failure);
-      REQUIRE(v.failure->mended);
-      CHECK(v.failure->mended->is_possible);
-      return v.failure->mended->changes;
-    };
-    for (bool const detects_races : {true, false}) {
-      auto const release = mended({order::relaxed, order::acquire}, detects_races);
-      REQUIRE(release.size() == 1);
-      CHECK(release[0].at.what == operation_kind::store);
-      CHECK(release[0].how == order::release);
-      auto const acquire = mended({order::release, order::relaxed}, detects_races);
-      REQUIRE(acquire.size() == 1);
-      CHECK(acquire[0].at.what == operation_kind::load);
-      CHECK(acquire[0].how == order::acquire);
-      CHECK(mended({order::relaxed, order::relaxed}, detects_races).size() == 2);
-    }
-  }
-
-  TEST_CASE("what mends a failure in few executions by chance is not named") {
-    verdict const v = explore({.executions = 3'000}, [](world& w) {
-      explored_agent reader(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
-      explored_agent writer(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
-      auto m = w.allocate<std::uint32_t>(32, "m");
-      launch_config const one{.work_items = 32, .work_items_per_group = 32};
-      w.start("writes", [&](world_core&) {
-        static_cast<void>(writer.run(one, hands_over_twice{}, m.global(), m.global() + 16));
-      });
-      w.start("reads", [&](world_core&) {
-        static_cast<void>(reader.run(one, looks_behind_a_flag{}, m.global(), m.global() + 16));
-      });
-      w.join();
-    });
-    REQUIRE(v.failure);
-    REQUIRE(v.failure->mended);
-    REQUIRE(v.failure->mended->is_possible);
-    CHECK(v.failure->mended->executions >= 2'000);
-    auto const& changes = v.failure->mended->changes;
-    CHECK_MESSAGE(std::any_of(changes.begin(), changes.end(),
-                              [](adjustment const& a) {
-                                return a.at.what == operation_kind::store && a.at.how &&
-                                       a.how == order::release && a.far == scope::system;
-                              }),
-                  v.to_string());
-  }
-
-  TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {
-    verdict const v = explore({.executions = 50}, [](world& w) {
-      auto word = w.allocate<std::uint32_t>(1, "word");
-      w.start("writer", [at = word.global()](world_core& self) { self.store(at, 1); });
-      w.start("reader", [at = word.global()](world_core& self) { self.load(at); });
-      w.join();
-    });
-    REQUIRE(v.failure);
-    CHECK(v.failure->kind == "race");
-    CHECK(v.to_string().find("but that orders nothing: is a barrier") != std::string::npos);
-    CHECK(v.to_string().find("mended") == std::string::npos);
-  }
-
-  TEST_CASE("what no order mends is said to be so") {
-    verdict const v = explore({.executions = 50}, [](world& w) {
-      auto word = w.allocate<std::uint32_t>(1, "word");
-      for (char const* const name : {"a", "b"})
-        w.start(name, [&](world_core& self) { // two steps: increments are lost
-          auto const old = self.load(word.global(), order::acquire, scope::system);
-          self.store(word.global(), old + 1, order::release, scope::system);
-        });
-      w.join();
-      w.check(w.host().load(word.global()) == 2, "an increment is lost");
-    });
-    REQUIRE(v.failure);
-    REQUIRE(v.failure->mended);
-    CHECK(!v.failure->mended->is_possible);
-    CHECK(v.to_string().find("look at the logic") != std::string::npos);
-  }
-
-  TEST_CASE("orders that are stronger than they need be are named, those that are needed are not") {
-    auto const narrowings = [](message_orders h) {
-      explore_options o{.narrows = true};
-      auto const v = explore_message(h, o);
-      CHECK_MESSAGE(v, v.to_string());
-      return v.narrowings;
-    };
-    // Host threads are one agent: its scope would do.
-    for (adjustment const& a : narrowings({order::release, order::acquire})) {
-      CAPTURE(to_string(a));
-      CHECK(a.how == a.at.how);
-      CHECK(a.far == scope::agent);
-    }
-    auto const weaker = narrowings({order::seq_cst, order::acquire});
-    auto const is_release = [](adjustment const& a) { return a.how == order::release; };
-    CHECK(std::count_if(weaker.begin(), weaker.end(), is_release) == 1);
   }
 
   TEST_CASE("a store that is only relaxed reaches a waiter all the same, one of narrow scope not") {

@@ -121,6 +121,16 @@ TEST_SUITE("lib.fiber") {
     CHECK(pool.created_count() == 2);
   }
 
+  TEST_CASE("stacks are counted while they are mapped") {
+    std::size_t const before = execution_fiber::mapped_count();
+    {
+      execution_fiber one;
+      execution_fiber other;
+      CHECK(execution_fiber::mapped_count() == before + 2);
+    }
+    CHECK(execution_fiber::mapped_count() == before);
+  }
+
   TEST_CASE("a deep call chain fits") {
     execution_fiber fiber;
     int depth = 0;

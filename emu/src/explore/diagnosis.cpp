@@ -11,14 +11,6 @@ namespace {
 using emu::adjustment;
 using emu::operation_site;
 
-std::vector<adjustment> all_strongest(std::vector<operation_site> const& sites, bool plain_too) {
-  std::vector<adjustment> all;
-  for (operation_site const& s : sites)
-    if (plain_too || s.how)
-      all.push_back(strongest(s));
-  return all;
-}
-
 /// Takes out what is not needed: halves first, then ever smaller parts.
 std::vector<adjustment> fewer(std::vector<adjustment> needed, still_fails const& fails) {
   for (std::size_t part = (needed.size() + 1) / 2; part != 0; part = part == 1 ? 0 : (part + 1) / 2)
@@ -46,6 +38,14 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
 }
 
 } // namespace
+
+std::vector<adjustment> all_strongest(std::vector<operation_site> const& sites, bool plain_too) {
+  std::vector<adjustment> all;
+  for (operation_site const& s : sites)
+    if (plain_too || s.how)
+      all.push_back(strongest(s));
+  return all;
+}
 
 mending mend(std::vector<operation_site> const& sites, still_fails const& fails) {
   for (bool const plain_too : {false, true}) {

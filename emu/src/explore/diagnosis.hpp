@@ -13,6 +13,10 @@ namespace quarry {
 /// asker finds enough.
 using still_fails = std::function<bool(std::vector<emu::adjustment> const&)>;
 
+/// All of them, plain ones, too, or atomic operations and fences alone.
+[[nodiscard]] std::vector<emu::adjustment>
+all_strongest(std::vector<emu::operation_site> const& sites, bool plain_too = true);
+
 /// The smallest set of operations, each as weak as can be, that must be stronger for the failure to
 /// go; first of all of atomic operations and fences, then of plain ones, too.
 ///

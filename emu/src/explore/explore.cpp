@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_lines.hpp"
-#include "diagnosis.hpp"
-#include "drawn_executions.hpp"
 #include "explorer.hpp"
 #include "failure_folder.hpp"
 #include "noexcept_report.hpp"
@@ -10,6 +8,7 @@
 #include "sampling.hpp"
 #include "searching.hpp"
 #include "stretch.hpp"
+#include "trial.hpp"
 #include "watchdog.hpp"
 
 #include <quarry/replay.hpp>
@@ -33,12 +32,11 @@ bool is_same_class(emu::explored_memory::finding const& a, exploration_failure c
 }
 
 /// Fills in what is known once an execution has failed: is it repeatable, how short can it be?
-void examine(explorer& worlds, explore_options const& options, exploration_failure& f) {
+void examine(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
+             exploration_failure& f) {
   auto const again = [&](choice_record const& r) -> std::optional<choice_record> {
     replay recorded(r);
     recorded.begin(0);
-    if (worlds.has_left_many())
-      return std::nullopt;
     auto const found = worlds.run(recorded).finding;
     if (!found || !is_same_class(*found, f))
       return std::nullopt;
@@ -49,12 +47,11 @@ void examine(explorer& worlds, explore_options const& options, exploration_failu
   f.shrunk = f.found;
   if (!f.is_repeatable || !options.shrinks)
     return;
-  auto const unless_interrupted = [&](choice_record const& r) {
-    return is_interrupted(options) ? std::nullopt : again(r);
+  auto const unless_over = [&](choice_record const& r) {
+    return is_interrupted(options) || stacks.is_half_used() ? std::nullopt : again(r);
   };
   f.shrunk =
-      shrink(f.found, failing_execution(unless_interrupted), {.most_runs = options.most_shrinking})
-          .record;
+      shrink(f.found, failing_execution(unless_over), {.most_runs = options.most_shrinking}).record;
 }
 
 /// The failure once more, with its last operations, and words that have numbers in its report.
@@ -68,92 +65,6 @@ void narrate(explorer& worlds, exploration_failure& f) {
     return;
   f.report = r.finding->report;
   f.shrunk = worlds.chosen().record(); // with what a replay is to find in the end
-}
-
-/// Tries what becomes of a world when some of its operations are stronger, or weaker.
-class probe {
-public:
-  probe(explorer& worlds, explore_options const& options, std::uint64_t executions)
-      : worlds_(worlds), options_(options), executions_(executions),
-        drawn_(worlds,
-               *make_strategy(options.strategy == "exhaustive" || options.strategy == "bytes"
-                                  ? "swarm"
-                                  : options.strategy),
-               options) {}
-  probe(probe const&) = delete;
-  ~probe() { worlds_.adjust({}); }
-
-  /// The operations of a few executions, and of this one.
-  [[nodiscard]] std::vector<emu::operation_site> sites(choice_record const* also) {
-    std::vector<emu::operation_site> all;
-    drawn_.forget();
-    worlds_.collect(&all);
-    if (also != nullptr)
-      repeat(*also);
-    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(executions_, 100); ++i)
-      if (!is_interrupted(options_))
-        run(i);
-    worlds_.collect(nullptr);
-    return all;
-  }
-
-  /// First of all in the execution `known` to fail, if there is one.
-  [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, choice_record const* known) {
-    if ((known != nullptr && spent_ > most_executions) || is_interrupted(options_) ||
-        worlds_.has_left_many())
-      return true;
-    drawn_.forget();
-    worlds_.adjust(with);
-    if (known != nullptr && repeat(*known))
-      return true;
-    for (std::uint64_t i = 0; i < executions_; ++i)
-      if (is_interrupted(options_) || run(i))
-        return true;
-    return false;
-  }
-
-private:
-  bool repeat(choice_record const& r) {
-    replay choices(r);
-    choices.begin(0);
-    return has_failed(worlds_.run(choices));
-  }
-  bool run(std::uint64_t i) {
-    ++spent_;
-    auto const r = drawn_.run(options_.seed + i, [] {});
-    return r && has_failed(*r);
-  }
-  static bool has_failed(explorer::result const& r) { return r.finding.has_value(); }
-
-  /// For a diagnosis; then nothing more is found to help.
-  static constexpr std::uint64_t most_executions = 100'000;
-  explorer& worlds_;
-  explore_options const& options_;
-  std::uint64_t executions_;
-  drawn_executions drawn_;
-  std::uint64_t spent_ = 0;
-};
-
-/// Which operations would have to be stronger? What has mended few executions by chance is told by
-/// ten times as many, and then looked for among so many.
-void diagnose(explorer& worlds, explore_options const& options, exploration_failure& f) {
-  auto executions = std::clamp<std::uint64_t>(16 * f.execution, 200, 2'000);
-  for (bool is_sure = false; !is_sure; executions *= 10) {
-    probe trial(worlds, options, executions);
-    f.mended = mend(trial.sites(&f.shrunk), [&](std::vector<emu::adjustment> const& a) {
-      return trial.fails(a, &f.shrunk);
-    });
-    f.mended->executions = executions;
-    is_sure = !f.mended->is_possible || 10 * executions > options.executions;
-    if (!is_sure && !probe(worlds, options, 10 * executions).fails(f.mended->changes, nullptr)) {
-      f.mended->executions = 10 * executions;
-      is_sure = true;
-    }
-    if (is_interrupted(options)) { // it may have been the answer to anything
-      f.mended.reset();
-      return;
-    }
-  }
 }
 
 /// What is really to be done.
@@ -230,17 +141,15 @@ private:
       sample(options_, function_, worlds_, folder_, verdict_);
     verdict_.exploring_seconds = seconds();
     if (verdict_.failure) {
-      examine(worlds_, options_, *verdict_.failure);
+      stack_allowance const stacks;
+      examine(worlds_, options_, stacks, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
       if (options_.diagnoses && verdict_.failure->is_repeatable &&
           verdict_.failure->kind != "unwinding" && !is_interrupted(options_))
-        diagnose(worlds_, options_, *verdict_.failure);
+        diagnose(worlds_, options_, stacks, *verdict_.failure);
       save(*verdict_.failure);
     } else if (options_.narrows && !is_interrupted(options_)) {
-      probe trial(worlds_, options_, options_.executions);
-      verdict_.narrowings =
-          narrow(trial.sites(nullptr),
-                 [&](std::vector<emu::adjustment> const& a) { return trial.fails(a, nullptr); });
+      verdict_.narrowings = narrowings(worlds_, options_);
     }
     if (verdict_.failure ? options_.shrinks || options_.diagnoses : options_.narrows)
       verdict_.is_interrupted = is_interrupted(options_);

@@ -141,7 +141,6 @@ std::uint64_t explorer::look_at_progress() noexcept {
 
 /// Found when the execution is over: what has led to its end counts first.
 void explorer::leave(actor const& a) {
-  ++left_count_;
   left_ += memory_.describe(a) + "\n";
 }
 

@@ -96,10 +96,6 @@ public:
   void adjust(std::vector<emu::adjustment> those) { memory_.adjust(std::move(those)); }
   /// Which operations there were, in executions from now on; null: not to be kept.
   void collect(std::vector<emu::operation_site>* into) { memory_.collect(into); }
-  /// Actors that could not be unwound, each with a stack that nobody gets back.
-  [[nodiscard]] bool has_left_many() const noexcept {
-    return left_count_ + threads_.left_count() > 20;
-  }
 
   // For who watches from another thread
 
@@ -132,7 +128,6 @@ private:
   recorder recorder_{end_};
   std::string waits_; ///< who waited for what when the execution was given up
   std::string left_;  ///< who could not be unwound
-  std::uint64_t left_count_ = 0;
   std::atomic<bool> is_running_{false};
   std::atomic<std::uint64_t> executions_{0};
   std::atomic<std::uint64_t> seed_{0};

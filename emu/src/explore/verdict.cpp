@@ -30,7 +30,20 @@ bool only_silences(mending const& m) {
   });
 }
 
-std::string describe(mending const& m) {
+/// What there is to say beside the changes.
+std::string reservations_of(mending const& m) {
+  std::string text;
+  if (m.is_possible && !m.given_up.empty())
+    text += fmt::format("  fewer or weaker ones may do; no more was tried: {}\n", m.given_up);
+  for (std::string const& other : m.others)
+    text += fmt::format("  another failure stays, whatever is stronger: {}\n", other);
+  return text;
+}
+
+std::string describe_changes(mending const& m) {
+  if (!m.is_possible && !m.given_up.empty())
+    return fmt::format("  whether a stronger order or a wider scope mends it is not known: {}\n",
+                       m.given_up);
   if (!m.is_possible)
     return "  no stronger order or wider scope mends it: look at the logic\n";
   if (only_silences(m))
@@ -39,6 +52,10 @@ std::string describe(mending const& m) {
                        m.executions, list(m.changes));
   return fmt::format("  it is mended by{} (then no failure in {} executions):\n{}",
                      m.changes.size() == 1 ? "" : ", together", m.executions, list(m.changes));
+}
+
+std::string describe(mending const& m) {
+  return describe_changes(m) + reservations_of(m);
 }
 
 } // namespace

@@ -161,7 +161,6 @@ void world_threads::leave() noexcept {
     if (world_thread& t = *threads_[i]; t.state != actor_state::done) {
       scheduler_.leave(t);
       t.keep_frames();
-      ++left_count_;
     }
   end();
 }

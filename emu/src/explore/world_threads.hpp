@@ -77,8 +77,6 @@ public:
   /// The same, where the world's own frame has gone: to unwind those that have not ended would be
   /// to use what they share with it. They stand where they are, for good.
   void leave() noexcept;
-  /// How many that has been so far, in all executions.
-  [[nodiscard]] std::uint64_t left_count() const noexcept { return left_count_; }
 
   void describe(report& into) const override;
 
@@ -94,7 +92,6 @@ private:
   std::size_t joined_ = 0;  ///< of those
   std::size_t at_work_ = 0; ///< have not ended
   actor* joining_ = nullptr;
-  std::uint64_t left_count_ = 0;
 };
 
 template<class Body>

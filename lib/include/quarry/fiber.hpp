@@ -40,6 +40,10 @@ public:
   /// True when no job is started, or the last one has returned.
   [[nodiscard]] bool is_idle() const noexcept;
 
+  /// How many stacks are mapped in this process now, those of leaked fibers among them. Any thread
+  /// may ask.
+  [[nodiscard]] static std::size_t mapped_count() noexcept;
+
 private:
   struct state;
   std::unique_ptr<state> state_;

@@ -173,6 +173,10 @@ struct mending {
   std::vector<emu::adjustment> changes; ///< together; each as weak as it can be
   bool is_possible = false;             ///< false: no order and no scope helps
   std::uint64_t executions = 0;         ///< in which nothing failed any more, for each answer
+  /// "check main.cpp:12": what fails whatever is stronger, and is another matter.
+  std::vector<std::string> others{};
+  /// Not empty: why no more was tried. Fewer changes may do then, or, if none is known, some.
+  std::string given_up{};
 };
 
 /// What went wrong in an execution.

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What explore() says would mend a failure, and what could be weaker.
+#include "message_world.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+using namespace quarry_test;
+
+/// A race that shows only now and then once the other one, about y, is mended.
+struct hands_over_twice {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> x,
+                    global<std::uint32_t> y) const {
+    wf.store(x, 2U);
+    wf.fence(order::acquire, scope::agent);
+    wf.store(y, 5U, order::relaxed, scope::agent);
+    wf.store(x, 5U);
+    co_return;
+  }
+};
+struct looks_behind_a_flag {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> x,
+                    global<std::uint32_t> y) const {
+    std::uint32_t const flag = wf.load(y, order::acquire, scope::agent);
+    if (flag == 0)
+      co_return;
+    wf.fence(order::release, scope::agent);
+    static_cast<void>(wf.load(x));
+  }
+};
+
+/// A flag without a release, and beside it, in one of some hundred executions, an error that has
+/// nothing to do with orders.
+void two_errors(world& w) {
+  constexpr scope far = scope::system;
+  auto words = w.allocate<std::uint32_t>(48, "words"); // apart
+  auto const data = words.global(), flag = data + 16, count = data + 32;
+  w.start("writer", [=](world_core& self) {
+    self.store(data, 1);
+    self.store(flag, 1, order::relaxed, far);
+    for (int i = 0; i < 8; ++i)
+      self.fetch_add(count, 1, order::acq_rel, far);
+  });
+  w.start("reader", [=, &w](world_core& self) {
+    if (self.load(flag, order::acquire, far) != 0)
+      self.load(data);
+    std::uint32_t i = 1;
+    while (i <= 5 && self.load(count, order::acquire, far) == i)
+      ++i;
+    w.check(i <= 5, "five in a row");
+  });
+  w.join();
+}
+
+/// A world that throws what it has found while others wait for it.
+void throw_before_joining(world& w, std::uint32_t waiters) {
+  constexpr scope far = scope::system;
+  auto words = w.allocate<std::uint32_t>(48, "words"); // apart
+  auto const data = words.global(), flag = data + 16, go = data + 32;
+  w.start("writer", [=](world_core& self) {
+    self.store(data, 1);
+    self.store(flag, 1, order::relaxed, far);
+  });
+  for (std::uint32_t i = 0; i < waiters; ++i)
+    w.start("waiter", [=](world_core& self) {
+      while (self.load(go, order::acquire, far) == 0) {
+      }
+    });
+  for (int i = 0; i < 4; ++i)
+    if (w.host().load(flag, order::acquire, far) == 1 && w.host().load(data) == 0)
+      throw std::runtime_error("lost message");
+  w.host().store(go, 1, order::release, far);
+  w.join();
+}
+
+} // namespace
+
+TEST_SUITE("emu.explore_mended") {
+  TEST_CASE("a failure names what would mend it, and no more than that") {
+    auto const mended = [](message_orders h, bool detects_races = true) {
+      verdict const v = explore_message(h, {.detects_races = detects_races});
+      REQUIRE(v.failure);
+      REQUIRE(v.failure->mended);
+      CHECK(v.failure->mended->is_possible);
+      return v.failure->mended->changes;
+    };
+    for (bool const detects_races : {true, false}) {
+      auto const release = mended({order::relaxed, order::acquire}, detects_races);
+      REQUIRE(release.size() == 1);
+      CHECK(release[0].at.what == operation_kind::store);
+      CHECK(release[0].how == order::release);
+      auto const acquire = mended({order::release, order::relaxed}, detects_races);
+      REQUIRE(acquire.size() == 1);
+      CHECK(acquire[0].at.what == operation_kind::load);
+      CHECK(acquire[0].how == order::acquire);
+      CHECK(mended({order::relaxed, order::relaxed}, detects_races).size() == 2);
+    }
+  }
+
+  TEST_CASE("what mends a failure in few executions by chance is not named") {
+    verdict const v = explore({.executions = 3'000}, [](world& w) {
+      explored_agent reader(w.scheduler(), {.compute_units = 2, .wavefront_size = 32});
+      explored_agent writer(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto m = w.allocate<std::uint32_t>(32, "m");
+      launch_config const one{.work_items = 32, .work_items_per_group = 32};
+      w.start("writes", [&](world_core&) {
+        static_cast<void>(writer.run(one, hands_over_twice{}, m.global(), m.global() + 16));
+      });
+      w.start("reads", [&](world_core&) {
+        static_cast<void>(reader.run(one, looks_behind_a_flag{}, m.global(), m.global() + 16));
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    REQUIRE(v.failure->mended);
+    REQUIRE(v.failure->mended->is_possible);
+    CHECK(v.failure->mended->executions >= 2'000);
+    auto const& changes = v.failure->mended->changes;
+    CHECK_MESSAGE(std::any_of(changes.begin(), changes.end(),
+                              [](adjustment const& a) {
+                                return a.at.what == operation_kind::store && a.at.how &&
+                                       a.how == order::release && a.far == scope::system;
+                              }),
+                  v.to_string());
+  }
+
+  TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {
+    verdict const v = explore({.executions = 50}, [](world& w) {
+      auto word = w.allocate<std::uint32_t>(1, "word");
+      w.start("writer", [at = word.global()](world_core& self) { self.store(at, 1); });
+      w.start("reader", [at = word.global()](world_core& self) { self.load(at); });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "race");
+    CHECK(v.to_string().find("but that orders nothing: is a barrier") != std::string::npos);
+    CHECK(v.to_string().find("is mended by") == std::string::npos);
+  }
+
+  TEST_CASE("what no order mends is said to be so") {
+    verdict const v = explore({.executions = 50}, [](world& w) {
+      auto word = w.allocate<std::uint32_t>(1, "word");
+      for (char const* const name : {"a", "b"})
+        w.start(name, [&](world_core& self) { // two steps: increments are lost
+          auto const old = self.load(word.global(), order::acquire, scope::system);
+          self.store(word.global(), old + 1, order::release, scope::system);
+        });
+      w.join();
+      w.check(w.host().load(word.global()) == 2, "an increment is lost");
+    });
+    REQUIRE(v.failure);
+    REQUIRE(v.failure->mended);
+    CHECK(!v.failure->mended->is_possible);
+    CHECK(v.to_string().find("look at the logic") != std::string::npos);
+  }
+
+  TEST_CASE("orders that are stronger than they need be are named, those that are needed are not") {
+    auto const narrowings = [](message_orders h) {
+      explore_options o{.narrows = true};
+      auto const v = explore_message(h, o);
+      CHECK_MESSAGE(v, v.to_string());
+      return v.narrowings;
+    };
+    // Host threads are one agent: its scope would do.
+    for (adjustment const& a : narrowings({order::release, order::acquire})) {
+      CAPTURE(to_string(a));
+      CHECK(a.how == a.at.how);
+      CHECK(a.far == scope::agent);
+    }
+    auto const weaker = narrowings({order::seq_cst, order::acquire});
+    auto const is_release = [](adjustment const& a) { return a.how == order::release; };
+    CHECK(std::count_if(weaker.begin(), weaker.end(), is_release) == 1);
+  }
+
+  TEST_CASE("nor is what fails in another way, whatever is stronger, held against it") {
+    verdict const v = explore({.keeps_failures = false}, two_errors);
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "race");
+    REQUIRE(v.failure->mended);
+    auto const& m = *v.failure->mended;
+    REQUIRE_MESSAGE(m.changes.size() == 1, v.to_string());
+    CHECK(m.changes[0].at.what == operation_kind::store);
+    CHECK(m.changes[0].how == order::release);
+    CHECK(m.given_up.empty());
+    REQUIRE(m.others.size() == 1);
+    CHECK(m.others[0].starts_with("check explore_mended_test.cpp:"));
+    CHECK(v.to_string().find("another failure stays, whatever is stronger: check") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("a failure that leaves actors behind is repeated, shrunk and mended all the same") {
+    for (std::uint32_t const waiters : {0U, 3U, 30U}) {
+      CAPTURE(waiters);
+      verdict const v =
+          explore({.executions = 1'000, .detects_races = false, .keeps_failures = false},
+                  [waiters](world& w) { throw_before_joining(w, waiters); });
+      REQUIRE(v.failure);
+      CHECK(v.failure->kind == "exception");
+      CHECK_MESSAGE(v.failure->is_repeatable, v.to_string());
+      REQUIRE(v.failure->mended);
+      auto const& m = *v.failure->mended;
+      if (m.is_possible) {
+        CHECK_MESSAGE(m.changes.size() == 1, v.to_string());
+        CHECK(m.changes[0].how == order::release);
+      } else { // under a sanitizer there is room for fewer of them
+        CHECK_MESSAGE(m.given_up.find("join() them") != std::string::npos, v.to_string());
+        CHECK(v.to_string().find("mends it is not known") != std::string::npos);
+      }
+    }
+  }
+}
