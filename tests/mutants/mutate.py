@@ -28,17 +28,17 @@ MUTANTS = {
     # The read-modify-write is performed one level below its scope's; it orders as it should.
     'short_place': [
         ('    clean_below(self, c, level);\n'
-         '    reading const part = choose(a, c, level, nullptr, nullptr);',
+         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
          '    unsigned const place = level == 0 ? 0 : level - 1;\n'
          '    clean_below(self, c, place);\n'
-         '    reading const part = choose(a, c, place, nullptr, nullptr);'),
+         '    add_part(all, choose(a, c, place, nullptr, nullptr), done);'),
         ('  unsigned const level = level_in(self, s);\n  if (level == 0) {',
          '  unsigned level = level_in(self, s);\n  level -= level == 0 ? 0 : 1;\n'
          '  if (level == 0) {')],
     'atomic_ignores_own_line': [(
         '    clean_below(self, c, level);\n'
-        '    reading const part = choose(a, c, level, nullptr, nullptr);',
-        '    reading const part = choose(a, c, level, nullptr, nullptr);')],
+        '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
+        '    add_part(all, choose(a, c, level, nullptr, nullptr), done);')],
     'update_without_release': [(
         '    flush(self, level);\n  if (o == order::seq_cst)\n    invalidate(self, level);\n'
         '  unsigned step = 0;',
@@ -52,8 +52,8 @@ MUTANTS = {
         '    flush(self, level);\n  if (acquires(o))')],
     'update_in_own_cache': [
         ('    clean_below(self, c, level);\n'
-         '    reading const part = choose(a, c, level, nullptr, nullptr);',
-         '    reading const part = choose(a, c, 0, nullptr, nullptr);'),
+         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
+         '    add_part(all, choose(a, c, 0, nullptr, nullptr), done);'),
         ('  unsigned const level = level_in(self, s);\n  if (level == 0) {',
          '  unsigned const level = level_in(self, s);\n  if (level < 99) {')],
     # What changes nothing: it must survive.
