@@ -134,7 +134,7 @@ void diagnose(explorer& worlds, explore_options const& options, stack_allowance 
       m.executions *= is_sure ? 10 : 1;
     }
     if (is_interrupted(options)) // it may have been the answer to anything
-      return;
+      return f.mended.reset();
     if (!is_sure && t.why_over().empty() && t.has_failed_otherwise())
       t.ignore_what_fails(all_strongest(sites), 20 * executions);
     m.others = t.ignored();
