@@ -32,11 +32,21 @@ bool compute_unit::has_room(launch_state const& l) const noexcept {
   return l.waves_per_group <= free_slots_ && l.config.lds_bytes <= free_lds_;
 }
 
+/// How many groups can be claimed; those of plain kernels, which wait for nobody, run in the same
+/// place one after the other.
+std::uint64_t compute_unit::room_for(launch_state const& l) const noexcept {
+  if (l.entry.run_group != nullptr)
+    return l.group_count;
+  std::uint32_t const by_slots = free_slots_ / l.waves_per_group;
+  std::uint32_t const bytes = l.config.lds_bytes;
+  return bytes == 0 ? by_slots : std::min(by_slots, free_lds_ / bytes);
+}
+
 compute_unit::placed compute_unit::place_from(launch_state& l) {
   if (!has_room(l))
     return placed::no_room;
   if (claimed_.range.is_empty()) {
-    claimed_ = {&l, l.claim(agent_.compute_unit_count()), {}};
+    claimed_ = {&l, l.claim(agent_.compute_unit_count(), room_for(l)), {}};
     if (claimed_.range.is_empty())
       return placed::nothing_left;
     claimed_.id = l.group_id(claimed_.range.first);
@@ -67,7 +77,9 @@ work_group& compute_unit::idle_group() {
 }
 
 compute_unit::placed compute_unit::place_one() {
-  if (!returning_.empty() && free_slots_ != 0) {
+  bool const has_reserved =
+      !claimed_.range.is_empty() && claimed_.launch->entry.run_group == nullptr;
+  if (!returning_.empty() && free_slots_ != 0 && !has_reserved) {
     wave_slot& w = *returning_.front();
     returning_.pop_front();
     enter_again(w);

@@ -111,6 +111,24 @@ struct wait_and_count {
   }
 };
 
+/// Each of so many groups waits until all have come, and says that it has seen them.
+struct meet_and_count {
+  void operator()(any_plain_work_item auto& wi, global<std::uint32_t> counts,
+                  std::uint32_t groups) const {
+    auto const are_all_here = [groups](std::uint32_t n) { return n >= groups; };
+    wi.fetch_add(counts, 1, order::acq_rel, scope::agent);
+    wi.wait_until(counts, are_all_here, order::acquire, scope::agent);
+    wi.fetch_add(counts + 1, 1, order::acq_rel, scope::agent);
+  }
+};
+struct wait_for_count {
+  void operator()(any_plain_work_item auto& wi, global<std::uint32_t> count,
+                  std::uint32_t groups) const {
+    wi.wait_until(
+        count, [groups](std::uint32_t n) { return n >= groups; }, order::acquire, scope::agent);
+  }
+};
+
 struct set_flag {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
     if (wf.index_in_group() == 0)
@@ -247,6 +265,23 @@ TEST_SUITE("emu.agent") {
           CHECK(count.host()[0] == 32);
         },
         m);
+  }
+
+  TEST_CASE("a later launch does not take the places of groups that wait for each other") {
+    native_scheduler s({.threads = 2, .stall_timeout = patience});
+    agent gpu(s, {.compute_units = 2, .wavefront_slots = 8});
+    constexpr std::uint32_t groups = 16; // all places
+    launch_config const all{.work_groups = groups, .work_items_per_group = 1, .cooperative = true};
+    for (int round = 0; round < 30'000; ++round) {
+      auto counts = gpu.allocate<std::uint32_t>(2, "counts");
+      auto first = gpu.launch(all, meet_and_count{}, counts.global(), groups);
+      auto second = gpu.launch({.work_groups = 1, .work_items_per_group = 1}, wait_for_count{},
+                               counts.global() + 1, groups);
+      auto const met = first.wait();
+      auto const seen = second.wait();
+      REQUIRE_MESSAGE(met, (met ? "" : met.get_fault()->report));
+      REQUIRE(seen);
+    }
   }
 
   TEST_CASE("a completion is waited for once; the second time is an error") {

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 using quarry::emu::extent;
+using quarry::emu::machine;
 
 TEST_SUITE("emu.grid") {
   TEST_CASE("an extent has one dimension unless more are named, and its volume is their product") {
@@ -31,5 +32,15 @@ TEST_SUITE("emu.grid") {
     CHECK_THROWS_WITH_AS(extent(-1), "extent: -1; allowed are 0 to 4294967295",
                          std::invalid_argument);
     CHECK(extent(std::uint64_t{4294967295}).x == 4294967295);
+  }
+
+  TEST_CASE("wavefront slots and LDS say how many groups a compute unit has room for") {
+    constexpr machine m{.wavefront_slots = 8, .lds_bytes = 1000, .wavefront_size = 32};
+    static_assert(m.groups_per_unit(1, 0) == 8);
+    static_assert(m.groups_per_unit(33, 0) == 4);
+    static_assert(m.groups_per_unit(33, 300) == 3);
+    static_assert(m.groups_per_unit(257, 0) == 0);
+    static_assert(m.groups_per_unit(0, 0) == 0);
+    static_assert(m.groups_per_unit(~0U, 0) == 0);
   }
 }

@@ -63,6 +63,14 @@ TEST_SUITE("emu.launch_state") {
       }
   }
 
+  TEST_CASE("a range is no larger than what there is room for") {
+    idle_launch l(100);
+    CHECK(size_of(l.claim(1, 8)) == 8);
+    CHECK(size_of(l.claim(1, 1)) == 1);
+    CHECK(size_of(l.claim(4, 50)) == 11); // of 91
+    CHECK(l.unclaimed_count() == 80);
+  }
+
   TEST_CASE("threads that claim at the same time get every group once") {
     constexpr std::uint64_t count = 20'000;
     idle_launch l(count);

@@ -3,6 +3,7 @@
 #include "agents.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <set>
 
 using namespace quarry;
@@ -42,6 +43,9 @@ int wrong_results(auto& self, global<T> word) {
       self.store(word, T{0}, o, s);
       expect(self.fetch_sub(word, T{1}, o, s) == 0 &&
              static_cast<T>(self.load(word, o, s) + T{1}) == T{0});
+      constexpr T most = std::numeric_limits<T>::max(), least = std::numeric_limits<T>::min();
+      self.store(word, most, o, s);
+      expect(self.fetch_add(word, T{1}, o, s) == most && self.fetch_sub(word, T{1}, o, s) == least);
     }
   return wrong;
 }

@@ -3,6 +3,7 @@
 
 #include <quarry/emu/fine_grain_barrier.hpp>
 #include <quarry/emu/lanes.hpp>
+#include <quarry/emu/reductions.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/task.hpp>
 
@@ -151,8 +152,8 @@ public:
     T total{};
     this->template for_each_value<T>([&](std::uint32_t i, T v) {
       if (i < this->wave_.index)
-        before = static_cast<T>(before + v);
-      total = static_cast<T>(total + v);
+        before = plus{}(before, v);
+      total = plus{}(total, v);
     });
     out_ = out_ + before;
     return total;

@@ -65,10 +65,12 @@ struct machine {
   /// turn.
   std::uint32_t command_processor_rounds = 4;
 
-  /// How many such groups a compute unit has room for at once.
+  /// How many such groups a compute unit has room for at once; of no work-items, none.
   [[nodiscard]] constexpr std::uint32_t groups_per_unit(std::uint32_t work_items_per_group,
                                                         std::uint32_t lds_bytes_per_group) const {
-    std::uint32_t const waves = (work_items_per_group + wavefront_size - 1) / wavefront_size;
+    if (work_items_per_group == 0)
+      return 0;
+    std::uint32_t const waves = (work_items_per_group - 1) / wavefront_size + 1;
     std::uint32_t const by_slots = wavefront_slots / waves;
     return lds_bytes_per_group == 0 ? by_slots
                                     : std::min(by_slots, lds_bytes / lds_bytes_per_group);

@@ -44,8 +44,10 @@ struct kernel_entry {
 
 /// One launch while it runs: what to run, what is left to place, and how it ended.
 ///
-/// Compute units claim ranges of groups, large ones first, and give back what they cannot place.
-/// Shared by compute units, which run in parallel.
+/// Compute units claim ranges of groups, large ones first, and give back what they cannot place. Of
+/// groups that may wait for each other a unit claims only those that it has room for: a later
+/// launch could fill the places that they would need. Shared by compute units, which run in
+/// parallel.
 struct launch_state {
   launch_config config;
   extent groups; ///< the grid in groups
@@ -64,8 +66,9 @@ struct launch_state {
   fence_scope acquire = fence_scope::system; ///< of each wavefront, when it begins
   fence_scope release = fence_scope::system; ///< and when it ends
 
-  /// Takes up to 1/(2 * sharers) of what is left, at least one group. Empty when nothing is left.
-  [[nodiscard]] group_range claim(std::uint32_t sharers);
+  /// Takes up to 1/(2 * sharers) of what is left, but no more than `most`, and at least one group.
+  /// Empty when nothing is left.
+  [[nodiscard]] group_range claim(std::uint32_t sharers, std::uint64_t most = ~std::uint64_t{0});
   void give_back(group_range unplaced);
   /// Groups that no compute unit has claimed.
   [[nodiscard]] std::uint64_t unclaimed_count();

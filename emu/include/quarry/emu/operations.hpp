@@ -167,14 +167,14 @@ public:
   T fetch_add(global<T> at, std::type_identity_t<T> n, order o, scope s,
               std::source_location where = std::source_location::current()) const {
     return update(
-        at, o, s, where, [n](T v) { return static_cast<T>(v + n); },
+        at, o, s, where, [n](T v) { return static_cast<T>(wrapping<T>(v) + wrapping<T>(n)); },
         [n](auto c, auto m) { return c.fetch_add(n, m); });
   }
   template<std::integral T>
   T fetch_sub(global<T> at, std::type_identity_t<T> n, order o, scope s,
               std::source_location where = std::source_location::current()) const {
     return update(
-        at, o, s, where, [n](T v) { return static_cast<T>(v - n); },
+        at, o, s, where, [n](T v) { return static_cast<T>(wrapping<T>(v) - wrapping<T>(n)); },
         [n](auto c, auto m) { return c.fetch_sub(n, m); });
   }
   template<std::integral T>
@@ -347,6 +347,10 @@ private:
       return to.store(value, std::memory_order_relaxed);
     }
   }
+
+  /// Integers wrap, as atomics do.
+  template<class T>
+  using wrapping = std::make_unsigned_t<T>;
 
   template<class T, class Plain, class Atomic>
   T update(global<T> at, order o, scope s, std::source_location where, Plain plain,
