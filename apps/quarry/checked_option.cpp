@@ -19,7 +19,7 @@ namespace {
 template<class T>
 std::optional<T> to_whole(std::string const& text, T low, T high) {
   T read{};
-  bool const is_hex = text.starts_with("0x");
+  bool const is_hex = text.starts_with("0x") || text.starts_with("0X");
   auto const last = text.data() + text.size();
   auto const [end, code] =
       std::from_chars(text.data() + (is_hex ? 2 : 0), last, read, is_hex ? 16 : 10);

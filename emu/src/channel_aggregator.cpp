@@ -79,14 +79,22 @@ outcome channel_aggregator::wait() {
 /// Those for whose room somebody waits in vain.
 std::string channel_aggregator::narrow_channels() const {
   std::string text;
-  for (auto const& n : nodes_)
-    if (channel_usage const u = n->usage(); u.waiting != 0)
-      text +=
-          fmt::format("channel {}: {} of {} elements in use, {} {} for room\n", n->name(), u.in_use,
-                      n->width(), u.waiting, u.waiting == 1 ? "producer waits" : "producers wait");
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    channel_node const& n = *nodes_[i];
+    channel_usage const u = n.usage();
+    std::size_t const yielded = at_[i].blocked.size();
+    std::size_t const waiting = u.waiting + yielded;
+    if (waiting != 0)
+      text += fmt::format("channel {}: {} of {} elements in use, {} {} for room{}\n", n.name(),
+                          u.in_use, n.width(), waiting,
+                          waiting == 1 ? "producer waits" : "producers wait",
+                          yielded == 0 ? "" : fmt::format(" ({} yielded)", yielded));
+  }
   if (!text.empty())
-    text += "A cycle of channels must hold a generation of what is under way: wider ones do, or "
-            "any whose wavefronts yield (channel_options::full).\n";
+    text +=
+        "A cycle of channels must hold a generation of what is under way: wider ones do, or "
+        "any whose wavefronts\nyield (channel_options::full) and give back what they have taken "
+        "before they send (tfree()).\n";
   return text;
 }
 

@@ -55,6 +55,20 @@ struct add_up {
     co_return;
   }
 };
+/// Two for each, which it keeps meanwhile.
+struct send_two {
+  template<any_wavefront W>
+  task<> operator()(W& wf, auto& src, channel<number>& to) const {
+    auto const value = src.load(&number::value);
+    auto const inner = wf.where(value > std::uint64_t{0});
+    auto const fill = [&](wave_elements<W::size> const& two) {
+      for (std::uint32_t i = 0; i < 2; ++i)
+        wf.store(to.at(two, i, &number::value), value - std::uint64_t{1});
+    };
+    task<> sent = to.send(wf, typename W::template lanes<std::uint32_t>(2), fill);
+    co_await std::move(sent);
+  }
+};
 /// Throws when it is copied, once it is told to.
 struct throwing_argument {
   explicit throwing_argument(bool const& is_told) : throws(&is_told) {}
@@ -247,6 +261,25 @@ TEST_SUITE("emu.channel_graph") {
         }
       }
     });
+  }
+
+  TEST_CASE("who yields and keeps its elements may be stuck as well: the report says so") {
+    sequential_scheduler s;
+    wide_agent gpu(s, shape);
+    channel_graph g(gpu);
+    auto& numbers = g.add_channel<number>(
+        {.width = 4, .elements_per_done_count = 1, .full = when_full::yield, .name = "numbers"});
+    g.connect(numbers, send_two{}, std::ref(numbers));
+    g.put(numbers, {6});
+    g.execute();
+    outcome const end = g.wait_for_done();
+    REQUIRE(!end);
+    std::string const& report = end.get_fault()->report;
+    CAPTURE(report);
+    auto const at = report.find("channel numbers: ");
+    REQUIRE(at != std::string::npos);
+    CHECK(report.find(" yielded)\n", at) != std::string::npos);
+    CHECK(report.find("before they send (tfree())", at) != std::string::npos);
   }
 
   TEST_CASE("a fault ends the graph also where wavefronts have yielded") {
