@@ -111,21 +111,15 @@ struct wait_and_count {
   }
 };
 
-/// Each of so many groups waits until all have come, and says that it has seen them.
-struct meet_and_count {
-  void operator()(any_plain_work_item auto& wi, global<std::uint32_t> counts,
-                  std::uint32_t groups) const {
-    auto const are_all_here = [groups](std::uint32_t n) { return n >= groups; };
-    wi.fetch_add(counts, 1, order::acq_rel, scope::agent);
-    wi.wait_until(counts, are_all_here, order::acquire, scope::agent);
-    wi.fetch_add(counts + 1, 1, order::acq_rel, scope::agent);
-  }
-};
-struct wait_for_count {
-  void operator()(any_plain_work_item auto& wi, global<std::uint32_t> count,
-                  std::uint32_t groups) const {
-    wi.wait_until(
-        count, [groups](std::uint32_t n) { return n >= groups; }, order::acquire, scope::agent);
+/// Groups that all wait for each other, three times.
+struct meet_thrice {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> count,
+                    std::uint32_t groups) const {
+    for (std::uint32_t round = 1; round <= 3; ++round) {
+      wf.fetch_add(count, 1, order::acq_rel, scope::agent);
+      auto const are_here = [all = groups * round](std::uint32_t n) { return n >= all; };
+      static_cast<void>(co_await wf.wait_until(count, are_here, order::acquire, scope::agent));
+    }
   }
 };
 
@@ -268,20 +262,25 @@ TEST_SUITE("emu.agent") {
   }
 
   TEST_CASE("a later launch does not take the places of groups that wait for each other") {
-    native_scheduler s({.threads = 2, .stall_timeout = patience});
-    agent gpu(s, {.compute_units = 2, .wavefront_slots = 8});
-    constexpr std::uint32_t groups = 16; // all places
-    launch_config const all{.work_groups = groups, .work_items_per_group = 1, .cooperative = true};
-    for (int round = 0; round < 30'000; ++round) {
-      auto counts = gpu.allocate<std::uint32_t>(2, "counts");
-      auto first = gpu.launch(all, meet_and_count{}, counts.global(), groups);
-      auto second = gpu.launch({.work_groups = 1, .work_items_per_group = 1}, wait_for_count{},
-                               counts.global() + 1, groups);
-      auto const met = first.wait();
-      auto const seen = second.wait();
-      REQUIRE_MESSAGE(met, (met ? "" : met.get_fault()->report));
-      REQUIRE(seen);
-    }
+    native_scheduler s({.threads = 4, .stall_timeout = patience});
+    machine const m;
+    agent gpu(s, m);
+    std::uint32_t const groups = m.compute_units * m.wavefront_slots; // all places
+    std::atomic<int> failed{0};
+    std::vector<std::thread> hosts;
+    for (int h = 0; h < 3; ++h)
+      hosts.emplace_back([&] {
+        for (int i = 0; i < 300 && failed == 0; ++i) {
+          auto count = gpu.allocate<std::uint32_t>(1, "count");
+          auto const end =
+              gpu.run({.work_groups = groups, .work_items_per_group = 1, .cooperative = true},
+                      meet_thrice{}, count.global(), groups);
+          failed += end ? 0 : 1;
+        }
+      });
+    for (std::thread& h : hosts)
+      h.join();
+    CHECK(failed == 0);
   }
 
   TEST_CASE("a completion is waited for once; the second time is an error") {
