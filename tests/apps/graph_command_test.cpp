@@ -190,8 +190,9 @@ TEST_SUITE("apps.graph_command") {
       return folder.read(out);
     };
     CHECK(graph_of("0x1f") == graph_of("31"));
+    CHECK(graph_of("0X1F") == graph_of("31"));
     CHECK(graph_of("010") == graph_of("10"));
-    for (std::string const number : {"0x", "0x-1", "0X1f", "0x1g", "0x10000000000000000"})
+    for (std::string const number : {"0x", "0x-1", "0X", "0x1g", "0x10000000000000000"})
       CHECK(run(folder, {"graph", "rmat", "--seed", number}, folder.path() / "out").status != 0);
   }
 }
