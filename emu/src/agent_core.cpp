@@ -173,6 +173,7 @@ void agent_core::prepare(launch_state& l) const {
                        l.kernel, l.group_count, resident, machine_.compute_units, per_unit));
   l.wavefront_size = machine_.wavefront_size;
   l.waves_per_group = waves;
+  l.fits_at_once = l.group_count <= resident;
   l.scheduler = &scheduler_;
   l.bounds = checks_bounds_ ? &known_ : nullptr;
   l.unfinished.store(l.group_count, std::memory_order_relaxed);

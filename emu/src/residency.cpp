@@ -32,10 +32,15 @@ bool compute_unit::has_room(launch_state const& l) const noexcept {
   return l.waves_per_group <= free_slots_ && l.config.lds_bytes <= free_lds_;
 }
 
-/// How many groups can be claimed; those of plain kernels, which wait for nobody, run in the same
-/// place one after the other.
+/// May the launch's groups all wait for each other? Those of plain kernels wait for nobody.
+bool compute_unit::may_all_meet(launch_state const& l) noexcept {
+  return l.fits_at_once && l.entry.run_group == nullptr;
+}
+
+/// How many groups can be claimed: where they need not all be resident they may come one after the
+/// other, from memory that lies together.
 std::uint64_t compute_unit::room_for(launch_state const& l) const noexcept {
-  if (l.entry.run_group != nullptr)
+  if (!may_all_meet(l))
     return l.group_count;
   std::uint32_t const by_slots = free_slots_ / l.waves_per_group;
   std::uint32_t const bytes = l.config.lds_bytes;
@@ -77,8 +82,7 @@ work_group& compute_unit::idle_group() {
 }
 
 compute_unit::placed compute_unit::place_one() {
-  bool const has_reserved =
-      !claimed_.range.is_empty() && claimed_.launch->entry.run_group == nullptr;
+  bool const has_reserved = !claimed_.range.is_empty() && may_all_meet(*claimed_.launch);
   if (!returning_.empty() && free_slots_ != 0 && !has_reserved) {
     wave_slot& w = *returning_.front();
     returning_.pop_front();

@@ -94,6 +94,7 @@ private:
   void report_ended();
   void give_claims_back();
   [[nodiscard]] bool has_room(launch_state const& l) const noexcept;
+  [[nodiscard]] static bool may_all_meet(launch_state const& l) noexcept;
   [[nodiscard]] std::uint64_t room_for(launch_state const& l) const noexcept;
   void enter_again(wave_slot& w);
   void park(std::size_t position);

@@ -45,15 +45,16 @@ struct kernel_entry {
 /// One launch while it runs: what to run, what is left to place, and how it ended.
 ///
 /// Compute units claim ranges of groups, large ones first, and give back what they cannot place. Of
-/// groups that may wait for each other a unit claims only those that it has room for: a later
-/// launch could fill the places that they would need. Shared by compute units, which run in
-/// parallel.
+/// a grid that fits at once, whose groups may all wait for each other, a unit claims only those
+/// that it has room for: a later launch could fill the places that they would need. Shared by
+/// compute units, which run in parallel.
 struct launch_state {
   launch_config config;
   extent groups; ///< the grid in groups
   std::uint64_t group_count = 0;
   std::uint32_t wavefront_size = 64;
   std::uint32_t waves_per_group = 0; ///< of a whole group
+  bool fits_at_once = false;         ///< all its groups may be resident
   kernel_entry entry;
   void const* bound = nullptr;
   std::shared_ptr<void const> keeps_alive; ///< owns `bound`, if nobody else does
