@@ -82,8 +82,11 @@ work_group& compute_unit::idle_group() {
 }
 
 compute_unit::placed compute_unit::place_one() {
-  bool const has_reserved = !claimed_.range.is_empty() && may_all_meet(*claimed_.launch);
-  if (!returning_.empty() && free_slots_ != 0 && !has_reserved) {
+  if (!claimed_.range.is_empty() && claimed_.launch->has_failed())
+    give_claims_back();
+  // What is claimed to be resident at once has its room already.
+  bool const is_reserved = !claimed_.range.is_empty() && may_all_meet(*claimed_.launch);
+  if (!returning_.empty() && free_slots_ != 0 && !is_reserved) {
     wave_slot& w = *returning_.front();
     returning_.pop_front();
     enter_again(w);
@@ -93,12 +96,7 @@ compute_unit::placed compute_unit::place_one() {
       w.group->ready |= work_group::wave_bits{1} << w.index;
     return placed::yes;
   }
-  if (!claimed_.range.is_empty()) {
-    if (!claimed_.launch->has_failed())
-      return place_from(*claimed_.launch);
-    give_claims_back();
-  }
-  return agent_.for_each_launch(*this);
+  return claimed_.range.is_empty() ? agent_.for_each_launch(*this) : place_from(*claimed_.launch);
 }
 
 void compute_unit::give_claims_back() {

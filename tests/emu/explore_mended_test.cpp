@@ -38,12 +38,19 @@ struct looks_behind_a_flag {
   }
 };
 
+/// Three words that lie apart.
+struct three_words {
+  explicit three_words(world& w) : all(w.allocate<std::uint32_t>(48, "words")) {}
+  [[nodiscard]] global<std::uint32_t> operator[](int i) { return all.global() + 16 * i; }
+  buffer<std::uint32_t> all;
+};
+
 /// A flag without a release, and beside it, in one of some hundred executions, an error that has
 /// nothing to do with orders.
 void two_errors(world& w) {
   constexpr scope far = scope::system;
-  auto words = w.allocate<std::uint32_t>(48, "words"); // apart
-  auto const data = words.global(), flag = data + 16, count = data + 32;
+  three_words words(w);
+  auto const data = words[0], flag = words[1], count = words[2];
   w.start("writer", [=](world_core& self) {
     self.store(data, 1);
     self.store(flag, 1, order::relaxed, far);
@@ -64,8 +71,8 @@ void two_errors(world& w) {
 /// A world that throws what it has found while others wait for it.
 void throw_before_joining(world& w, std::uint32_t waiters) {
   constexpr scope far = scope::system;
-  auto words = w.allocate<std::uint32_t>(48, "words"); // apart
-  auto const data = words.global(), flag = data + 16, go = data + 32;
+  three_words words(w);
+  auto const data = words[0], flag = words[1], go = words[2];
   w.start("writer", [=](world_core& self) {
     self.store(data, 1);
     self.store(flag, 1, order::relaxed, far);

@@ -8,7 +8,6 @@
 #include <functional>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {
@@ -223,24 +222,21 @@ TEST_SUITE("emu.explore_seq_cst") {
   }
 
   TEST_CASE("two stores to a word, one after the other, may both come before another one") {
-    auto const stores = [](auto const& values) {
-      return [values](world_core& self, at x, at y, std::uint32_t& saw) {
-        for (auto const& [is_of_x, value] : values)
-          self.store(is_of_x ? x : y, value, order::seq_cst, far);
-        saw = values.size() == 2 ? self.load(y, order::relaxed, far) : 0;
-      };
-    };
-    using writes = std::vector<std::pair<bool, std::uint32_t>>;
     // In turn: the second one's y = 1 and 2, all of the first one, then x = 2.
     bool is_seen = false;
     verdict const v = explore({.executions = 100'000, .strategy = "exhaustive"}, [&](world& w) {
       auto words = w.allocate<std::uint32_t>(32, "words");
       auto const x = words.global(), y = x + 16;
-      std::uint32_t saw = 0, none = 0;
-      w.start("first",
-              [&](world_core& self) { stores(writes{{false, 4}, {true, 1}})(self, x, y, saw); });
+      std::uint32_t saw = 0;
+      w.start("first", [&](world_core& self) {
+        self.store(y, 4, order::seq_cst, far);
+        self.store(x, 1, order::seq_cst, far);
+        saw = self.load(y, order::relaxed, far);
+      });
       w.start("second", [&](world_core& self) {
-        stores(writes{{false, 1}, {false, 2}, {true, 2}})(self, x, y, none);
+        self.store(y, 1, order::seq_cst, far);
+        self.store(y, 2, order::seq_cst, far);
+        self.store(x, 2, order::seq_cst, far);
       });
       w.join();
       is_seen = is_seen || (saw == 4 && w.host().load(x) == 2 && w.host().load(y) == 4);

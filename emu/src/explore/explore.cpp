@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_lines.hpp"
 #include "explorer.hpp"
+#include "failure_class.hpp"
 #include "failure_folder.hpp"
 #include "noexcept_report.hpp"
 #include "repetition.hpp"
 #include "replay_request.hpp"
 #include "sampling.hpp"
 #include "searching.hpp"
+#include "stack_allowance.hpp"
 #include "stretch.hpp"
 #include "trial.hpp"
 #include "watchdog.hpp"
@@ -27,18 +29,12 @@
 namespace quarry {
 namespace {
 
-bool is_same_class(emu::explored_memory::finding const& a, exploration_failure const& b) {
-  return a.kind == b.kind && a.where == b.where;
-}
-
 /// Fills in what is known once an execution has failed: is it repeatable, how short can it be?
 void examine(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
              exploration_failure& f) {
   auto const again = [&](choice_record const& r) -> std::optional<choice_record> {
-    replay recorded(r);
-    recorded.begin(0);
-    auto const found = worlds.run(recorded).finding;
-    if (!found || !is_same_class(*found, f))
+    auto const found = worlds.repeat(r).finding;
+    if (!found || class_of(*found) != class_of(f))
       return std::nullopt;
     return worlds.chosen().record();
   };
@@ -56,12 +52,10 @@ void examine(explorer& worlds, explore_options const& options, stack_allowance c
 
 /// The failure once more, with its last operations, and words that have numbers in its report.
 void narrate(explorer& worlds, exploration_failure& f) {
-  replay choices(f.shrunk);
-  choices.begin(0);
-  auto const r = worlds.run(choices, true);
+  auto const r = worlds.repeat(f.shrunk, true);
   f.history = r.history;
   f.equal = r.equal;
-  if (!r.finding || !is_same_class(*r.finding, f))
+  if (!r.finding || class_of(*r.finding) != class_of(f))
     return;
   f.report = r.finding->report;
   f.shrunk = worlds.chosen().record(); // with what a replay is to find in the end

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went wrong in an explored execution.
+#include "each_word.hpp"
 #include "failure_class.hpp"
 #include "lane_site.hpp"
 #include "source_text.hpp"
@@ -234,27 +235,11 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
   blame("uninitialised", who, by, fmt::format(" reads {} bytes of global memory {}", bytes, which));
 }
 
-namespace {
-
-/// Calls f(number, first, end) for each word of 8 bytes, with those of its bytes that are meant.
-template<class F>
-void for_each_word(std::uintptr_t at, unsigned bytes, F const& f) {
-  for (std::uintptr_t const end = at + bytes; at < end;) {
-    std::uintptr_t const word = at / 8;
-    auto const first = static_cast<unsigned>(at % 8);
-    at = std::min(end, word * 8 + 8);
-    f(word, first, static_cast<unsigned>(at - word * 8));
-  }
-}
-
-} // namespace
-
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
                                 race_detector::site by) {
   bool is_written = true;
-  for_each_word(at, bytes, [&](std::uintptr_t number, unsigned first, unsigned end) {
+  for_each_word(at, bytes, [&](std::uintptr_t number, std::uint8_t mask) {
     auto const word = lds_.find(number);
-    auto const mask = (1U << end) - (1U << first);
     is_written = is_written && word != lds_.end() && (word->second.written & mask) == mask;
   });
   if (is_written)
@@ -264,19 +249,22 @@ void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
 }
 
 void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by) {
-  for_each_word(at, bytes, [&](std::uintptr_t number, unsigned first, unsigned end) {
+  for_each_word(at, bytes, [&](std::uintptr_t number, std::uint8_t mask) {
     lds_word& word = lds_[number];
-    std::fill(word.by.begin() + first, word.by.begin() + end, by);
-    word.written = static_cast<std::uint8_t>(word.written | ((1U << end) - (1U << first)));
+    for (unsigned i = 0; i < word.by.size(); ++i)
+      if ((mask >> i & 1) != 0)
+        word.by[i] = by;
+    word.written = static_cast<std::uint8_t>(word.written | mask);
   });
 }
 
 race_detector::write_id explored_memory::lds_write_of(std::uintptr_t at, unsigned bytes) {
   race_detector::write_id all = 0;
-  for_each_word(at, bytes, [&](std::uintptr_t number, unsigned first, unsigned end) {
+  for_each_word(at, bytes, [&](std::uintptr_t number, std::uint8_t mask) {
     if (auto const word = lds_.find(number); word != lds_.end())
-      for (unsigned i = first; i < end; ++i)
-        all = races_.join(all, word->second.by[i]);
+      for (unsigned i = 0; i < word->second.by.size(); ++i)
+        if ((mask >> i & 1) != 0)
+          all = races_.join(all, word->second.by[i]);
   });
   return all;
 }

@@ -5,6 +5,8 @@
 #include "command_lines.hpp"
 #include "failure_class.hpp"
 
+#include <quarry/replay.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -184,6 +186,12 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
           memory_.history(),
           memory_.equal_count(),
           memory_.has_left_out()};
+}
+
+explorer::result explorer::repeat(choice_record const& r, bool keeps_history) {
+  replay choices(r);
+  choices.begin(0);
+  return run(choices, keeps_history);
 }
 
 /// What can be said only now.

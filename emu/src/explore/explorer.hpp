@@ -87,6 +87,8 @@ public:
 
   /// Errors   what the world throws that is no std::exception
   result run(chooser& choices, bool keeps_history = false);
+  /// The execution of these choices once more.
+  result repeat(choice_record const& r, bool keeps_history = false);
   /// An execution counts that is not run.
   void pass_over() noexcept { scheduler_.pass_over(); }
   /// What was chosen in the last execution that was run.

@@ -6,6 +6,19 @@
 
 namespace quarry {
 
+/// Two failures of one class are the same failure.
+struct failure_class {
+  std::string kind;
+  std::string where;
+  friend bool operator==(failure_class const&, failure_class const&) = default;
+};
+
+/// Of a finding, or of what an exploration says of it.
+template<class Failure>
+[[nodiscard]] failure_class class_of(Failure const& f) {
+  return {f.kind, f.where};
+}
+
 // What a failure's class is made of where no single place is to blame: the same in every execution
 // that fails in the same way.
 

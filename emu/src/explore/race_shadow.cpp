@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The race detector's memory of accesses: which of them conflict, and which still have to be kept.
+#include "each_word.hpp"
 #include "race_marks.hpp"
 
 #include <algorithm>
@@ -66,12 +67,8 @@ inline std::optional<race_detector::race> race_detector::check(access const& a) 
 }
 
 void race_detector::check_words(access const& a) {
-  std::uintptr_t const end = a.address + a.bytes;
-  for (std::uintptr_t word = a.address / 8; a.bytes != 0 && word * 8 < end; ++word) {
-    auto const from = a.address > word * 8 ? static_cast<unsigned>(a.address - word * 8) : 0U;
-    auto const to = end < word * 8 + 8 ? static_cast<unsigned>(end - word * 8) : 8U;
-    check_word(a, word, static_cast<std::uint8_t>((1U << to) - (1U << from)));
-  }
+  for_each_word(a.address, a.bytes,
+                [&](std::uintptr_t number, std::uint8_t mask) { check_word(a, number, mask); });
 }
 
 inline void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask) {
@@ -93,20 +90,8 @@ inline bool race_detector::goes_on(actor_id a, access::kind kind, std::uintptr_t
   if (l == nullptr || l->number != at / line_bytes || l->whole != none || bytes > 8 - offset)
     return false;
   std::uint32_t& first = l->first[at / 8 % line_words];
-  return first != none &&
-         goes_on(first,
-                 {.at = now_,
-                  .next = none,
-                  .address = at,
-                  .where = where.where,
-                  .what = {
-                      .actor = static_cast<std::uint16_t>(a),
-                      .lane = where.lane,
-                      .bytes = static_cast<std::uint16_t>(bytes),
-                      .mask = static_cast<std::uint8_t>(((1U << bytes) - 1) << offset),
-                      .how = {.kind = static_cast<std::uint8_t>(static_cast<unsigned>(kind) & 3U),
-                              .order = 7,
-                              .scope = static_cast<std::uint8_t>(static_cast<unsigned>(s) & 7U)}}});
+  auto const mask = static_cast<std::uint8_t>(((1U << bytes) - 1) << offset);
+  return first != none && goes_on(first, mark_of({a, kind, {}, s, at, bytes, where, now_}, mask));
 }
 
 /// An actor does with the same bytes what it has done before, and nobody else is concerned: the

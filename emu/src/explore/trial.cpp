@@ -4,7 +4,6 @@
 #include "diagnosis.hpp"
 #include "stretch.hpp"
 
-#include <quarry/replay.hpp>
 #include <quarry/strategy.hpp>
 
 #include <fmt/core.h>
@@ -25,7 +24,7 @@ trial::trial(explorer& worlds, explore_options const& options, stack_allowance c
       drawn_(worlds, *make_strategy(drawing(options.strategy)), options) {}
 
 void trial::look_for(exploration_failure const& f) {
-  wanted_ = {f.kind, f.where};
+  wanted_ = class_of(f);
   known_ = {f.shrunk};
 }
 
@@ -47,17 +46,21 @@ std::vector<std::string> trial::ignored() const {
   return text;
 }
 
-explorer::result trial::repeat(choice_record const& r) {
+void trial::begin(std::vector<emu::adjustment> const& with) {
+  drawn_.forget();
+  worlds_.adjust(with);
+}
+
+/// Nothing: it is known to end well.
+std::optional<explorer::result> trial::draw(std::uint64_t i) {
   ++spent_;
-  replay choices(r);
-  choices.begin(0);
-  return worlds_.run(choices);
+  return drawn_.run(options_.seed + i, [] {});
 }
 
 bool trial::counts(explorer::result const& r) {
   if (!r.finding)
     return false;
-  failure_class const c{r.finding->kind, r.finding->where};
+  failure_class const c = class_of(*r.finding);
   if (std::find(ignored_.begin(), ignored_.end(), c) != ignored_.end())
     return false;
   has_failed_otherwise_ = c != wanted_;
@@ -66,28 +69,30 @@ bool trial::counts(explorer::result const& r) {
 
 std::vector<emu::operation_site> trial::sites(std::uint64_t executions) {
   std::vector<emu::operation_site> all;
-  drawn_.forget();
+  begin({});
   worlds_.collect(&all);
   for (choice_record const& r : known_)
-    repeat(r);
+    worlds_.repeat(r);
   for (std::uint64_t i = 0; i < executions && !is_over(); ++i)
-    drawn_.run(options_.seed + i, [] {});
+    draw(i);
   worlds_.collect(nullptr);
   return all;
 }
 
 bool trial::fails(std::vector<emu::adjustment> const& with, std::uint64_t executions) {
   constexpr std::size_t most_known = 8;
-  drawn_.forget();
-  worlds_.adjust(with);
-  for (choice_record const& r : known_)
-    if (is_over() || counts(repeat(r)))
-      return true;
-  for (std::uint64_t i = 0; i < executions; ++i) {
+  begin(with);
+  for (choice_record const& r : known_) {
     if (is_over())
       return true;
     ++spent_;
-    auto const r = drawn_.run(options_.seed + i, [] {});
+    if (counts(worlds_.repeat(r)))
+      return true;
+  }
+  for (std::uint64_t i = 0; i < executions; ++i) {
+    if (is_over())
+      return true;
+    auto const r = draw(i);
     if (!r || !counts(*r))
       continue;
     if (known_.size() == most_known)
@@ -99,16 +104,13 @@ bool trial::fails(std::vector<emu::adjustment> const& with, std::uint64_t execut
 }
 
 void trial::ignore_what_fails(std::vector<emu::adjustment> const& with, std::uint64_t executions) {
-  drawn_.forget();
-  worlds_.adjust(with);
-  for (std::uint64_t i = 0; i < executions && !is_over(); ++i) {
-    ++spent_;
-    if (auto const r = drawn_.run(options_.seed + i, [] {}); r && counts(*r)) {
+  begin(with);
+  for (std::uint64_t i = 0; i < executions && !is_over(); ++i)
+    if (auto const r = draw(i); r && counts(*r)) {
       if (!has_failed_otherwise_)
         return;
-      ignored_.emplace_back(r->finding->kind, r->finding->where);
+      ignored_.push_back(class_of(*r->finding));
     }
-  }
 }
 
 // Questions
@@ -120,7 +122,6 @@ void diagnose(explorer& worlds, explore_options const& options, stack_allowance 
   auto executions = std::clamp<std::uint64_t>(16 * f.execution, 200, 2'000);
   trial t(worlds, options, stacks);
   t.look_for(f);
-  t.allow(100'000);
   auto const sites = t.sites(100);
   t.ignore_what_fails(all_strongest(sites), executions);
   for (bool is_first = true;; is_first = false) {

@@ -3,39 +3,19 @@
 
 #include "drawn_executions.hpp"
 #include "explorer.hpp"
+#include "failure_class.hpp"
+#include "stack_allowance.hpp"
 
 #include <quarry/choice_record.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/operation_site.hpp>
-#include <quarry/fiber.hpp>
-#include <quarry/sanitizers.hpp>
 
-#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace quarry {
-
-/// Executions of a world that fails may leave actors that nobody can unwind, each on a stack that
-/// nobody gets back: so many, and a process has no room for more.
-class stack_allowance {
-public:
-  [[nodiscard]] bool is_used_up() const noexcept { return is_beyond(most); }
-  [[nodiscard]] bool is_half_used() const noexcept { return is_beyond(most / 2); }
-
-private:
-  static constexpr std::size_t most = QUARRY_ASAN || QUARRY_TSAN ? 64 : 2'000;
-  static constexpr std::size_t most_in_process = 16'000; // two mappings each, of 65 530
-
-  [[nodiscard]] bool is_beyond(std::size_t more) const noexcept {
-    std::size_t const now = execution_fiber::mapped_count();
-    return now > at_first_ + more || now > most_in_process;
-  }
-
-  std::size_t at_first_ = execution_fiber::mapped_count();
-};
 
 /// Tries what becomes of a world when some of its operations are stronger, or weaker.
 class trial {
@@ -66,10 +46,10 @@ public:
   [[nodiscard]] std::string why_over() const;
 
 private:
-  using failure_class = std::pair<std::string, std::string>; ///< kind and where
   [[nodiscard]] bool is_over() const noexcept;
+  void begin(std::vector<emu::adjustment> const& with);
+  std::optional<explorer::result> draw(std::uint64_t i);
   bool counts(explorer::result const& r);
-  explorer::result repeat(choice_record const& r);
 
   explorer& worlds_;
   explore_options const& options_;
