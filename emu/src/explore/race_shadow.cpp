@@ -71,7 +71,8 @@ void race_detector::check_words(access const& a) {
                 [&](std::uintptr_t number, std::uint8_t mask) { check_word(a, number, mask); });
 }
 
-inline void race_detector::check_word(access const& a, std::uintptr_t number, std::uint8_t mask) {
+[[gnu::always_inline]] inline void race_detector::check_word(access const& a, std::uintptr_t number,
+                                                             std::uint8_t mask) {
   line& l = find(number / line_words);
   if (l.whole != none) [[unlikely]]
     split(l);
