@@ -15,8 +15,7 @@ inline bool race_detector::follows(std::uint32_t& first, access const& a) noexce
     if (r != relation::ordered && r != relation::harmless)
       return false;
     if (r == relation::ordered && stands_for(a, m)) {
-      std::uint32_t const freed = std::exchange(*link, m.next);
-      m.next = std::exchange(free_mark_, freed);
+      drop_mark(*link);
     } else {
       link = &m.next;
     }
@@ -39,8 +38,7 @@ inline bool race_detector::goes_on(line& l, access const& a) {
       kept = *link;
       link = &m.next;
     } else {
-      std::uint32_t const freed = std::exchange(*link, m.next);
-      m.next = std::exchange(free_mark_, freed);
+      drop_mark(*link);
     }
   }
   if (kept == none) {

@@ -42,6 +42,12 @@ inline std::uint32_t race_detector::take_mark() {
   return static_cast<std::uint32_t>(marks_.size() - 1);
 }
 
+/// Takes the mark that `link` leads to out of its list.
+inline void race_detector::drop_mark(std::uint32_t& link) noexcept {
+  std::uint32_t const freed = std::exchange(link, marks_[link].next);
+  marks_[freed].next = std::exchange(free_mark_, freed);
+}
+
 /// In front of the others.
 inline void race_detector::add_mark(std::uint32_t& first, mark const& m) {
   std::uint32_t const number = take_mark();

@@ -123,10 +123,9 @@ inline bool race_detector::goes_on(std::uint32_t& first, mark const& m) {
     return true;
   }
   head = m;
+  head.next = next;
   if (m.what.how.writes() && next != none)
-    marks_[next].next = std::exchange(free_mark_, next);
-  else
-    head.next = next;
+    drop_mark(head.next);
   return true;
 }
 
@@ -139,8 +138,7 @@ void race_detector::compare_all(std::uint32_t& first, access const& a, std::uint
     if (m.what.mask != 0) {
       link = &m.next;
     } else {
-      std::uint32_t const freed = std::exchange(*link, m.next);
-      m.next = std::exchange(free_mark_, freed);
+      drop_mark(*link);
     }
   }
   if (!is_marked)
@@ -255,8 +253,7 @@ void race_detector::forget_bytes(std::uint32_t& first, std::uint8_t mask) {
       link = &m.next;
       continue;
     }
-    std::uint32_t const freed = std::exchange(*link, m.next);
-    m.next = std::exchange(free_mark_, freed);
+    drop_mark(*link);
   }
 }
 

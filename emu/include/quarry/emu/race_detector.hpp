@@ -307,6 +307,7 @@ private:
   void compare_all(std::uint32_t& first, access const& a, std::uint8_t mask);
   inline bool compare(mark& m, access const& a, std::uint8_t mask);
   inline std::uint32_t take_mark();
+  inline void drop_mark(std::uint32_t& link) noexcept;
   inline void add_mark(std::uint32_t& first, mark const& m);
   [[nodiscard]] bool is_coarse(std::uintptr_t line) const noexcept;
   inline bool goes_on(line& l, access const& a);
