@@ -5,6 +5,7 @@
 #include "exit_status.hpp"
 #include "interrupt.hpp"
 #include "progress_report.hpp"
+#include "standard_output.hpp"
 #include "text_file.hpp"
 #include "weakening_table.hpp"
 
@@ -43,11 +44,6 @@ struct request {
   explore_options options;
   progress_report* progress = nullptr;
 };
-
-void print(std::string const& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
 
 /// What `command` cannot do, and its status for that.
 int complain(char const* command, std::string const& text, int status) {

@@ -5,6 +5,7 @@
 #include "exit_status.hpp"
 #include "memory_need.hpp"
 #include "progress_line.hpp"
+#include "standard_output.hpp"
 #include "text_file.hpp"
 
 #include <quarry/emu/agent.hpp>
@@ -52,7 +53,7 @@ result<void> draw_or_run(request const& r, Graph& graph, Run const& run) {
     auto const dot = graph.drawing().to_dot();
     if (!r.file.empty())
       return write_text(r.file, dot);
-    std::fputs(dot.c_str(), stdout);
+    print(dot);
     return {};
   }
   std::uint64_t number = 0;

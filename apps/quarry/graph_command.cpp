@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "flow_graph_command.hpp"
+#include "standard_output.hpp"
 #include "subcommand.hpp"
 #include "text_file.hpp"
 
@@ -16,7 +17,6 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -257,14 +257,9 @@ void add_info(CLI::App& group, int& exit_status) {
     auto const read = graph::read_matrix_market(*file, *options);
     if (!read)
       return read.error();
-    auto const text =
-        fmt::format("{}checksum            {:016x}\n", graph::to_string(graph::summarize(*read)),
-                    graph::checksum(*read));
-    errno = 0;
-    if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0)
-      return {};
-    auto const code = std::error_code(errno != 0 ? errno : EIO, std::generic_category());
-    return error{code, "standard output: cannot write: " + code.message()};
+    print(fmt::format("{}checksum            {:016x}\n", graph::to_string(graph::summarize(*read)),
+                      graph::checksum(*read)));
+    return all_printed();
   });
 }
 

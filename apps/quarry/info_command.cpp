@@ -5,6 +5,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "program.hpp"
+#include "standard_output.hpp"
 #include "text_file.hpp"
 
 #include <quarry/net/mpi.hpp>
@@ -91,7 +92,7 @@ result<void> print_info(std::string const& file) {
     return can;
   auto const facts = info();
   for (auto const& [name, value] : facts.items())
-    std::fputs(fmt::format("{:<17} {}\n", name, to_text(value)).c_str(), stdout);
+    print(fmt::format("{:<17} {}\n", name, to_text(value)));
   return file.empty() ? result<void>{} : write_text(file, facts.dump(2) + '\n');
 }
 

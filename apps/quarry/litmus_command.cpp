@@ -5,6 +5,7 @@
 #include "exit_status.hpp"
 #include "litmus_report.hpp"
 #include "progress_report.hpp"
+#include "standard_output.hpp"
 #include "text_file.hpp"
 
 #include <quarry/litmus/parse.hpp>
@@ -50,11 +51,6 @@ struct litmus_request {
 
 void say(std::string const& line) {
   std::fputs(fmt::format("quarry litmus: {}\n", line).c_str(), stderr);
-}
-
-void print(std::string const& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout); // a row may take its time
 }
 
 /// The file itself, or all in the folder that end in .litmus, in the order of their names.
@@ -153,8 +149,8 @@ int run(litmus_request const& asked) {
       say(written.error().what);
       return world_fault;
     }
-  if (std::ferror(stdout) != 0) {
-    say("standard output: cannot write");
+  if (auto const printed = all_printed(); !printed) {
+    say(printed.error().what);
     return world_fault;
   }
   if (!std::ranges::all_of(rows, &litmus_row::is_met))

@@ -11,6 +11,7 @@
 #include "memory_need.hpp"
 #include "run_command.hpp"
 #include "standard_descriptors.hpp"
+#include "standard_output.hpp"
 #include "study_command.hpp"
 #include "subcommand.hpp"
 
@@ -18,7 +19,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <iostream>
 
@@ -76,10 +76,10 @@ int run(std::vector<std::string> arguments) {
 /// Nobody must take for an answer what has not arrived, so that all that is printed is looked after
 /// here. A command that has noticed by itself has said so.
 int check_output(int exit_status) {
-  bool const is_lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
-  if (!is_lost || exit_status == world_fault)
+  auto const printed = quarry::command::all_printed();
+  if (printed || exit_status == world_fault)
     return exit_status;
-  std::cerr << "quarry: standard output: cannot write\n";
+  std::cerr << "quarry: " << printed.error().what << '\n';
   return world_fault;
 }
 

@@ -5,6 +5,7 @@
 #include "memory_need.hpp"
 #include "process_group.hpp"
 #include "result_table.hpp"
+#include "standard_output.hpp"
 #include "subcommand.hpp"
 #include "text_file.hpp"
 
@@ -63,14 +64,14 @@ int launch(request const& asked, std::vector<std::string> const& arguments) {
 int report(request const& asked, program_result const& result) {
   auto const& [what, call, options] = asked;
   if (options.is_reporting()) {
-    std::fputs(to_table(what.name, options, result).c_str(), stdout);
+    print(to_table(what.name, options, result));
     if (!options.json_file.empty()) {
       auto const written = write_text(options.json_file, to_json(what.name, options, result));
       if (!written)
         return say_fault(asked, written.error().what);
     }
-    if (std::fflush(stdout) != 0)
-      return say_fault(asked, "standard output: cannot write");
+    if (auto const printed = all_printed(); !printed)
+      return say_fault(asked, printed.error().what);
   }
   return result.is_verified() ? 0 : wrong_answer;
 }

@@ -7,6 +7,7 @@
 #include "memory_need.hpp"
 #include "progress_line.hpp"
 #include "progress_report.hpp"
+#include "standard_output.hpp"
 #include "subcommand.hpp"
 #include "text_file.hpp"
 
@@ -150,9 +151,9 @@ result<void> make_folder(std::string const& folder, std::vector<std::string_view
 
 /// To standard output, and as files if a folder was asked for.
 result<void> report(study::finding const& found, std::string const& folder) {
-  std::fputs((to_text(found.figures) + '\n').c_str(), stdout);
-  if (std::fflush(stdout) != 0)
-    return error{std::make_error_code(std::errc::io_error), "standard output: cannot write"};
+  print(to_text(found.figures) + '\n');
+  if (auto printed = all_printed(); !printed)
+    return printed;
   return folder.empty() ? result<void>{} : write(found, folder);
 }
 

@@ -3,6 +3,7 @@
 
 #include "exit_status.hpp"
 #include "interrupt.hpp"
+#include "standard_output.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
@@ -23,11 +24,6 @@ using exploration::weakening;
 using nlohmann::ordered_json;
 
 constexpr int unnoticed = 1; ///< exit status
-
-void print(std::string const& text) {
-  std::fputs(text.c_str(), stdout);
-  std::fflush(stdout);
-}
 
 std::uint64_t quantile(std::vector<std::uint64_t> const& sorted, double q) {
   auto const place = std::llround(q * static_cast<double>(sorted.size() - 1));
