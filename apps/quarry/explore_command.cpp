@@ -19,6 +19,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -245,7 +246,8 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "strategy, 3 a file cannot be written, 130 ended by Ctrl-C before one was found: what there\n"
       "is by then is told.\n");
   auto r = std::make_shared<request>();
-  r->options.failures = "quarry-failures";
+  char const* const folder = std::getenv("QUARRY_FAILURES");
+  r->options.failures = folder != nullptr ? folder : "quarry-failures";
   r->options.replay_command = "quarry replay ";
   r->options.debug_command = "quarry gdb --replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
@@ -283,7 +285,9 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   command->add_flag("--narrow", r->options.narrows,
                     "if nothing fails: which operations could be weaker, each tried in as many "
                     "executions");
-  command->add_option("--failures", r->options.failures, "folder for replay files; empty: none")
+  command
+      ->add_option("--failures", r->options.failures,
+                   "folder for replay files, QUARRY_FAILURES otherwise; empty: none")
       ->capture_default_str();
   add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <string>
 #include <system_error>
 
 namespace quarry::command {
@@ -31,8 +32,11 @@ void print(std::string_view text) noexcept {
 result<void> all_printed() {
   if (flush())
     return {};
-  std::error_code const why(first_reason != 0 ? first_reason : EIO, std::generic_category());
-  return error{why, "standard output: cannot write: " + why.message()};
+  std::string const what = "standard output: cannot write";
+  if (first_reason == 0) // by iostreams, which keep no reason
+    return error{std::make_error_code(std::errc::io_error), what};
+  std::error_code const why(first_reason, std::generic_category());
+  return error{why, what + ": " + why.message()};
 }
 
 } // namespace quarry::command

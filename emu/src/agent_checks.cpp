@@ -55,6 +55,11 @@ void check(machine const& m) {
 }
 
 void agent_core::prepare(launch_state& l) const {
+  if (dynamic_cast<compute_unit const*>(scheduler_.turn()) != nullptr)
+    throw std::logic_error(fmt::format("launch of {}: from a kernel, which would wait for compute "
+                                       "units, for its own perhaps; submit a packet to a "
+                                       "user_queue, of a kernel that agent::load() knows",
+                                       l.kernel));
   launch_config& c = l.config;
   check_group(c, l.kernel);
   extent const per = c.work_items_per_group;

@@ -42,6 +42,8 @@ char const* sentence(net_errc code) noexcept {
     return "the processing elements were started with different options";
   case net_errc::mismatched_collective:
     return "the members of a team are in different collectives";
+  case net_errc::failed_handler:
+    return "a message handler threw";
   case net_errc::bad_environment:
     return "an environment variable has a value that is not allowed";
   }

@@ -283,6 +283,19 @@ TEST_SUITE("emu.agent") {
     CHECK(failed == 0);
   }
 
+  TEST_CASE("a kernel that launches another one is at fault") {
+    with_every_agent([](agent& gpu) {
+      auto const end = gpu.run({.work_groups = 2}, [&gpu](any_wavefront auto&) {
+        static_cast<void>(gpu.run({.work_groups = 1}, [](any_wavefront auto&) {}));
+      });
+      REQUIRE(end.get_fault());
+      CHECK(end.get_fault()->what == fault::kind::exception);
+      CHECK_MESSAGE(end.get_fault()->report.find("from a kernel") != std::string::npos,
+                    end.get_fault()->report);
+      CHECK(gpu.run({.work_groups = 1}, [](any_wavefront auto&) {}));
+    });
+  }
+
   TEST_CASE("a completion is waited for once; the second time is an error") {
     with_every_agent([](agent& gpu) {
       auto launched =

@@ -10,7 +10,7 @@
 #include <utility>
 
 using namespace quarry::emu;
-using quarry::task;
+using namespace quarry;
 using quarry::world;
 using quarry::world_core;
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 using namespace quarry::emu;
-using quarry::task;
+using namespace quarry; // that the debugger finds its way nonetheless
 
 namespace {
 

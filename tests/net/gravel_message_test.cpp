@@ -43,6 +43,8 @@ TEST_SUITE("net.gravel_message") {
         CHECK(package_tag::handler(tag) == handler);
         CHECK(tags.insert(tag).second);
       }
+    CHECK(package_tag::handler(package_tag::encode(command::active_message, 1U << 24)) ==
+          (1U << 24) - 1); // which nobody has added, instead of handler 0
     CHECK(package_tag::encode(command::put) == package_tag::encode(command::put, 0));
   }
 

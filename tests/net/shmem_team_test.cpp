@@ -215,6 +215,8 @@ TEST_SUITE("net.shmem_team") {
           if (t->is_member()) {
             QUARRY_EXPECT(t->size() == odd);
             QUARRY_EXPECT(t->at(t->index()) == n.self());
+          } else {
+            QUARRY_EXPECT(t->size() == 0 && t->index() == 0);
           }
           if (auto wrong = moves(n, *t, 4); !wrong.empty())
             return wrong;

@@ -45,7 +45,9 @@ def chain(first):
 
 
 def symbol(name):
+    """Where it stands, or 0. From the outermost scope: with `using namespace quarry` in sight, gdb
+    would take the name for one of that namespace, which the linker does not know."""
     try:
-        return int(gdb.parse_and_eval("(unsigned long) &'%s'" % name))
+        return int(gdb.parse_and_eval('(unsigned long) &::%s' % name))
     except gdb.error:
         return 0

@@ -15,15 +15,17 @@ namespace {
 
 std::string requested_path() {
   constexpr std::string_view option = "--quarry-replay=";
-  auto const is_without_file = [&](std::string const& a) { return a + '=' == option; };
+  auto const is_without_file = [&](std::string const& a) {
+    return a == option || a + '=' == option;
+  };
   // A test's main() belongs to its framework: the arguments are read where the system keeps them.
   std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
   for (std::string argument; std::getline(arguments, argument, '\0');)
-    if (argument.starts_with(option))
-      return argument.substr(option.size());
-    else if (is_without_file(argument))
+    if (is_without_file(argument))
       throw std::invalid_argument("--quarry-replay: the file comes after =, as in " +
                                   std::string(option) + "FILE");
+    else if (argument.starts_with(option))
+      return argument.substr(option.size());
   char const* const named = std::getenv("QUARRY_REPLAY");
   return named == nullptr ? "" : named;
 }

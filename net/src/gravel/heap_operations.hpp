@@ -3,7 +3,9 @@
 
 #include "frame.hpp"
 
+#include <quarry/actor.hpp>
 #include <quarry/emu/core.hpp>
+#include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
 #include <quarry/net/error.hpp>
 #include <quarry/net/pe.hpp>
@@ -13,6 +15,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -37,7 +40,7 @@ public:
   /// The runs of a data frame, all or none: what is wrong with one is found before any is done.
   /// Gives how many messages they were.
   ///
-  /// Errors   bad_frame, outside_heap
+  /// Errors   bad_frame, outside_heap; failed_handler – after some were done
   [[nodiscard]] result<std::uint64_t> apply(core& self, pe from,
                                             std::span<std::uint32_t const> runs) {
     for (auto rest = runs; !rest.empty();)
@@ -46,7 +49,8 @@ public:
     std::uint64_t count = 0;
     for (auto rest = runs; !rest.empty();) {
       auto const r = take_run(rest);
-      run(self, *r);
+      if (auto failed = run(self, from, *r))
+        return *std::move(failed);
       count += r->count;
     }
     return count;
@@ -87,26 +91,46 @@ private:
   }
 
   /// All messages of a run whose words are in the heap, and whose handler exists.
-  void run(core& self, message_run const& r) {
+  std::optional<error> run(core& self, pe from, message_run const& r) {
     switch (r.what) {
     case command::increment:
       for_each_prefetched(
           r.count, [&](std::uint32_t i) { return r.entries[i]; },
           [&](std::uint32_t i) { add_to(self, r.entries[i], 1); });
-      return;
+      break;
     case command::add:
       for_each_prefetched(
           r.count, [&](std::uint32_t i) { return r.word(i); },
           [&](std::uint32_t i) { add_to(self, r.word(i), r.value(i)); });
-      return;
+      break;
     case command::put:
       for (std::uint32_t i = 0; i < r.count; ++i)
         self.store(word(r.word(i)), r.value(i), emu::order::relaxed, emu::scope::system);
-      return;
+      break;
     case command::active_message:
+      return call_handler(from, r);
+    }
+    return std::nullopt;
+  }
+  /// What it throws must not leave through whoever drives the network.
+  std::optional<error> call_handler(pe from, message_run const& r) {
+    auto const failed = [&](char const* what) {
+      return make_error(net_errc::failed_handler,
+                        fmt::format("gravel: handler {} of {} threw on a message of {}: {}",
+                                    r.handler, to_string(owner_), to_string(from), what));
+    };
+    try {
       for (std::uint32_t i = 0; i < r.count; ++i)
         handlers_[r.handler](heap_[r.word(i)], r.value(i));
-      return;
+      return std::nullopt;
+    } catch (abandoned const&) { // an explored execution has been given up
+      throw;
+    } catch (emu::kernel_stop const&) { // it has found what is wrong
+      throw;
+    } catch (std::exception const& e) {
+      return failed(e.what());
+    } catch (...) {
+      return failed("something that is no std::exception");
     }
   }
 

@@ -27,10 +27,10 @@ bool team::is_member() const noexcept {
   return state_ != nullptr && !state_->is_destroyed;
 }
 std::uint32_t team::index() const noexcept {
-  return state_->index;
+  return state_ == nullptr ? 0 : state_->index;
 }
 std::uint32_t team::size() const noexcept {
-  return state_->count;
+  return state_ == nullptr ? 0 : state_->count;
 }
 pe team::at(std::uint32_t index) const noexcept {
   return state_->at(index);

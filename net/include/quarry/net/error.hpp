@@ -28,6 +28,7 @@ enum class net_errc {
   heap_exhausted,        ///< the symmetric heap has less left than was asked for
   mismatched_job,        ///< the pes of a job were started with options that do not fit together
   mismatched_collective, ///< the members of a team are in different collectives
+  failed_handler,        ///< a message's handler threw
   bad_environment,       ///< a QUARRY_… variable is missing or has a value that is not allowed
 };
 

@@ -106,7 +106,7 @@ public:
 
   /// What an active message with the returned number does: handler(word, value), serially on the
   /// network interface. All nodes add the same handlers in the same order, before the first
-  /// barrier.
+  /// barrier. It must not wait, and not call this node; if it throws, the job has failed.
   std::uint32_t add_handler(std::function<void(std::uint64_t& word, std::uint64_t value)> handler);
 
   /// Waits until every operation of this node's finished kernels has been applied at its target.

@@ -3,6 +3,7 @@
 
 #include <quarry/net/pe.hpp>
 
+#include <algorithm>
 #include <cstdint>
 
 namespace quarry::net::gravel {
@@ -46,9 +47,11 @@ struct remote_word {
 
 /// What a package's tag says: the command, and for active messages the handler's number.
 struct package_tag {
+  static constexpr std::uint32_t most_handlers = (1U << 24) - 1;
   [[nodiscard]] static constexpr std::uint32_t encode(command c,
                                                       std::uint32_t handler = 0) noexcept {
-    return static_cast<std::uint32_t>(c) | handler << 8;
+    // A number that is too large is the largest, which nobody has added either.
+    return static_cast<std::uint32_t>(c) | std::min(handler, most_handlers) << 8;
   }
   [[nodiscard]] static constexpr command what(std::uint32_t tag) noexcept {
     return static_cast<command>(tag & 0xff);

@@ -30,8 +30,9 @@ public:
   /// False for who was left out of a split, and once the team, or a copy of it, was destroyed; such
   /// a team has no operations.
   [[nodiscard]] bool is_member() const noexcept;
-  /// This pe's place in the team.
+  /// This pe's place in the team; 0 for who was left out.
   [[nodiscard]] std::uint32_t index() const noexcept;
+  /// Its members; 0 for who was left out.
   [[nodiscard]] std::uint32_t size() const noexcept;
   /// The pe at a place. Shape    index < size()
   [[nodiscard]] pe at(std::uint32_t index) const noexcept;
