@@ -2,10 +2,12 @@
 // What becomes of a launch before it runs; refusals are in agent_test.cpp.
 #include "agents.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -29,12 +31,13 @@ struct adds_one {
     wi.fetch_add(word, 1, order::relaxed, scope::agent);
   }
 };
-/// Keeps its compute unit while it waits for a launch there.
-struct launches_where_it_runs {
-  void operator()(any_wavefront auto&, agent& gpu, global<int> word) const {
-    outcome const inner = gpu.run({.work_groups = 4}, adds_one{}, word);
-    if (!inner)
-      throw std::runtime_error(inner.get_fault()->report);
+/// Keeps its compute unit without a suspension.
+struct keeps_its_unit {
+  void operator()(any_wavefront auto&, std::atomic<bool>& has_begun,
+                  std::atomic<bool> const& is_over) const {
+    has_begun = true;
+    while (!is_over)
+      std::this_thread::yield();
   }
 };
 
@@ -102,13 +105,20 @@ TEST_SUITE("emu.agent_core") {
     }
   }
 
-  TEST_CASE("groups that wait for units whose kernels wait for them: the stall says so") {
-    native_scheduler s({.threads = 1, .stall_timeout = impatience});
+  TEST_CASE("groups that wait for units whose kernels come to no suspension: the stall says so") {
+    native_scheduler s({.threads = 2, .stall_timeout = impatience});
     agent gpu(s, {.compute_units = 1});
     auto word = gpu.allocate<int>(1, "word");
-    auto const report = fail_with(gpu.run({.work_groups = 1, .work_items_per_group = 64},
-                                          launches_where_it_runs{}, std::ref(gpu), word.global()),
-                                  fault::kind::exception);
+    std::atomic<bool> has_begun = false, is_over = false;
+    auto busy = gpu.launch({.work_groups = 1, .work_items_per_group = 64}, keeps_its_unit{},
+                           std::ref(has_begun), std::cref(is_over));
+    while (!has_begun)
+      std::this_thread::yield();
+    auto const report = fail_with(
+        gpu.run({.work_groups = 1, .work_items_per_group = 64}, adds_one{}, word.global()),
+        fault::kind::stall);
+    is_over = true;
+    CHECK(busy.wait());
     CHECK_SAYS(report, "stall: nothing progressed");
     CHECK_SAYS(report, "groups are not resident: they wait for compute units that are busy");
     CHECK_FALSE(contains(report, "all places are taken"));
