@@ -126,6 +126,18 @@ int item_lanes::next_of(lane_mask lanes) const noexcept {
   return is_descending_ ? lanes.last() : lanes.first();
 }
 
+/// The wait of a coroutine is over, or failed.
+bool item_lanes::goes_on(lane_slot& s) noexcept {
+  if (s.state != actor_state::polling || s.take == nullptr)
+    return true;
+  try {
+    return s.take(s.poll_argument);
+  } catch (...) {
+    s.error = std::current_exception();
+    return false;
+  }
+}
+
 void item_lanes::run_ready() {
   is_descending_ = wave_.port != nullptr && ready_.count() > 1 && wave_.port->reverses_lanes();
   while (ready_.any()) {
@@ -137,7 +149,7 @@ void item_lanes::run_ready() {
     runs(lane);
     if (s.own_fiber != nullptr)
       resume_plain(s);
-    else
+    else if (goes_on(s))
       s.resume();
     runs(-1);
     after_slice(lane);

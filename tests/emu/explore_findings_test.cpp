@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -220,6 +221,16 @@ TEST_SUITE("emu.explore") {
       w.host().store(part(b.global(), 1, 0U), 0xcdcd'cdcd);
     });
     CHECK_MESSAGE(in_parts, in_parts.to_string());
+    verdict const image = explore({.executions = 20}, [](world& w) {
+      auto bytes = w.allocate<std::uint8_t>(256, "bytes", contents::uninitialised);
+      std::iota(bytes.host().begin(), bytes.host().end(), std::uint8_t{0}); // 0xcd among them
+      w.start("reader", [&](world_core& self) {
+        for (std::uint32_t i = 0; i < 256; ++i)
+          w.check(self.load(bytes.global() + i) == i, "another value");
+      });
+      w.join();
+    });
+    CHECK_MESSAGE(image, image.to_string());
   }
 
   TEST_CASE("so must LDS, by each work-group that comes to it") {

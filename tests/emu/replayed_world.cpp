@@ -2,7 +2,8 @@
 // A program of somebody else's, whose main() knows nothing of replays: prints what two
 // explorations, "wrong" and "right", come to. Exit status 1 if one fails. The first argument may
 // ask for one of them alone, for "wrong" that "keeps-nothing", for one that "dies" with status 3,
-// or for one that "throws" what is no std::exception, with status 4.
+// for one that "throws" what is no std::exception, with status 4, or for two whose names are
+// "alike".
 #include <quarry/emu/explore.hpp>
 
 #include <cstdint>
@@ -66,6 +67,9 @@ int main(int argc, char** argv) {
   try {
     if (asked == "throws")
       static_cast<void>(explore({.name = "throws"}, &throw_a_number));
+    if (asked == "alike")
+      return show(explore_message("one two", order::relaxed)) +
+             show(explore_message("one/two", order::relaxed));
     if (asked != "right")
       is_well = show(explore_message("wrong", order::relaxed, asked != "keeps-nothing"));
     if (asked != "wrong" && asked != "keeps-nothing")

@@ -4,6 +4,7 @@
 
 #include <quarry/yield.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -105,6 +106,17 @@ struct chain_spinning {
     while (next == 0)
       next = wi.load(words + (id + 1), order::acquire, scope::agent);
     wi.store(words + id, id == last ? 1 : next + 1, order::release, scope::agent);
+  }
+};
+
+/// Looks at a word that nobody changes, again and again, while it works.
+struct scale_a_sum {
+  void operator()(any_plain_work_item auto& wi, global<int> scale, global<int const> in,
+                  global<int> out) const {
+    int sum = 0;
+    for (int i = 0; i < 500; ++i)
+      sum += wi.load(in + i) * wi.load(scale, order::relaxed, scope::agent);
+    wi.store(out + wi.global_id(), sum);
   }
 };
 
@@ -306,6 +318,19 @@ TEST_SUITE("emu.work_item") {
   }
   TEST_CASE("plain functions may spin on an atomic load until the next one has stored") {
     chains(chain_spinning{});
+  }
+
+  TEST_CASE("a plain function that works in between is not taken for one that spins") {
+    with_every_agent([](agent& gpu) {
+      auto scale = gpu.allocate<int>(1, "scale"), in = gpu.allocate<int>(500, "in"),
+           out = gpu.allocate<int>(40, "out");
+      scale.host()[0] = 2;
+      std::fill(in.host().begin(), in.host().end(), 1);
+      succeed(gpu.run({.work_items = 40, .work_items_per_group = 40}, scale_a_sum{}, scale.global(),
+                      in.global(), out.global()));
+      for (int const sum : out.host())
+        CHECK(sum == 1000);
+    });
   }
 
   TEST_CASE("collectives in a loop that work-items leave at different times run over those still "

@@ -238,10 +238,11 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   collect(a, c, lowest, is_met != nullptr);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
-  if (is_met != nullptr)
-    if (std::any_of(candidates_.begin(), candidates_.end(),
-                    [&](candidate const& x) { return is_met(x.value, argument); }))
-      std::erase_if(candidates_, [&](candidate const& x) { return !is_met(x.value, argument); });
+  if (is_met != nullptr) { // the newest may be seen in any case: then there is nothing left to see
+    auto const others = std::remove_if(candidates_.begin() + 1, candidates_.end(),
+                                       [&](auto const& x) { return !is_met(x.value, argument); });
+    candidates_.erase(others, candidates_.end());
+  }
   auto const n = static_cast<unsigned>(candidates_.size());
   bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
   bool const must_be_new = had_enough || takes_newest_;

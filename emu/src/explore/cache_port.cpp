@@ -226,6 +226,10 @@ cache_port* find_port(memory_context const& c) {
   return memory == nullptr ? nullptr : &memory->join(*c.self);
 }
 
+std::uint64_t cache_port::operation_count() const noexcept {
+  return memory_->actors_[id_].operations;
+}
+
 void wait_on_fiber(cache_port const& port, bool (*ask)(void*), void* argument, void const* on,
                    std::source_location where) {
   actor* const self = port.scheduler().current();

@@ -2,6 +2,7 @@
 // What went wrong in an explored execution.
 #include "each_word.hpp"
 #include "failure_class.hpp"
+#include "host_word.hpp"
 #include "lane_site.hpp"
 #include "source_text.hpp"
 
@@ -21,23 +22,22 @@ using access = race_detector::access;
 
 namespace {
 
-/// How many of memory's first bytes have no value yet. Host code that writes there directly is told
-/// by the values that it leaves, four at a time: a byte of a value may well be
+/// How many of memory's first bytes at `at` have no value yet. Host code that writes there directly
+/// is told by the values that it leaves, in words of four: a byte of a value may well be
 /// `uninitialised_byte`.
-unsigned unwritten_bytes(cache_machine::reading const& r, unsigned bytes) noexcept {
-  constexpr unsigned together = 4;
+unsigned unwritten_bytes(address_ranges const& uninitialised, std::uintptr_t at,
+                         cache_machine::reading const& r, unsigned bytes) noexcept {
+  constexpr std::uintptr_t together = 4;
+  auto const has_value = [&](std::uintptr_t first) {
+    for (std::uintptr_t i = first; i < first + together; ++i)
+      if (uninitialised.contain(i) && host_word(i, 1) != uninitialised_byte)
+        return true;
+    return false;
+  };
   unsigned count = 0;
-  for (unsigned first = 0; first < bytes; first += together) {
-    unsigned those = 0;
-    bool has_value = false;
-    for (unsigned i = first; i < std::min(first + together, bytes); ++i) {
-      if ((r.first_bytes >> i & 1) == 0)
-        continue;
-      ++those;
-      has_value = has_value || (r.value >> (8 * i) & 0xff) != uninitialised_byte;
-    }
-    count += has_value ? 0 : those;
-  }
+  for (unsigned i = 0; i < bytes; ++i)
+    if ((r.first_bytes >> i & 1) != 0 && !has_value((at + i) / together * together))
+      ++count;
   return count;
 }
 
@@ -226,7 +226,7 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
                                         cache_machine::reading const& r, race_detector::site by) {
   if (!uninitialised_.contain(at))
     return;
-  unsigned const unwritten = unwritten_bytes(r, bytes);
+  unsigned const unwritten = unwritten_bytes(uninitialised_, at, r, bytes);
   if (unwritten == 0)
     return;
   std::string const which =

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string_view>
 #include <sys/mman.h>
 #include <system_error>
@@ -31,6 +33,18 @@ std::string file_name(std::string name) {
     if (!is_plain(c))
       c = '-';
   return name.substr(0, 200);
+}
+
+/// For a replay file. One that this process has named before is another failure's: names of
+/// explorations may look alike, and those without a name are called by their line.
+std::string unused_path(std::string const& stem, std::uint64_t seed) {
+  static auto& mutex = *new std::mutex; // explorations may end while the process does
+  static auto& used = *new std::set<std::string>;
+  std::lock_guard const lock(mutex);
+  std::string path = fmt::format("{}-{:x}.replay", stem, seed);
+  for (unsigned n = 2; !used.insert(path).second; ++n)
+    path = fmt::format("{}-{:x}-{}.replay", stem, seed, n);
+  return path;
 }
 
 /// In the folder, which is made if need be.
@@ -113,7 +127,7 @@ void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {
 std::string failure_folder::save(replay_file const& failure) {
   if (stem_.empty())
     return "";
-  std::string const path = fmt::format("{}-{:x}.replay", stem_, failure.seed);
+  std::string const path = unused_path(stem_, failure.seed);
   auto const written = failure.write(path);
   if (written)
     return path;

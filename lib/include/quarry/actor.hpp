@@ -74,6 +74,10 @@ public:
   /// effects. Must not throw.
   bool (*poll)(void*) = nullptr;
   void* poll_argument = nullptr;
+  /// Who is resumed by another actor, as a lane by its wavefront, is asked this after `poll`, when
+  /// it is about to go on; with effects. False: somebody else was faster, it polls again. Null: it
+  /// takes nothing.
+  bool (*take)(void*) = nullptr;
   wait_reason reason;
 
   /// The fiber it runs on, in the schedulers that run every actor on one; null in `native`.
@@ -102,6 +106,7 @@ public:
     reason = {what, where, on, nullptr};
     poll = ask;
     poll_argument = argument;
+    take = nullptr;
   }
 
   /// Before it takes what others may want, too (a mutex): says to a scheduler that searches that

@@ -126,6 +126,9 @@ public:
       active.for_each(take_turn);
   }
 
+  /// Of its actor, so far.
+  [[nodiscard]] std::uint64_t operation_count() const noexcept;
+
   /// Could an atomic load satisfy the predicate now?
   template<class T, class Predicate>
   [[nodiscard]] bool could_load(T const* at, Predicate const& is_met, order o, scope s,
@@ -133,7 +136,7 @@ public:
     return could_load_word(at, sizeof(T), o, s, &meets<T, Predicate>,
                            static_cast<void*>(const_cast<Predicate*>(&is_met)), where);
   }
-  /// A load that does, if it can.
+  /// A load that does, if it can; or one of the newest value, which may be another one by now.
   template<class T, class Predicate>
   [[nodiscard]] T load_if(T const* at, Predicate const& is_met, order o, scope s,
                           std::source_location where) const {

@@ -53,7 +53,9 @@ public:
   // The same where an exploration decides: by one word.
   void const* spun_on = nullptr;
   std::uint64_t spun_value = 0;
-  int spins = 0;
+  std::uint64_t spun_at = 0; ///< of the wavefront's operations, the last look
+  int spins = 0;             ///< looks
+  bool has_worked = false;   ///< between them
 };
 
 /// The lanes of one wavefront of an item kernel, and which of them may run.
@@ -115,6 +117,7 @@ public:
 private:
   friend struct debug_layout_access;
   void runs(int lane) noexcept;
+  [[nodiscard]] static bool goes_on(lane_slot& s) noexcept;
   void after_slice(int lane);
   [[nodiscard]] int next_of(lane_mask lanes) const noexcept;
   void run_plain_lanes();

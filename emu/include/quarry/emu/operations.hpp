@@ -36,22 +36,34 @@ public:
   // Awaited at once, where it was made: the actor keeps its address while it polls.
   memory_wait(memory_wait const&) = delete;
 
-  bool await_ready() { return ask(this); }
+  bool await_ready() { return ask(this) && take(this); }
   template<task_promise P>
   void await_suspend(std::coroutine_handle<P> h) {
     poll_on(*h.promise().self);
   }
   /// For who waits without a coroutine.
-  void poll_on(actor& self) noexcept { self.poll_for("wait_until", where_, at_.get(), &ask, this); }
+  void poll_on(actor& self) noexcept {
+    self.poll_for("wait_until", where_, at_.get(), &ask, this);
+    if (port_ != nullptr)
+      self.take = &take;
+  }
   /// The value that satisfied the predicate.
   T await_resume() {
-    if (port_ != nullptr) // somebody else may have gone on since the poll said yes
-      while (!is_met_(value_ = port_->load_if(at_.get(), is_met_, order_, scope_, where_)))
-        wait_on_fiber(*port_, &ask, this, at_.get(), where_);
+    while (!is_taken_ && !take(this)) // since the poll said yes
+      wait_on_fiber(*port_, &ask, this, at_.get(), where_);
     return value_;
   }
 
 private:
+  /// Loads the value. False: somebody else has gone on, or it has come to a newer one.
+  static bool take(void* w) {
+    auto* const self = static_cast<memory_wait*>(w);
+    if (self->port_ != nullptr)
+      self->value_ = self->port_->load_if(self->at_.get(), self->is_met_, self->order_,
+                                          self->scope_, self->where_);
+    self->is_taken_ = self->port_ == nullptr || self->is_met_(self->value_);
+    return self->is_taken_;
+  }
   static bool ask(void* w) {
     auto* const self = static_cast<memory_wait*>(w);
     if (self->port_ != nullptr)
@@ -66,6 +78,7 @@ private:
   global<T const> at_;
   Predicate is_met_;
   T value_{};
+  bool is_taken_ = false;
   order order_;
   scope scope_;
   std::source_location where_;

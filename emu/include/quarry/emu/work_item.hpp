@@ -101,6 +101,7 @@ class basic_plain_work_item : public work_item_identity<basic_plain_work_item<M>
 public:
   using identity::identity;
   using identity::load;
+  using identity::store;
 
   /// An atomic load. As other atomic operations: a plain loop may spin on it, see has_left().
   template<storable T>
@@ -108,9 +109,22 @@ public:
   std::remove_const_t<T> load(global<T> at, order o, scope s,
                               std::source_location where = std::source_location::current()) {
     auto const value = identity::load(at, o, s, where);
-    if (this->is_explored() && spins(at.get(), bits_of(value)))
-      wait_until(at, [value](auto v) { return bits_of(v) != bits_of(value); }, o, s, where);
+    if constexpr (M::may_explore)
+      if (this->is_explored() && spins(at.get(), bits_of(value)))
+        give_way(at, value, o, s, where);
     return value;
+  }
+  // Plain accesses are work, which a spin is not.
+  template<storable T>
+  T load(global<T> at, std::source_location where = std::source_location::current()) const {
+    has_changed_ = true;
+    return identity::load(at, where);
+  }
+  template<storable T>
+  void store(global<T> at, std::type_identity_t<T> value,
+             std::source_location where = std::source_location::current()) const {
+    has_changed_ = true;
+    identity::store(at, value, where);
   }
 
   /// Blocks until `is_met(value)`; gives the value.
@@ -118,7 +132,7 @@ public:
   auto wait_until(global<T> at, Predicate is_met, order o, scope s,
                   std::source_location where = std::source_location::current()) {
     auto wait = identity::wait_until(at, std::move(is_met), o, s, where);
-    while (!wait.await_ready()) {
+    while (!wait.await_ready()) { // again where it is woken: it may be too late by then
       wait.poll_on(this->slot_);
       this->slot_.lanes->block(this->slot_);
     }
@@ -129,8 +143,8 @@ public:
 
   /// An atomic operation outside explored executions has seen `old` at `at`, and left `now`.
   ///
-  /// Who keeps seeing the same values of at most four words, and changes nothing, gives way until
-  /// one of them changes; who changes something, now and then.
+  /// Who keeps seeing the same values of at most four words, and does nothing else to memory, gives
+  /// way until one of them changes; who does something, now and then.
   template<class T>
   void has_left(global<T> at, std::remove_const_t<T> old, std::remove_const_t<T> now,
                 std::source_location where) {
@@ -161,20 +175,40 @@ private:
     std::memcpy(&bits, &value, sizeof value);
     return bits;
   }
+  /// It has looked at the same value for long.
+  template<storable T>
+  void give_way(global<T> at, std::remove_const_t<T> value, order o, scope s,
+                std::source_location where) {
+    lane_slot& slot = this->slot_;
+    if (std::exchange(slot.has_worked, false)) { // it may end by itself, but others must come, too
+      slot.stay_ready();
+      slot.lanes->block(slot);
+    } else {
+      wait_until(at, [value](auto v) { return bits_of(v) != bits_of(value); }, o, s, where);
+    }
+  }
   bool spins(void const* at, std::uint64_t value) noexcept {
     constexpr int patience = 64;
     lane_slot& s = this->slot_;
+    std::uint64_t const now = this->memory_port().port()->operation_count();
     if (s.spun_on != at || s.spun_value != value) {
       s.spun_on = at;
       s.spun_value = value;
       s.spins = 0;
+      s.has_worked = false;
+    } else if (now != s.spun_at + 1) {
+      s.has_worked = true;
     }
-    return ++s.spins > patience;
+    s.spun_at = now;
+    if (++s.spins <= patience)
+      return false;
+    s.spins = 0;
+    return true;
   }
 
   // Of the watch for spins; here, where they are in registers.
   std::uint32_t until_told_ = spin_watch::first;
-  bool has_changed_ = false;
+  mutable bool has_changed_ = false; ///< or accessed memory plainly
 };
 
 /// Any work-item of an item coroutine.

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0
+// Waits for values that come and go, and work that looks like a wait.
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <string>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+using word = std::uint32_t;
+
+bool is_one(word v) {
+  return v == 1;
+}
+
+/// The waiter asks for a signal that is there only for a while.
+template<order Awaits>
+void brief_signal(world& w) {
+  auto words = w.allocate<word>(32, "words");
+  auto const request = words.global(), signal = words.global() + 16;
+  w.start_task("waiter", [=](world_core& self) -> task<> {
+    self.exchange(request, 1, order::acq_rel, scope::system);
+    static_cast<void>(co_await self.wait_until(signal, is_one, Awaits, scope::system));
+  });
+  w.start_task("sender", [=](world_core& self) -> task<> {
+    static_cast<void>(co_await self.wait_until(request, is_one, order::acquire, scope::system));
+    self.exchange(signal, 1, order::acq_rel, scope::system);
+    self.exchange(signal, 2, order::acq_rel, scope::system);
+  });
+  w.join();
+}
+
+constexpr machine two_units{.compute_units = 2, .wavefront_size = 32};
+
+/// A host gives a signal and takes it back; work-item 1 gives it again, for good.
+template<class Kernel>
+void signal_that_comes_back(world& w) {
+  agent gpu(w.scheduler(), two_units);
+  auto words = w.allocate<word>(32, "words");
+  auto const signal = words.global(), go = words.global() + 16;
+  w.start("host", [=](world_core& self) {
+    self.store(signal, 1, order::release, scope::system);
+    self.exchange(signal, 0, order::acq_rel, scope::system);
+    self.store(go, 1, order::release, scope::system);
+  });
+  w.start("launcher", [&](world_core&) {
+    w.check(static_cast<bool>(
+                gpu.run({.work_items = 2, .work_items_per_group = 2}, Kernel{}, signal, go)),
+            "a fault");
+  });
+  w.join();
+}
+struct wait_as_coroutine {
+  task<> operator()(any_work_item auto& wi, global<word> signal, global<word> go) const {
+    auto const at = wi.local_linear_id() == 0 ? signal : go;
+    static_cast<void>(co_await wi.wait_until(at, is_one, order::acquire, scope::system));
+    if (wi.local_linear_id() == 1)
+      wi.store(signal, 1, order::release, scope::system);
+  }
+};
+struct wait_as_function {
+  void operator()(any_plain_work_item auto& wi, global<word> signal, global<word> go) const {
+    auto const at = wi.local_linear_id() == 0 ? signal : go;
+    static_cast<void>(wi.wait_until(at, is_one, order::acquire, scope::system));
+    if (wi.local_linear_id() == 1)
+      wi.store(signal, 1, order::release, scope::system);
+  }
+};
+
+/// Every round looks at a limit that nobody changes.
+struct take_tasks {
+  void operator()(any_plain_work_item auto& wi, global<word> next, global<word> limit,
+                  global<word> done) const {
+    for (;;) {
+      word const mine = wi.fetch_add(next, 1U, order::relaxed, scope::agent);
+      if (mine >= wi.load(limit, order::relaxed, scope::agent))
+        return;
+      wi.store(done + mine, 1U);
+    }
+  }
+};
+/// Looks at a flag between plain loads: no spin, which only looks. Work-item 1 sets it.
+struct load_until_told {
+  void operator()(any_plain_work_item auto& wi, global<word> flag, global<word> value) const {
+    word sum = 0;
+    if (wi.local_linear_id() == 1)
+      wi.store(flag, 1U, order::relaxed, scope::agent);
+    else
+      while (wi.load(flag, order::relaxed, scope::agent) == 0)
+        sum += wi.load(value);
+    wi.store(value + (1 + wi.local_linear_id()), sum);
+  }
+};
+
+} // namespace
+
+TEST_SUITE("emu.explore_waits") {
+  TEST_CASE("who waits for a value that has been overwritten waits for ever, in any order") {
+    for (char const* const strategy : {"swarm", "pct", "exhaustive"}) {
+      CAPTURE(strategy);
+      explore_options const o{
+          .executions = 20'000, .strategy = strategy, .diagnoses = false, .keeps_failures = false};
+      for (verdict const& v :
+           {explore(o, brief_signal<order::acquire>), explore(o, brief_signal<order::relaxed>)}) {
+        REQUIRE(v.failure);
+        CHECK(v.failure->kind == "deadlock");
+      }
+    }
+  }
+
+  TEST_CASE("a work-item whose signal came and went does not keep the others of its wavefront") {
+    explore_options const o{.executions = 5'000, .keeps_failures = false};
+    for (verdict const& v : {explore(o, signal_that_comes_back<wait_as_coroutine>),
+                             explore(o, signal_that_comes_back<wait_as_function>)})
+      CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("a loop that works, and looks at the same word in every round, is no wait") {
+    constexpr word tasks = 200;
+    verdict const takes = explore({.executions = 20, .keeps_failures = false}, [](world& w) {
+      agent gpu(w.scheduler(), two_units);
+      auto words = gpu.allocate<word>(2, "next, limit"), done = gpu.allocate<word>(tasks, "done");
+      words.host()[1] = tasks;
+      w.check(static_cast<bool>(gpu.run({.work_items = 2, .work_items_per_group = 2}, take_tasks{},
+                                        words.global(), words.global() + 1, done.global())),
+              "a fault");
+      for (word const d : done.host())
+        w.check(d == 1, "a task is left");
+    });
+    CHECK_MESSAGE(takes, takes.to_string());
+    verdict const loads = explore({.executions = 200, .keeps_failures = false}, [](world& w) {
+      agent gpu(w.scheduler(), two_units);
+      auto flag = gpu.allocate<word>(1, "flag"), value = gpu.allocate<word>(3, "value");
+      w.check(static_cast<bool>(gpu.run({.work_items = 2, .work_items_per_group = 2},
+                                        load_until_told{}, flag.global(), value.global())),
+              "a fault");
+    });
+    CHECK_MESSAGE(loads, loads.to_string());
+  }
+}
