@@ -56,7 +56,8 @@ void add_launch_command(CLI::App& quarry, std::vector<std::string> const& progra
   add_seconds(*command, "--timeout", options->timeout,
               "how long a node waits for another before it counts as lost");
   add_seconds(*command, "--grace", options->grace,
-              "how long the others may take to end when one has failed");
+              "how long the others may take to end when one has failed, and again\nonce they were "
+              "told to by SIGTERM");
   command->add_flag_callback(
       "--no-prefix", [options] { options->lines = process_group_options::output::untouched; },
       "leave out the \"[node R] \" before each line of output");

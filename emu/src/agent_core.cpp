@@ -6,6 +6,7 @@
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_queue.hpp>
+#include <quarry/misuse.hpp>
 
 #include <fmt/core.h>
 
@@ -69,7 +70,10 @@ agent_core::~agent_core() {
     keep_for_good(std::exchange(units_, {}));
     launches_.clear();
   }
-  QUARRY_ASSERT(launches_.empty());
+  for (launch_state const* const l : launches_) // those that have ended nobody has joined
+    if (!l->is_done())
+      misuse(fmt::format("an agent is destroyed while a launch runs, of {}", l->kernel));
+  launches_.clear();
   units_.clear(); // before the command processor: one that ends a launch wakes it
   processor_.reset();
   withdraw(debug_);
@@ -238,7 +242,11 @@ void agent_core::give_up(launch_state& l) {
                                           : fmt::format("{} of {} groups are not resident: {}\n",
                                                         waiting, l.group_count, why);
   fault f{fault::kind::deadlock, l.kernel, "deadlock: nobody can go on\n"};
-  if (waiting != 0 && table.busy.empty())
+  if (sequential_ != nullptr && sequential_->is_out_of_decisions())
+    f = {fault::kind::stall, l.kernel,
+         fmt::format("stall: no end after {} decisions, the most that the scheduler takes\n{}",
+                     sequential_->decision_count(), absent)};
+  else if (waiting != 0 && table.busy.empty())
     f = {fault::kind::not_resident, l.kernel, "deadlock: the resident groups wait, and " + absent};
   else if (native_ != nullptr) // who runs may yet come to an end
     f = {fault::kind::stall, l.kernel,

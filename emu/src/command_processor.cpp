@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "what_was_thrown.hpp"
 
-#include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/command_processor.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/event.hpp>
+#include <quarry/misuse.hpp>
 #include <quarry/strand.hpp>
 #include <quarry/this_actor.hpp>
 #include <quarry/yield.hpp>
@@ -223,7 +223,9 @@ command_processor::command_processor(agent_core& agent, options o) {
 }
 
 command_processor::~command_processor() {
-  QUARRY_ASSERT(service_count() == 0);
+  if (service_count() != 0)
+    misuse("an agent is destroyed before a service of its command processor, a packet_processor "
+           "say");
 }
 
 std::uint32_t command_processor::least_busy_core() const noexcept {

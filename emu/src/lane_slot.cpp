@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -230,13 +231,22 @@ lane_mask item_lanes::next_served() {
 
 void item_lanes::ended_too_early(lane_mask waiting) {
   lane_request const& r = request(waiting.first());
-  std::string absent;
   auto const first_item = wave_.index * wave_.group->launch->wavefront_size;
+  std::vector<std::pair<std::string, std::string>> ways; // why, and who
   wave_.items.without(waiting).for_each([&](int i) {
-    absent +=
-        fmt::format("{}{}{}", absent.empty() ? "" : ", ", first_item + static_cast<unsigned>(i),
-                    (live_ & lane_mask::only(i)).any() ? " (waits elsewhere)" : " (has ended)");
+    std::string why = "has ended";
+    if ((live_ & lane_mask::only(i)).any())
+      why = (*this)[i].request == nullptr
+                ? "waits elsewhere"
+                : fmt::format("waits elsewhere, at the {} at {}", request(i).what,
+                              quarry::to_string(request(i).where));
+    auto const known = std::ranges::find(ways, why, [](auto const& w) { return w.first; });
+    auto& who = known != ways.end() ? known->second : ways.emplace_back(why, "").second;
+    who += fmt::format("{}{}", who.empty() ? "" : ", ", first_item + static_cast<unsigned>(i));
   });
+  std::string absent;
+  for (auto const& [why, who] : ways)
+    absent += fmt::format("{}{} ({})", absent.empty() ? "" : "; ", who, why);
   throw kernel_stop{fault::kind::barrier_divergence,
                     fmt::format("{} work-items wait at a {}; absent work-items: {}",
                                 waiting.count(), r.what, absent),

@@ -56,8 +56,14 @@ outcome packet_processor::wait(signal& s) {
   if (auto* const memory = explored_memory::of(agent_.scheduler()))
     memory->to_host(); // as after every launch
   agent_.leave_if_abandoned();
-  if (stuck || value == 0)
-    return outcome(stuck);
+  if (value == 0)
+    return {};
+  if (stuck) {
+    fault f = *stuck;
+    if (auto const own = first_fault()) // why it waits, perhaps
+      f.report += "\nthe first fault of " + name() + ":\n" + own->report;
+    return outcome(std::move(f));
+  }
   auto own = first_fault();
   return outcome(own ? std::move(*own)
                      : fault{fault::kind::bad_packet, name(),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The only file that sees oneTBB, with thread_demand.hpp.
 #include "idleness.hpp"
+#include "left_strands.hpp"
 #include "stall_watch.hpp"
 #include "thread_demand.hpp"
 #include "worker_door.hpp"
@@ -266,6 +267,7 @@ native_scheduler::native_scheduler(options o) {
 }
 
 native_scheduler::~native_scheduler() {
+  need_no_strands(debug_entry());
   {
     std::lock_guard const lock(state_->mutex);
     state_->is_stopping = true;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/misuse.hpp>
 #include <quarry/nursery.hpp>
 #include <quarry/scheduler.hpp>
 #include <quarry/this_actor.hpp>
 
 #include <fmt/core.h>
 
-#include <cstdio>
-#include <cstdlib>
 #include <mutex>
 #include <stdexcept>
 #include <utility>
@@ -26,11 +25,8 @@ struct nursery::state {
     wait_place* released = nullptr;
     {
       std::lock_guard const guard(queue);
-      if (is_dead && !gave_up) {
-        fmt::print(stderr, "quarry: the nursery of \"{}\" died before it was joined\n",
-                   self.name());
-        std::abort();
-      }
+      if (is_dead && !gave_up)
+        misuse(fmt::format("the nursery of \"{}\" died before it was joined", self.name()));
       if (thrown && !error)
         error = std::move(thrown);
       if (--at_work == 0)

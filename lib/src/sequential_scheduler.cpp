@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kept_for_good.hpp"
+#include "left_strands.hpp"
 
 #include <quarry/assert.hpp>
 #include <quarry/sequential_scheduler.hpp>
@@ -52,7 +53,10 @@ sequential_scheduler::sequential_scheduler(options const& o)
   debug_entry().current = &current_;
   debug_entry().decisions = &decisions_;
 }
-sequential_scheduler::~sequential_scheduler() = default;
+sequential_scheduler::~sequential_scheduler() {
+  if (options_.choices == nullptr) // explored executions leave some behind, in frames kept for good
+    need_no_strands(debug_entry());
+}
 
 void sequential_scheduler::begin(chooser& choices) {
   QUARRY_ASSERT(current_ == nullptr && waiting_in_run_until_.empty());

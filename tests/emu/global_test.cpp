@@ -81,6 +81,8 @@ TEST_SUITE("emu.global") {
       }
     auto const row = tile(2, lanes<std::int32_t, 32>(3));
     CHECK(row.base + row.index[31] == &cells[15]);
+    auto const both = tile(lanes<std::int32_t, 32>(1), lanes<std::int32_t, 32>(4));
+    CHECK(both.base + both.index[7] == &cells[10]);
     CHECK(lds_view<char, 100>::size() == 100);
   }
 }

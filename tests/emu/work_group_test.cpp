@@ -157,7 +157,7 @@ TEST_SUITE("emu.work_group") {
     with_every_agent([](agent& gpu) {
       auto const report =
           diverges(gpu, {.work_groups = 2, .work_items_per_group = 128}, item_waits_elsewhere{});
-      CHECK_SAYS(report, "(waits elsewhere)");
+      CHECK_SAYS(report, "(waits elsewhere, at the barrier at work_group_test.cpp:");
     });
   }
   TEST_CASE("a plain function that has returned is named as absent") {

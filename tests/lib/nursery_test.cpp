@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "in_child.hpp"
 #include "scheduler_contract.hpp"
 
 #include <quarry/event.hpp>
@@ -7,10 +8,7 @@
 #include <quarry/yield.hpp>
 
 #include <atomic>
-#include <csignal>
 #include <stdexcept>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace quarry;
 using namespace quarry_test;
@@ -129,23 +127,17 @@ TEST_SUITE("lib.nursery") {
   }
 
   TEST_CASE("a child that outlives its nursery aborts the process") {
-    pid_t const child = fork();
-    if (child == 0) {
-      std::signal(SIGABRT, SIG_DFL); // not doctest's
-      close(STDERR_FILENO);
-      sequential_scheduler s;
-      strand place(s, "place");
-      std::atomic<int> counter{0};
-      {
-        nursery n;
-        n.start(place, count_up(counter), "orphan");
-      }
-      static_cast<void>(s.run_until([] { return false; }));
-      _exit(0);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    CHECK(WIFSIGNALED(status));
-    CHECK(WTERMSIG(status) == SIGABRT);
+    quarry_test::aborts(
+        [] {
+          sequential_scheduler s;
+          strand place(s, "place");
+          std::atomic<int> counter{0};
+          {
+            nursery n;
+            n.start(place, count_up(counter), "orphan");
+          }
+          static_cast<void>(s.run_until([] { return false; }));
+        },
+        "the nursery of \"orphan\" died before it was joined");
   }
 }

@@ -201,6 +201,24 @@ TEST_SUITE("net.gravel_faults") {
     });
   }
 
+  TEST_CASE("who has finished sends nothing any more, and is told so") {
+    with_every_job([](auto const& run) {
+      auto const out = run(2, {}, [](test_node& n) {
+        REQUIRE(n.net.finish());
+        auto const quiet = n.net.quiet();
+        REQUIRE_FALSE(quiet);
+        CHECK(quiet.error().code == net_errc::already_finished);
+        auto const gathered = n.net.all_gather({});
+        REQUIRE_FALSE(gathered.has_value());
+        CHECK(gathered.error().code == net_errc::already_finished);
+      });
+      for (auto const& error : out.errors) { // of a second finish()
+        REQUIRE(error);
+        CHECK(error->code == net_errc::already_finished);
+      }
+    });
+  }
+
   TEST_CASE("a handler that throws fails the job, and every node is told so") {
     with_every_job([](auto const& run) {
       auto const out = run(2, {.timeout = std::chrono::hours(1)}, [](test_node& n) {

@@ -82,6 +82,19 @@ TEST_SUITE("net.loopback") {
     }
   }
 
+  TEST_CASE("a job with an impossible timeout is refused before anybody is waited for") {
+    for (auto const timeout : {0ms, std::chrono::milliseconds(-5000), max_job_timeout + 1ms,
+                               std::chrono::milliseconds::max()}) {
+      auto jobs = make_local_jobs(2, 10s).value();
+      jobs[0].timeout = timeout;
+      auto const opened = loopback::open(jobs[0]);
+      REQUIRE_FALSE(opened);
+      CHECK(opened.error().code == net_errc::bad_environment);
+      CHECK(opened.error().what.find("allowed are 1 to 86400000") != std::string::npos);
+      ::close(jobs[1].listen_fd);
+    }
+  }
+
   TEST_CASE("a pe without a listening socket binds its own port") {
     auto jobs = make_local_jobs(2, 10s).value();
     for (job& j : jobs)

@@ -12,6 +12,7 @@
 #include <quarry/barrier.hpp>
 #include <quarry/event.hpp>
 #include <quarry/latch.hpp>
+#include <quarry/misuse.hpp>
 #include <quarry/mutex.hpp>
 #include <quarry/semaphore.hpp>
 #include <quarry/yield.hpp>

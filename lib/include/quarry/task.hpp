@@ -3,6 +3,7 @@
 
 #include <quarry/actor.hpp>
 #include <quarry/frame_pool.hpp>
+#include <quarry/misuse.hpp>
 
 #include <bit>
 #include <concepts>
@@ -81,11 +82,19 @@ public:
       frame_.destroy();
   }
 
-  /// Awaits the result; the task must not have been awaited before.
+  /// Awaits the result. The process ends where the task is empty, or has ended before.
   [[nodiscard]] auto operator co_await() && noexcept { return awaiter(frame_); }
+  /// Awaiting uses a task up.
+  template<class U = T>
+  auto operator co_await() & {
+    static_assert(!std::same_as<U, T>, "a task that has a name: co_await std::move(it)");
+    return awaiter(frame_);
+  }
 
-  /// Makes this task the root of `self`: the next resume() of the actor starts it.
+  /// Makes this task the root of `self`: the next resume() of the actor starts it. The process ends
+  /// where the task is empty, or has ended before.
   void start_on(actor& self) noexcept {
+    need_fresh(frame_, {});
     frame_.promise().self = &self;
     self.leaf = frame_;
   }
@@ -98,6 +107,12 @@ private:
   friend class promise_type;
   using handle = std::coroutine_handle<promise_type>;
   explicit task(handle frame) noexcept : frame_(frame) {}
+  static void need_fresh(handle frame, std::source_location where) noexcept {
+    if (!frame) [[unlikely]]
+      misuse("an empty task is started: it was moved from", where);
+    if (frame.done()) [[unlikely]]
+      misuse("a task is started that has ended: it was awaited before", where);
+  }
 
   class awaiter {
   public:
@@ -106,6 +121,7 @@ private:
     template<task_promise P>
     void await_suspend(std::coroutine_handle<P> parent,
                        std::source_location where = std::source_location::current()) noexcept {
+      need_fresh(frame_, where);
       parent.promise().awaits_at = std::bit_cast<void const*>(where);
       frame_.promise().continuation = parent;
       frame_.promise().self = parent.promise().self;

@@ -12,9 +12,10 @@ namespace quarry {
 /// `co_await yield();` – lets the other ready actors of the strand go first.
 ///
 /// Suspends always; ready again at once, at the end of the queue
-class [[nodiscard]] yield {
+class [[nodiscard]] yield { // and its constructor: g++ 12 does not look here for temporaries
 public:
-  yield() noexcept {} // NOLINT(*-equals-default): g++ 12 mistreats aggregates that are awaited
+  [[nodiscard]] yield() noexcept {
+  } // NOLINT(*-equals-default): g++ 12 mistreats aggregates that are awaited
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
@@ -34,7 +35,8 @@ public:
 template<std::predicate F>
 class [[nodiscard]] poll_until {
 public:
-  explicit poll_until(F is_over, std::source_location where = std::source_location::current())
+  [[nodiscard]] explicit poll_until(F is_over,
+                                    std::source_location where = std::source_location::current())
       : is_over_(std::move(is_over)), where_(where) {}
 
   bool await_ready() { return is_over_(); }

@@ -294,7 +294,10 @@ result<void> gravel_node::finish() {
   if (auto const b = barrier(); !b)
     return b;
   pipeline_->stop();
-  return pipeline_->transport_->finish();
+  auto const done = pipeline_->transport_->finish();
+  // Whatever is sent or awaited from now on would never leave.
+  pipeline_->shared_.fail(make_error(net_errc::already_finished, "gravel: this node has finished"));
+  return done;
 }
 
 statistics gravel_node::counts() const {

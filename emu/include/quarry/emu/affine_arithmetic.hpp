@@ -102,23 +102,26 @@ template<class I, int W, int S, int Size>
 [[nodiscard, gnu::always_inline]] inline lanes<I, Size> operator*(lanes<I, Size> const& a, affine<I, W, S, Size> b) noexcept { return a * b.to_lanes(); }
 // clang-format on
 
-// What is no affine index any more.
+// What is no affine index any more. They give one, so that the compiler says only this.
 
 /// False, once it is known whose.
 template<class>
 inline constexpr bool is_affine_result = false;
 
 template<class I, int W, int S, int Size, std::integral N>
-void operator/(affine<I, W, S, Size>, N) {
+affine<I, W, S, Size> operator/(affine<I, W, S, Size> a, N) {
   static_assert(is_affine_result<I>, "the quotient of an affine index is none: to_lanes() first");
+  return a;
 }
 template<class I, int W, int S, int Size, std::integral N>
-void operator%(affine<I, W, S, Size>, N) {
+affine<I, W, S, Size> operator%(affine<I, W, S, Size> a, N) {
   static_assert(is_affine_result<I>, "the remainder of an affine index is none: to_lanes() first");
+  return a;
 }
 template<class I, int W, int S, int Size, std::integral N>
-void operator&(affine<I, W, S, Size>, N) {
+affine<I, W, S, Size> operator&(affine<I, W, S, Size> a, N) {
   static_assert(is_affine_result<I>, "the bits of an affine index are none: to_lanes() first");
+  return a;
 }
 
 } // namespace quarry::emu

@@ -23,29 +23,38 @@ public:
   /// `bound`: the kernel and its arguments, which go when the launch has ended.
   completion(agent_core& agent, std::shared_ptr<launch_state> launch,
              std::shared_ptr<void const> bound) noexcept
-      : agent_(&agent), bound_(std::move(bound)), launch_(std::move(launch)) {}
+      : agent_(&agent), agent_lives_(agent.lives()), bound_(std::move(bound)),
+        launch_(std::move(launch)) {}
   completion(completion&&) noexcept = default;
   completion& operator=(completion&&) = delete;
   ~completion() {
-    if (launch_ != nullptr)
+    if (launch_ != nullptr && !is_agent_gone())
       agent_->join_quietly(*launch_);
   }
 
   /// Runs compute units on this thread until the launch has ended.
   ///
-  /// Errors   std::logic_error – somebody has waited before
+  /// Errors   std::logic_error – somebody has waited before; the agent has gone
   outcome wait() {
     if (launch_ == nullptr)
       throw std::logic_error("completion: wait() has been called before");
+    if (is_agent_gone())
+      throw std::logic_error("completion: wait() after its agent was destroyed");
     auto const bound = std::move(bound_); // goes after the launch, also if join() throws
     auto const launch = std::move(launch_);
     return agent_->join(*launch);
   }
   /// True when wait() would return at once.
-  [[nodiscard]] bool is_done() const { return launch_ == nullptr || agent_->has_ended(*launch_); }
+  [[nodiscard]] bool is_done() const {
+    return launch_ == nullptr || is_agent_gone() || agent_->has_ended(*launch_);
+  }
 
 private:
+  /// Of an agent that has gone nothing runs any more.
+  [[nodiscard]] bool is_agent_gone() const noexcept { return agent_lives_.expired(); }
+
   agent_core* agent_;
+  std::weak_ptr<void> agent_lives_;
   std::shared_ptr<void const> bound_;
   std::shared_ptr<launch_state> launch_;
 };
@@ -94,6 +103,8 @@ public:
                                     std::source_location where = std::source_location::current()) {
     if (count > static_cast<std::size_t>(-1) / sizeof(T))
       throw std::invalid_argument("expose: '" + name + "' has more bytes than there are addresses");
+    if (first == nullptr && count != 0)
+      throw std::invalid_argument("expose: '" + name + "' begins at a null pointer");
     return registration(core_.known(), first, count * sizeof(T), std::move(name), contents::zeroed,
                         grain, where);
   }

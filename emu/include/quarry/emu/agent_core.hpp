@@ -44,8 +44,10 @@ public:
              launch_path launches = launch_path::automatic);
   agent_core(agent_core const&) = delete;
   agent_core& operator=(agent_core const&) = delete;
-  /// No launch may be running.
+  /// The process ends if a launch runs, or a service of the command processor is left.
   ~agent_core();
+  /// Expires with it.
+  [[nodiscard]] std::weak_ptr<void> lives() const noexcept { return lives_; }
 
   /// Completes and checks a launch's shape. Errors   std::invalid_argument
   void prepare(launch_state& l) const;
@@ -137,6 +139,7 @@ private:
   bool checks_bounds_;
   bool is_launched_by_packets_;
   allocations known_;
+  std::shared_ptr<void> lives_ = std::make_shared<char>();
   std::mutex mutex_; ///< guards launches_, loaded_ and debug_
   debug_agent debug_;
   std::vector<launch_state*> launches_;

@@ -67,7 +67,10 @@ public:
   /// Element (row, column) of a tile; either may be an integer or a per-lane index.
   template<class Row, class Column>
   [[nodiscard]] constexpr auto operator()(Row row, Column column) const noexcept {
-    return *this + (row * std::integral_constant<int, Columns>{} + column);
+    if constexpr (requires { row* std::integral_constant<int, Columns>{}; })
+      return *this + (row * std::integral_constant<int, Columns>{} + column);
+    else // lanes<I>: any index each
+      return *this + (row * Columns + column);
   }
   /// Element `index` in row-major order.
   template<class Index>

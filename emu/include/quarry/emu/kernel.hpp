@@ -56,7 +56,12 @@ concept kernel_for = wave_kernel<K, M, Size, Args...> || plain_wave_kernel<K, M,
 /// A kernel and its arguments, while the launch runs.
 template<class Kernel, class... Args>
 struct bound_kernel {
-  explicit bound_kernel(Kernel k, Args... a) : kernel(std::move(k)), args(std::move(a)...) {}
+  /// Errors   std::invalid_argument – a null pointer to a function
+  explicit bound_kernel(Kernel k, Args... a) : kernel(std::move(k)), args(std::move(a)...) {
+    if constexpr (std::is_pointer_v<Kernel>)
+      if (kernel == nullptr)
+        throw std::invalid_argument("launch: the kernel is a null pointer");
+  }
   Kernel kernel;
   std::tuple<Args...> args;
 

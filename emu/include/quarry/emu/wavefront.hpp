@@ -62,14 +62,19 @@ public:
     return local_index(static_cast<std::int32_t>(slot_.index * Size));
   }
   /// One coordinate of the lanes' work-items; axis 0 is x.
-  [[nodiscard]] lanes<std::int32_t> local_id(int axis) const {
+  ///
+  /// Errors   fault wrong_shape – an axis that is not 0, 1 or 2
+  [[nodiscard]] lanes<std::int32_t>
+  local_id(int axis, std::source_location where = std::source_location::current()) const {
+    if (axis < 0 || axis > 2) [[unlikely]]
+      wrong_shape(slot_, "an axis that is not 0, 1 or 2", where);
     auto const at = local_id().to_lanes();
     auto const x = static_cast<std::int32_t>(group_.size.x);
     auto const y = static_cast<std::int32_t>(group_.size.y);
     return axis == 0 ? at % x : axis == 1 ? at / x % y : at / (x * y);
   }
   ///
-  /// Errors   fault wrong_shape if they do not fit 31 bits: global_id() has 64
+  /// Errors   fault wrong_shape if they do not fit 31 bits: global_id() has 64; local_id()'s
   [[nodiscard]] lanes<std::int32_t>
   global_id(int axis, std::source_location where = std::source_location::current()) const {
     extent const per = group_.launch->config.work_items_per_group;
@@ -78,7 +83,7 @@ public:
                                             : group_.id.z * per.z;
     if (first > (1U << 31U) - most_work_items_per_group) [[unlikely]]
       wrong_shape(slot_, "global_id(axis) from 2147482624 on", where);
-    return local_id(axis) + static_cast<std::int32_t>(first);
+    return local_id(axis, where) + static_cast<std::int32_t>(first);
   }
 
   /// Row and column in a group that is `Width` work-items wide (and so a tile of it).
@@ -165,6 +170,14 @@ public:
         });
       }
     store_lanes(at.base, at.index, value, active_);
+  }
+  /// The values of an index, converted to T: each lane's number, say.
+  template<class T, class Index, std::integral I, int Width, int Step>
+    requires std::is_arithmetic_v<T>
+  [[gnu::always_inline]] void
+  store(lane_address<T, Index> at, affine<I, Width, Step, Size> value,
+        std::source_location where = std::source_location::current()) const {
+    store(at, convert<T>(value.to_lanes()), where);
   }
   /// The lanes will load from there soon, or wavefronts that come after them will. A hint, as PTX's
   /// prefetch.global.L1: the address need not be valid, and nothing can be told from it (under

@@ -30,6 +30,7 @@ public:
   [[nodiscard]] virtual result<bool> try_send(pe target, std::span<std::byte const> head,
                                               std::span<std::byte const> body) = 0;
   /// Makes progress and delivers what has come. Gives how much that was; 0: nothing to do.
+  /// `deliver` must not throw, but to end an execution: messages would be lost.
   [[nodiscard]] virtual result<std::size_t> poll(sink const& deliver) = 0;
   /// True if poll() would deliver something; may be false too often where only poll() can tell.
   [[nodiscard]] virtual bool has_input() = 0;
