@@ -18,14 +18,20 @@ def guarded(work):
     return call
 
 
-def add_info(name, show, words):
+def add_info(name, show, options, words):
+    def checked(_, argument):
+        if argument and argument not in options:
+            raise gdb.GdbError('info %s: %s, not "%s"' % (
+                name, ' or '.join(options) if options else 'no arguments', argument))
+        show(argument)
+
     class Info(gdb.Command):
         __doc__ = words
 
         def __init__(self):
             super().__init__('info ' + name, gdb.COMMAND_STATUS)
 
-        invoke = guarded(lambda self, argument: show(argument))
+        invoke = guarded(checked)
     Info()
 
 
@@ -101,6 +107,8 @@ wave find RE   the waves whose row matches"""
             wave = session.need_wave(image)
             print('[Current wave is %s (%s)]' % (wave.qualified_id(), wave.target_id()))
         elif verb[0].isdigit():
+            if rest.strip():
+                raise gdb.GdbError('wave N: one number, not "%s"' % argument)
             wave = session.find_wave(image, verb)
             switch(wave, 'wave %s' % wave.qualified_id())
         else:
@@ -289,14 +297,17 @@ def register():
     if _is_registered:
         return
     _is_registered = True
-    for name, show, words in (
-            ('agents', tables.info_agents, 'The emulated GPUs.'),
-            ('queues', tables.info_queues, 'User-mode queues.'),
-            ('dispatches', tables.info_dispatches, 'The launches that run.'),
-            ('waves', tables.info_waves, 'The wavefronts that are resident; -full: a row for each.'),
-            ('lanes', tables.info_lanes, 'The selected wave\'s lanes: [-all|-active|-inactive].'),
-            ('actors', tables.info_actors, 'Host threads, command processors, interfaces and so on.')):
-        add_info(name, show, words)
+    for name, show, options, words in (
+            ('agents', tables.info_agents, (), 'The emulated GPUs.'),
+            ('queues', tables.info_queues, (), 'User-mode queues.'),
+            ('dispatches', tables.info_dispatches, (), 'The launches that run.'),
+            ('waves', tables.info_waves, ('-full',),
+             'The wavefronts that are resident; -full: a row for each.'),
+            ('lanes', tables.info_lanes, ('-all', '-active', '-inactive'),
+             'The selected wave\'s lanes: [-all|-active|-inactive].'),
+            ('actors', tables.info_actors, (),
+             'Host threads, command processors, interfaces and so on.')):
+        add_info(name, show, options, words)
     for command in (WaveCommand, ActorCommand, LaneCommand, DecisionCommand, AccessCommand,
                     StepBackCommand, WaveId):
         command()
