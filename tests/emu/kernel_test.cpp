@@ -308,7 +308,7 @@ TEST_SUITE("emu.kernel") {
     basic_agent<native_targets> gpu(s, {.wavefront_size = 32});
     CHECK_THROWS_WITH_AS(static_cast<void>(gpu.run({.work_items = 64}, named_kernel{})),
                          "launch of named_kernel: not instantiated for native memory and "
-                         "wavefronts of 32",
+                         "wavefronts of 32; its agent is for native memory and wavefronts of 64",
                          std::invalid_argument);
   }
 }

@@ -106,9 +106,11 @@ struct targets<memories<M...>, Sizes...> {
     kernel_entry found;
     (consider<Kernel, M, Args...>(core, wanted, found), ...);
     if (found.start == nullptr)
-      throw std::invalid_argument("launch of " + kernel_name<Kernel>() + ": not instantiated for " +
-                                  std::string(wanted) + " memory and wavefronts of " +
-                                  std::to_string(core.shape().wavefront_size));
+      throw std::invalid_argument(
+          "launch of " + kernel_name<Kernel>() + ": not instantiated for " + std::string(wanted) +
+          " memory and wavefronts of " + std::to_string(core.shape().wavefront_size) +
+          "; its agent is for" + ((std::string(" ") + M::name) + ...) +
+          " memory and wavefronts of" + ((" " + std::to_string(Sizes)) + ...));
     return found;
   }
 
