@@ -120,6 +120,16 @@ struct scale_a_sum {
   }
 };
 
+/// Nobody sets the flag.
+struct spin_beside_a_load {
+  void operator()(any_plain_work_item auto& wi, global<int> flag) const {
+    int sum = 0;
+    while (wi.load(flag, order::acquire, scope::agent) == 0)
+      sum += wi.load(flag + 1);
+    wi.store(flag + 1, sum);
+  }
+};
+
 /// Work-item 0 waits for work-item 200; then all reduce: nobody may start without work-item 0.
 struct wait_then_reduce {
   task<> operator()(any_work_item auto& wi, global<int> word, global<int> out) const {
@@ -318,6 +328,19 @@ TEST_SUITE("emu.work_item") {
   }
   TEST_CASE("plain functions may spin on an atomic load until the next one has stored") {
     chains(chain_spinning{});
+  }
+
+  TEST_CASE("a plain function that only looks at words spins, and is told of") {
+    with_native_agents(
+        {},
+        [](agent& gpu) {
+          auto flag = gpu.allocate<int>(2, "flag");
+          auto const report = fail_with(gpu.run({.work_items = 2, .work_items_per_group = 2},
+                                                spin_beside_a_load{}, flag.global()),
+                                        fault::kind::stall);
+          CHECK_SAYS(report, "wait_until at work_item_test.cpp:");
+        },
+        impatience);
   }
 
   TEST_CASE("a plain function that works in between is not taken for one that spins") {

@@ -114,10 +114,11 @@ public:
         give_way(at, value, o, s, where);
     return value;
   }
-  // Plain accesses are work, which a spin is not.
+  // Plain stores are work, which a spin is not, and so are loads of one place after the other.
   template<storable T>
   T load(global<T> at, std::source_location where = std::source_location::current()) const {
-    has_changed_ = true;
+    has_changed_ = has_changed_ || at.get() != last_loaded_;
+    last_loaded_ = at.get();
     return identity::load(at, where);
   }
   template<storable T>
@@ -143,8 +144,8 @@ public:
 
   /// An atomic operation outside explored executions has seen `old` at `at`, and left `now`.
   ///
-  /// Who keeps seeing the same values of at most four words, and does nothing else to memory, gives
-  /// way until one of them changes; who does something, now and then.
+  /// Who keeps seeing the same values of at most four words, and does no work meanwhile, gives way
+  /// until one of them changes; who works, now and then.
   template<class T>
   void has_left(global<T> at, std::remove_const_t<T> old, std::remove_const_t<T> now,
                 std::source_location where) {
@@ -208,7 +209,8 @@ private:
 
   // Of the watch for spins; here, where they are in registers.
   std::uint32_t until_told_ = spin_watch::first;
-  mutable bool has_changed_ = false; ///< or accessed memory plainly
+  mutable bool has_changed_ = false; ///< or worked, see load()
+  mutable void const* last_loaded_ = nullptr;
 };
 
 /// Any work-item of an item coroutine.
