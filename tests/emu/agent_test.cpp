@@ -289,6 +289,7 @@ TEST_SUITE("emu.agent") {
   TEST_CASE("a completion that outlives its agent has ended, and cannot be waited for") {
     with_schedulers([](executor& s) {
       auto gpu = std::make_unique<agent>(s, machine{.compute_units = 1});
+      auto const memory = gpu->allocate<int>(10, "memory"); // so may it
       auto done = gpu->launch({.work_groups = 1}, [](any_wavefront auto&) {});
       REQUIRE(s.run_until([&] { return done.is_done(); }));
       gpu.reset();

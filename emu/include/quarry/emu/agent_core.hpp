@@ -47,7 +47,7 @@ public:
   /// The process ends if a launch runs, or a service of the command processor is left.
   ~agent_core();
   /// Expires with it.
-  [[nodiscard]] std::weak_ptr<void> lives() const noexcept { return lives_; }
+  [[nodiscard]] std::weak_ptr<void> lives() const noexcept { return known_.lives(); }
 
   /// Completes and checks a launch's shape. Errors   std::invalid_argument
   void prepare(launch_state& l) const;
@@ -139,7 +139,6 @@ private:
   bool checks_bounds_;
   bool is_launched_by_packets_;
   allocations known_;
-  std::shared_ptr<void> lives_ = std::make_shared<char>();
   std::mutex mutex_; ///< guards launches_, loaded_ and debug_
   debug_agent debug_;
   std::vector<launch_state*> launches_;

@@ -76,6 +76,9 @@ public:
       listener_->left(*this);
   }
 
+  /// Expires with these.
+  [[nodiscard]] std::weak_ptr<void> lives() const noexcept { return lives_; }
+
   /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are; or it
   ///          goes beyond the last address
   void add(void const* begin, std::size_t bytes, std::string name,
@@ -114,6 +117,7 @@ private:
   /// A number that no other has had: 2^32 changes are between two of these.
   [[nodiscard]] static std::uint64_t first_version() noexcept;
 
+  std::shared_ptr<void> lives_ = std::make_shared<char>();
   allocations const* outer_ = nullptr;
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
