@@ -66,10 +66,9 @@ item_lanes::item_lanes(wave_slot& wave)
     s.is_abandoned = false;
     s.error = nullptr;
     s.spin.begin();
-    s.spun_on = nullptr;
+    s.explored = {};
     s.request = nullptr;
     s.own_fiber = nullptr;
-    s.spins = 0;
   });
   ready_ = live_;
   wave.lanes = this;

@@ -47,7 +47,7 @@ packet_processor::~packet_processor() {
 
 outcome packet_processor::wait(signal& s) {
   std::int64_t value = 1;
-  auto const stuck = agent_.with_host([&](auto const& host) {
+  auto stuck = agent_.with_host([&](auto const& host) {
     return agent_.wait_until("wait for a signal of " + name(), [&] {
       value = host.load(s.word(), order::acquire, scope::system);
       return value <= 0;
@@ -58,13 +58,11 @@ outcome packet_processor::wait(signal& s) {
   agent_.leave_if_abandoned();
   if (value == 0)
     return {};
-  if (stuck) {
-    fault f = *stuck;
-    if (auto const own = first_fault()) // why it waits, perhaps
-      f.report += "\nthe first fault of " + name() + ":\n" + own->report;
-    return outcome(std::move(f));
-  }
   auto own = first_fault();
+  if (stuck && own) // why it waits, perhaps
+    stuck->report += "\nthe first fault of " + name() + ":\n" + own->report;
+  if (stuck)
+    return outcome(std::move(stuck));
   return outcome(own ? std::move(*own)
                      : fault{fault::kind::bad_packet, name(),
                              fmt::format("a packet that counts in a signal, which is {}, has "

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <utility>
 
 namespace quarry::emu {
 namespace {
@@ -10,6 +11,7 @@ namespace {
 constexpr std::uint32_t patience = 32;
 constexpr std::uint32_t long_patience = 4096;
 constexpr std::uint32_t longest_nap = 1024;
+constexpr int explored_patience = 64;
 
 /// Atomically: another strand may write it.
 template<class T>
@@ -76,6 +78,23 @@ bool spin_watch::has_ended(void* watch) noexcept {
       return true;
   }
   return false;
+}
+
+spin_watch::advice explored_spin::sees(void const* at, std::uint64_t bits,
+                                       std::uint64_t operation) noexcept {
+  if (at_ != at || bits_ != bits) {
+    *this = {};
+    at_ = at;
+    bits_ = bits;
+  } else if (operation != operation_ + 1) {
+    has_worked_ = true;
+  }
+  operation_ = operation;
+  if (++looks_ <= explored_patience)
+    return spin_watch::advice::go_on;
+  looks_ = 0;
+  return std::exchange(has_worked_, false) ? spin_watch::advice::give_way
+                                           : spin_watch::advice::wait;
 }
 
 } // namespace quarry::emu

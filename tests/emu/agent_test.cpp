@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
 
-#include <quarry/yield.hpp>
-
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -284,76 +281,6 @@ TEST_SUITE("emu.agent") {
     for (std::thread& h : hosts)
       h.join();
     CHECK(failed == 0);
-  }
-
-  TEST_CASE("a completion that outlives its agent has ended, and cannot be waited for") {
-    with_schedulers([](executor& s) {
-      auto gpu = std::make_unique<agent>(s, machine{.compute_units = 1});
-      auto const memory = gpu->allocate<int>(10, "memory"); // so may it
-      auto done = gpu->launch({.work_groups = 1}, [](any_wavefront auto&) {});
-      REQUIRE(s.run_until([&] { return done.is_done(); }));
-      gpu.reset();
-      CHECK(done.is_done());
-      CHECK_THROWS_AS(static_cast<void>(done.wait()), std::logic_error);
-    });
-  }
-
-  TEST_CASE("what is no kernel, and no memory, is refused") {
-    with_every_agent([](agent& gpu) {
-      void (*const none)(work_item&) = nullptr;
-      CHECK_THROWS_AS(static_cast<void>(gpu.run({.work_groups = 1}, none)), std::invalid_argument);
-      CHECK_THROWS_AS(static_cast<void>(gpu.expose(static_cast<int*>(nullptr), 3, "none")),
-                      std::invalid_argument);
-      auto const end = gpu.run({.work_groups = 1},
-                               [](any_wavefront auto& wf) { static_cast<void>(wf.global_id(3)); });
-      REQUIRE(end.get_fault());
-      CHECK(end.get_fault()->what == fault::kind::wrong_shape);
-    });
-  }
-
-  TEST_CASE("a wavefront stores indices as values of any arithmetic type") {
-    with_every_agent([](agent& gpu) {
-      auto ids = gpu.allocate<std::uint64_t>(100, "ids");
-      auto places = gpu.allocate<float>(100, "places");
-      auto const end = gpu.run(
-          {.work_items = 100, .work_items_per_group = 70},
-          [](any_wavefront auto& wf, global<std::uint64_t> i, global<float> p) {
-            wf.store(i + wf.global_id(), wf.global_id());
-            wf.store(p + wf.global_id(), wf.local_id());
-          },
-          ids.global(), places.global());
-      REQUIRE(end);
-      for (std::uint32_t i = 0; i < 100; ++i) {
-        CHECK(ids.host()[i] == i);
-        CHECK(places.host()[i] == static_cast<float>(i % 70));
-      }
-    });
-  }
-
-  TEST_CASE("a kernel that yields for ever comes to the scheduler's most decisions") {
-    sequential_scheduler s({.most_decisions = 1000});
-    agent gpu(s);
-    auto const end = gpu.run({.work_groups = 1}, [](any_wavefront auto&) -> task<> {
-      for (;;)
-        co_await yield();
-    });
-    REQUIRE(end.get_fault());
-    CHECK(end.get_fault()->what == fault::kind::stall);
-    CHECK_MESSAGE(end.get_fault()->report.starts_with("stall: no end after 1000 decisions"),
-                  end.get_fault()->report);
-  }
-
-  TEST_CASE("a kernel that launches another one is at fault") {
-    with_every_agent([](agent& gpu) {
-      auto const end = gpu.run({.work_groups = 2}, [&gpu](any_wavefront auto&) {
-        static_cast<void>(gpu.run({.work_groups = 1}, [](any_wavefront auto&) {}));
-      });
-      REQUIRE(end.get_fault());
-      CHECK(end.get_fault()->what == fault::kind::exception);
-      CHECK_MESSAGE(end.get_fault()->report.find("from a kernel") != std::string::npos,
-                    end.get_fault()->report);
-      CHECK(gpu.run({.work_groups = 1}, [](any_wavefront auto&) {}));
-    });
   }
 
   TEST_CASE("a completion is waited for once; the second time is an error") {

@@ -4,6 +4,7 @@
 
 #include <quarry/emu/spin_watch.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -88,12 +89,49 @@ struct spins_for_ever {
   }
 };
 
+/// Looks at a word that nobody changes, again and again, while it works.
+struct scale_a_sum {
+  void operator()(any_plain_work_item auto& wi, global<int> scale, global<int const> in,
+                  global<int> out) const {
+    int sum = 0;
+    for (int i = 0; i < 500; ++i)
+      sum += wi.load(in + i) * wi.load(scale, order::relaxed, scope::agent);
+    wi.store(out + wi.global_id(), sum);
+  }
+};
+
+/// Nobody sets the flag; the load beside it is of one place.
+struct spin_beside_a_load {
+  void operator()(any_plain_work_item auto& wi, global<int> flag) const {
+    int sum = 0;
+    while (wi.load(flag, order::acquire, scope::agent) == 0)
+      sum += wi.load(flag + 1);
+    wi.store(flag + 1, sum);
+  }
+};
+
 template<class Loop, std::uint32_t Last = 0>
 void ends() {
   with_every_agent([](agent& gpu) {
     auto words = gpu.allocate<int>(4, "words");
     succeed(gpu.run({.work_groups = 1}, spins_until_set<Loop, Last>{}, words.global()));
   });
+}
+
+/// Of two words, which nobody changes.
+template<class Kernel>
+void stalls(Kernel kernel) {
+  with_native_agents(
+      {},
+      [&](agent& gpu) {
+        auto words = gpu.allocate<int>(2, "words");
+        auto const report = fail_with(
+            gpu.run({.work_groups = 1, .work_items_per_group = 64}, kernel, words.global()),
+            fault::kind::stall);
+        CHECK_SAYS(report, "wait_until at spin_watch_test.cpp:");
+        CHECK_SAYS(report, " on words, byte ");
+      },
+      impatience);
 }
 
 } // namespace
@@ -124,17 +162,20 @@ TEST_SUITE("emu.spin_watch") {
   }
 
   TEST_CASE("a spin on words that never change is a stall, whose report says where") {
-    with_native_agents(
-        {},
-        [](agent& gpu) {
-          auto words = gpu.allocate<int>(2, "words");
-          auto const report = fail_with(gpu.run({.work_groups = 1, .work_items_per_group = 64},
-                                                spins_for_ever{}, words.global()),
-                                        fault::kind::stall);
-          CHECK_SAYS(report, "wait_until at spin_watch_test.cpp:");
-          CHECK_SAYS(report, " on words, byte ");
-        },
-        impatience);
+    stalls(spins_for_ever{});
+    stalls(spin_beside_a_load{});
+  }
+  TEST_CASE("a plain function that works in between is not taken for one that spins") {
+    with_every_agent([](agent& gpu) {
+      auto scale = gpu.allocate<int>(1, "scale"), in = gpu.allocate<int>(500, "in"),
+           out = gpu.allocate<int>(40, "out");
+      scale.host()[0] = 2;
+      std::fill(in.host().begin(), in.host().end(), 1);
+      succeed(gpu.run({.work_items = 40, .work_items_per_group = 40}, scale_a_sum{}, scale.global(),
+                      in.global(), out.global()));
+      for (int const sum : out.host())
+        CHECK(sum == 1000);
+    });
   }
 
   TEST_CASE("it advises to wait for those words only that have been seen again since a change") {

@@ -252,4 +252,23 @@ TEST_SUITE("emu.wavefront") {
     CHECK_FALSE(std::copyable<wavefront>);
     CHECK(wavefront::size == 64);
   }
+
+  TEST_CASE("a wavefront stores indices as values of any arithmetic type") {
+    with_every_agent([](agent& gpu) {
+      auto ids = gpu.allocate<std::uint64_t>(100, "ids");
+      auto places = gpu.allocate<float>(100, "places");
+      auto const end = gpu.run(
+          {.work_items = 100, .work_items_per_group = 70},
+          [](any_wavefront auto& wf, global<std::uint64_t> i, global<float> p) {
+            wf.store(i + wf.global_id(), wf.global_id());
+            wf.store(p + wf.global_id(), wf.local_id());
+          },
+          ids.global(), places.global());
+      REQUIRE(end);
+      for (std::uint32_t i = 0; i < 100; ++i) {
+        CHECK(ids.host()[i] == i);
+        CHECK(places.host()[i] == static_cast<float>(i % 70));
+      }
+    });
+  }
 }

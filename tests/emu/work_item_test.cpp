@@ -109,27 +109,6 @@ struct chain_spinning {
   }
 };
 
-/// Looks at a word that nobody changes, again and again, while it works.
-struct scale_a_sum {
-  void operator()(any_plain_work_item auto& wi, global<int> scale, global<int const> in,
-                  global<int> out) const {
-    int sum = 0;
-    for (int i = 0; i < 500; ++i)
-      sum += wi.load(in + i) * wi.load(scale, order::relaxed, scope::agent);
-    wi.store(out + wi.global_id(), sum);
-  }
-};
-
-/// Nobody sets the flag.
-struct spin_beside_a_load {
-  void operator()(any_plain_work_item auto& wi, global<int> flag) const {
-    int sum = 0;
-    while (wi.load(flag, order::acquire, scope::agent) == 0)
-      sum += wi.load(flag + 1);
-    wi.store(flag + 1, sum);
-  }
-};
-
 /// Work-item 0 waits for work-item 200; then all reduce: nobody may start without work-item 0.
 struct wait_then_reduce {
   task<> operator()(any_work_item auto& wi, global<int> word, global<int> out) const {
@@ -328,32 +307,6 @@ TEST_SUITE("emu.work_item") {
   }
   TEST_CASE("plain functions may spin on an atomic load until the next one has stored") {
     chains(chain_spinning{});
-  }
-
-  TEST_CASE("a plain function that only looks at words spins, and is told of") {
-    with_native_agents(
-        {},
-        [](agent& gpu) {
-          auto flag = gpu.allocate<int>(2, "flag");
-          auto const report = fail_with(gpu.run({.work_items = 2, .work_items_per_group = 2},
-                                                spin_beside_a_load{}, flag.global()),
-                                        fault::kind::stall);
-          CHECK_SAYS(report, "wait_until at work_item_test.cpp:");
-        },
-        impatience);
-  }
-
-  TEST_CASE("a plain function that works in between is not taken for one that spins") {
-    with_every_agent([](agent& gpu) {
-      auto scale = gpu.allocate<int>(1, "scale"), in = gpu.allocate<int>(500, "in"),
-           out = gpu.allocate<int>(40, "out");
-      scale.host()[0] = 2;
-      std::fill(in.host().begin(), in.host().end(), 1);
-      succeed(gpu.run({.work_items = 40, .work_items_per_group = 40}, scale_a_sum{}, scale.global(),
-                      in.global(), out.global()));
-      for (int const sum : out.host())
-        CHECK(sum == 1000);
-    });
   }
 
   TEST_CASE("collectives in a loop that work-items leave at different times run over those still "

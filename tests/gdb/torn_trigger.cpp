@@ -10,9 +10,9 @@
 #include <utility>
 
 using namespace quarry::emu;
+// With all names of quarry in sight gdb must find the symbols of the debugger nonetheless, which it
+// would take for some of that namespace.
 using namespace quarry;
-using quarry::world;
-using quarry::world_core;
 
 namespace {
 

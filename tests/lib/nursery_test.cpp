@@ -127,7 +127,7 @@ TEST_SUITE("lib.nursery") {
   }
 
   TEST_CASE("a child that outlives its nursery aborts the process") {
-    quarry_test::aborts(
+    aborts(
         [] {
           sequential_scheduler s;
           strand place(s, "place");

@@ -12,10 +12,11 @@ namespace quarry {
 /// `co_await yield();` – lets the other ready actors of the strand go first.
 ///
 /// Suspends always; ready again at once, at the end of the queue
-class [[nodiscard]] yield { // and its constructor: g++ 12 does not look here for temporaries
+class [[nodiscard]] yield {
 public:
-  [[nodiscard]] yield() noexcept {
-  } // NOLINT(*-equals-default): g++ 12 mistreats aggregates that are awaited
+  // For temporaries g++ 12 looks for [[nodiscard]] here alone. Not defaulted: it mistreats
+  // aggregates that are awaited.
+  [[nodiscard]] yield() noexcept {} // NOLINT(*-equals-default)
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>

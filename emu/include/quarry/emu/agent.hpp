@@ -23,7 +23,7 @@ public:
   /// `bound`: the kernel and its arguments, which go when the launch has ended.
   completion(agent_core& agent, std::shared_ptr<launch_state> launch,
              std::shared_ptr<void const> bound) noexcept
-      : agent_(&agent), agent_lives_(agent.lives()), bound_(std::move(bound)),
+      : agent_(&agent), agent_lives_(agent.known().lives()), bound_(std::move(bound)),
         launch_(std::move(launch)) {}
   completion(completion&&) noexcept = default;
   completion& operator=(completion&&) = delete;

@@ -46,8 +46,6 @@ public:
   agent_core& operator=(agent_core const&) = delete;
   /// The process ends if a launch runs, or a service of the command processor is left.
   ~agent_core();
-  /// Expires with it.
-  [[nodiscard]] std::weak_ptr<void> lives() const noexcept { return known_.lives(); }
 
   /// Completes and checks a launch's shape. Errors   std::invalid_argument
   void prepare(launch_state& l) const;

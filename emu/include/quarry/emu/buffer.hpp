@@ -27,22 +27,23 @@ public:
   registration(allocations& known, void const* begin, std::size_t bytes, std::string name,
                contents holds = contents::zeroed, coherence grain = coherence::fine_grained,
                std::source_location where = std::source_location::current())
-      : known_(bytes == 0 ? nullptr : &known), known_lives_(known.lives()), begin_(begin) {
-    if (bytes != 0)
-      known.add(begin, bytes, std::move(name), holds, grain, where);
+      : known_(&known), begin_(begin) {
+    if (bytes == 0)
+      return;
+    known.add(begin, bytes, std::move(name), holds, grain, where);
+    known_lives_ = known.lives();
   }
-  registration(registration&& other) noexcept
-      : known_(std::exchange(other.known_, nullptr)), known_lives_(std::move(other.known_lives_)),
-        begin_(other.begin_) {}
+  registration(registration&&) noexcept = default;
   registration& operator=(registration&&) = delete;
   ~registration() {
-    if (known_ != nullptr && !known_lives_.expired())
+    if (!known_lives_.expired())
       known_->remove(begin_);
   }
 
 private:
   allocations* known_;
-  std::weak_ptr<void> known_lives_; ///< an agent may go before its buffers
+  /// An agent may go before its buffers; empty: nothing is registered, or somebody else's by now.
+  std::weak_ptr<void> known_lives_;
   void const* begin_;
 };
 

@@ -106,15 +106,19 @@ struct targets<memories<M...>, Sizes...> {
     kernel_entry found;
     (consider<Kernel, M, Args...>(core, wanted, found), ...);
     if (found.start == nullptr)
-      throw std::invalid_argument(
-          "launch of " + kernel_name<Kernel>() + ": not instantiated for " + std::string(wanted) +
-          " memory and wavefronts of " + std::to_string(core.shape().wavefront_size) +
-          "; its agent is for" + ((std::string(" ") + M::name) + ...) +
-          " memory and wavefronts of" + ((" " + std::to_string(Sizes)) + ...));
+      refuse(kernel_name<Kernel>(), wanted, core.shape().wavefront_size);
     return found;
   }
 
 private:
+  [[noreturn]] static void refuse(std::string const& kernel, std::string_view memory,
+                                  std::uint32_t wavefront_size) {
+    throw std::invalid_argument("launch of " + kernel + ": not instantiated for " +
+                                std::string(memory) + " memory and wavefronts of " +
+                                std::to_string(wavefront_size) + "; its agent is for" +
+                                ((std::string(" ") + M::name) + ...) + " memory and wavefronts of" +
+                                ((" " + std::to_string(Sizes)) + ...));
+  }
   static std::string_view wanted_memory(agent_core const& core) {
     if (core.scheduler().decides())
       return interleaving_memory::name;

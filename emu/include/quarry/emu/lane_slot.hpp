@@ -50,12 +50,7 @@ public:
   task<> root;                          ///< of an item coroutine
   execution_fiber* own_fiber = nullptr; ///< of a plain item function that has blocked
   spin_watch spin;                      ///< of a plain item function
-  // The same where an exploration decides: by one word.
-  void const* spun_on = nullptr;
-  std::uint64_t spun_value = 0;
-  std::uint64_t spun_at = 0; ///< of the wavefront's operations, the last look
-  int spins = 0;             ///< looks
-  bool has_worked = false;   ///< between them
+  explored_spin explored;               ///< the same where an exploration decides
 };
 
 /// The lanes of one wavefront of an item kernel, and which of them may run.

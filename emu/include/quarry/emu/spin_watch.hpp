@@ -61,4 +61,20 @@ private:
   std::unique_ptr<memory> memory_;
 };
 
+/// The same where an exploration decides: by loads of one word, each of which it is told.
+class explored_spin {
+public:
+  /// The wavefront's operation of that number has seen these bits there. `give_way`: it has done
+  /// other things between its looks, so that it may end by itself.
+  [[nodiscard]] spin_watch::advice sees(void const* at, std::uint64_t bits,
+                                        std::uint64_t operation) noexcept;
+
+private:
+  void const* at_ = nullptr;
+  std::uint64_t bits_ = 0;
+  std::uint64_t operation_ = 0; ///< the last look
+  int looks_ = 0;
+  bool has_worked_ = false; ///< between them
+};
+
 } // namespace quarry::emu

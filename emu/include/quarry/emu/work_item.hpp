@@ -110,8 +110,8 @@ public:
                               std::source_location where = std::source_location::current()) {
     auto const value = identity::load(at, o, s, where);
     if constexpr (M::may_explore)
-      if (this->is_explored() && spins(at.get(), bits_of(value)))
-        give_way(at, value, o, s, where);
+      if (auto const* const port = this->memory_port().port())
+        watch(*port, at, value, o, s, where);
     return value;
   }
   // Plain stores are work, which a spin is not, and so are loads of one place after the other.
@@ -176,35 +176,20 @@ private:
     std::memcpy(&bits, &value, sizeof value);
     return bits;
   }
-  /// It has looked at the same value for long.
+  /// An explored atomic load has seen `value`.
   template<storable T>
-  void give_way(global<T> at, std::remove_const_t<T> value, order o, scope s,
-                std::source_location where) {
+  void watch(cache_port const& port, global<T> at, std::remove_const_t<T> value, order o, scope s,
+             std::source_location where) {
     lane_slot& slot = this->slot_;
-    if (std::exchange(slot.has_worked, false)) { // it may end by itself, but others must come, too
+    switch (slot.explored.sees(at.get(), bits_of(value), port.operation_count())) {
+    case spin_watch::advice::go_on:
+      return;
+    case spin_watch::advice::give_way:
       slot.stay_ready();
-      slot.lanes->block(slot);
-    } else {
+      return slot.lanes->block(slot);
+    case spin_watch::advice::wait:
       wait_until(at, [value](auto v) { return bits_of(v) != bits_of(value); }, o, s, where);
     }
-  }
-  bool spins(void const* at, std::uint64_t value) noexcept {
-    constexpr int patience = 64;
-    lane_slot& s = this->slot_;
-    std::uint64_t const now = this->memory_port().port()->operation_count();
-    if (s.spun_on != at || s.spun_value != value) {
-      s.spun_on = at;
-      s.spun_value = value;
-      s.spins = 0;
-      s.has_worked = false;
-    } else if (now != s.spun_at + 1) {
-      s.has_worked = true;
-    }
-    s.spun_at = now;
-    if (++s.spins <= patience)
-      return false;
-    s.spins = 0;
-    return true;
   }
 
   // Of the watch for spins; here, where they are in registers.
