@@ -52,6 +52,7 @@
 
 // The command processor
 #include <quarry/emu/command_processor.hpp>
+#include <quarry/emu/lifetime.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
 #include <quarry/emu/packet.hpp>
 #include <quarry/emu/packet_processor.hpp>

@@ -54,7 +54,7 @@ private:
   [[nodiscard]] bool is_agent_gone() const noexcept { return agent_lives_.expired(); }
 
   agent_core* agent_;
-  std::weak_ptr<void> agent_lives_;
+  lifetime::observer agent_lives_;
   std::shared_ptr<void const> bound_;
   std::shared_ptr<launch_state> launch_;
 };

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/lifetime.hpp>
+
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <shared_mutex>
 #include <source_location>
 #include <string>
@@ -77,7 +78,7 @@ public:
   }
 
   /// Expires with these.
-  [[nodiscard]] std::weak_ptr<void> lives() const noexcept { return lives_; }
+  [[nodiscard]] lifetime::observer lives() const noexcept { return lifetime_.observed(); }
 
   /// Errors   std::invalid_argument – the range overlaps a known one, and whose the two are; or it
   ///          goes beyond the last address
@@ -117,7 +118,7 @@ private:
   /// A number that no other has had: 2^32 changes are between two of these.
   [[nodiscard]] static std::uint64_t first_version() noexcept;
 
-  std::shared_ptr<void> lives_ = std::make_shared<char>();
+  lifetime lifetime_;
   allocations const* outer_ = nullptr;
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;

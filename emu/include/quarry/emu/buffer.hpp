@@ -3,6 +3,7 @@
 
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/lifetime.hpp>
 #include <quarry/frame_pool.hpp>
 
 #include <algorithm>
@@ -43,7 +44,7 @@ public:
 private:
   allocations* known_;
   /// An agent may go before its buffers; empty: nothing is registered, or somebody else's by now.
-  std::weak_ptr<void> known_lives_;
+  lifetime::observer known_lives_;
   void const* begin_;
 };
 
