@@ -232,16 +232,19 @@ bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest)
 
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
-  actor const& self = actors_[a];
+  actor& self = actors_[a];
   if (sees_only_newest(self, c, lowest))
     return take_newest(self, c);
   collect(a, c, lowest, is_met != nullptr);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
-  if (is_met != nullptr) { // the newest may be seen in any case: then there is nothing left to see
+  auto const asks = [&] { return question{c, cells_[c].changes, lowest, is_met, argument}; };
+  if (is_met != nullptr) { // the newest may be seen in any case, once: late words are still to come
     auto const others = std::remove_if(candidates_.begin() + 1, candidates_.end(),
                                        [&](auto const& x) { return !is_met(x.value, argument); });
     candidates_.erase(others, candidates_.end());
+    if (candidates_.size() > 1 && self.seen_in_vain == asks())
+      candidates_.erase(candidates_.begin());
   }
   auto const n = static_cast<unsigned>(candidates_.size());
   bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
@@ -252,6 +255,8 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
       candidates_[n == 1 || must_be_new ? 0 : choices_->pick(n, choice_kind::value)];
   reading r = take(a, c, lowest, chosen);
   r.is_stale = has_newer && r.value != freshest;
+  if (is_met != nullptr)
+    self.seen_in_vain = is_met(r.value, argument) ? question{} : asks();
   auto& in_a_row = touch(self.path[0], c).stale_in_a_row;
   in_a_row = r.is_stale ? static_cast<std::uint8_t>(in_a_row + 1) : 0;
   return r;

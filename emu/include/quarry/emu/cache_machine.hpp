@@ -209,7 +209,7 @@ private:
     std::uint8_t level; ///< of the path
     bool is_seq_cst;
   };
-  /// Of could_load(), answered with no.
+  /// What a wait has asked of a cell, and when.
   struct question {
     cell_id about = 0;
     std::uint32_t changes = 0;
@@ -224,6 +224,7 @@ private:
     std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
     std::vector<delayed_store> delayed;      ///< oldest first
     question asked{};                        ///< what it last could not load
+    question seen_in_vain{};                 ///< the newest, which did not end its wait
   };
   struct cell {
     std::uintptr_t at;
