@@ -34,6 +34,8 @@ struct extent {
     return z != 0 && area > ~std::uint64_t{0} / z ? ~std::uint64_t{0} : area * z;
   }
   friend constexpr bool operator==(extent, extent) = default;
+  /// As a position, the first is (0, 0, 0), and a size of 0 is (0, 1, 1): compare its x.
+  friend constexpr bool operator==(extent, std::integral auto) = delete;
 };
 
 /// What a launch runs over.
