@@ -198,7 +198,7 @@ TEST_SUITE("net.gravel_frames") {
       n.gets({3, 1, 0});
       auto const sum = n.net.all_sum(1);
       REQUIRE(sum.has_error());
-      CHECK(sum.error().what == "gravel: all_gather: an answer to no question from pe 1");
+      CHECK(sum.error().what == "gravel: all_sum: an answer to no question from pe 1");
     }
     SUBCASE("to another question, and twice") {
       for (bool const is_twice : {false, true}) { // pe 2 never answers

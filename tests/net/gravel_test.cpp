@@ -2,7 +2,10 @@
 #include "forwarding_port.hpp"
 #include "gravel_job.hpp"
 
+#include <quarry/net/job.hpp>
+
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -10,6 +13,7 @@
 #include <vector>
 
 using namespace gravel_test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -229,6 +233,9 @@ TEST_SUITE("net.gravel") {
                       doctest::Contains("allowed is 1 with the style simt_direct"));
     CHECK_THROWS_WITH(make({.queue_slots = 3}), doctest::Contains("powers of two"));
     CHECK_THROWS_WITH(make({.package_columns = 0}), doctest::Contains("1 to 1024"));
+    CHECK_THROWS_WITH(make({.flush_after = -1us}), doctest::Contains("-1 us; allowed are 0"));
+    for (auto const timeout : {0ms, -5ms, quarry::net::max_job_timeout + 1ms})
+      CHECK_THROWS_WITH(make({.timeout = timeout}), doctest::Contains("1 to 86400000"));
     CHECK_THROWS_WITH(gravel_node(gpu.core(),
                                   std::make_unique<crowded_port>(std::move(make_in_process(1)[0])),
                                   heap, {}),

@@ -295,12 +295,16 @@ TEST_SUITE("net.shmem_team") {
       QUARRY_OK(word);
       auto const invalid = std::make_error_code(std::errc::invalid_argument);
       auto& w = n.world();
-      QUARRY_EXPECT(w.split_strided(0, 1, 3).error().code == invalid);
+      auto const beyond = w.split_strided(0, 1, 3);
+      QUARRY_EXPECT(beyond.error().code == invalid);
+      QUARRY_EXPECT(beyond.error().what.ends_with("up to member 1"));
       QUARRY_EXPECT(w.split_strided(2, 1, 1).error().code == invalid);
       QUARRY_EXPECT(w.split_strided(0, 0, 2).error().code == invalid);
       QUARRY_EXPECT(w.split_strided(0, 1, 0).error().code == invalid);
       QUARRY_EXPECT(w.destroy().error().code == invalid);
-      QUARRY_EXPECT(w.broadcast(word->data(), word->data(), 1, 2).error().code == invalid);
+      auto const root = w.broadcast(word->data(), word->data(), 1, 2);
+      QUARRY_EXPECT(root.error().code == invalid);
+      QUARRY_EXPECT(root.error().what.ends_with("allowed are 0 to 1"));
       auto const bits = w.reduce(reduction::bit_or, word->data(), word->data(), 1);
       QUARRY_EXPECT(bits.error().code == invalid);
       auto* const whole = reinterpret_cast<std::uint32_t*>(word->data());

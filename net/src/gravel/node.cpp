@@ -8,6 +8,7 @@
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net/error.hpp>
 #include <quarry/net/gravel.hpp>
+#include <quarry/net/job.hpp>
 #include <quarry/strand.hpp>
 
 #include <fmt/core.h>
@@ -50,6 +51,11 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::ui
     refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
   if (pe_count > 65'536) // what a remote_word can say
     refuse(fmt::format("a job of {} nodes; at most 65536 are allowed", pe_count));
+  if (o.timeout <= std::chrono::milliseconds::zero() || o.timeout > max_job_timeout)
+    refuse(fmt::format("a timeout of {} ms; allowed are 1 to {}", o.timeout.count(),
+                       max_job_timeout.count()));
+  if (o.flush_after < std::chrono::microseconds::zero())
+    refuse(fmt::format("a flush after {} us; allowed are 0 and more", o.flush_after.count()));
   if (heap.size() >= std::uint64_t{1} << 32)
     refuse(fmt::format("a heap of {} words; fewer than 4294967296 are allowed", heap.size()));
 }
@@ -101,6 +107,37 @@ public:
         [this] { return shared_.running.load(std::memory_order_acquire) == 0; }))
       if (shared_.scheduler.decides())
         return; // nobody can go on: the strands take their actors with them
+  }
+
+  /// Who calls it is `what`, for its error.
+  result<void> quiet(char const* what) {
+    std::uint64_t const number = shared_.quiet_requested.load(std::memory_order_relaxed) + 1;
+    shared_.quiet_begins.give();
+    shared_.quiet_requested.store(number, std::memory_order_release);
+    return wait(shared_.quiet_done, number, shared_.quiet_ends, what);
+  }
+
+  result<std::vector<std::vector<std::byte>>> gather(std::span<std::byte const> mine,
+                                                     char const* what) {
+    if (mine.size() > most_gathered_bytes)
+      throw std::invalid_argument(fmt::format("gravel: {} of {} bytes; at most {}", what,
+                                              mine.size(), most_gathered_bytes));
+    shared_.gather_mine.assign(mine.begin(), mine.end());
+    std::uint64_t const number = shared_.gather_requested.load(std::memory_order_relaxed) + 1;
+    shared_.gather_begins.give();
+    shared_.gather_requested.store(number, std::memory_order_release);
+    if (auto const w = wait(shared_.gather_done, number, shared_.gather_ends, what); !w)
+      return w.error();
+    return std::move(shared_.gather_all);
+  }
+
+  result<void> barrier(char const* what) {
+    if (auto const q = quiet(what); !q)
+      return q;
+    auto const all = gather({}, what);
+    if (!all)
+      return all.error();
+    return {};
   }
 
   /// Runs actors until `done` follows `requested`, or the job has failed.
@@ -245,40 +282,21 @@ std::uint32_t gravel_node::add_handler(handler h) {
 }
 
 result<void> gravel_node::quiet() {
-  shared_state& s = pipeline_->shared_;
-  std::uint64_t const number = s.quiet_requested.load(std::memory_order_relaxed) + 1;
-  s.quiet_begins.give();
-  s.quiet_requested.store(number, std::memory_order_release);
-  return pipeline_->wait(s.quiet_done, number, s.quiet_ends, "quiet");
+  return pipeline_->quiet("quiet");
 }
 
 result<void> gravel_node::barrier() {
-  if (auto const q = quiet(); !q)
-    return q;
-  auto const all = all_gather({});
-  if (!all)
-    return all.error();
-  return {};
+  return pipeline_->barrier("barrier");
 }
 
 result<std::vector<std::vector<std::byte>>>
 gravel_node::all_gather(std::span<std::byte const> mine) {
-  if (mine.size() > most_gathered_bytes)
-    throw std::invalid_argument(fmt::format("gravel: all_gather of {} bytes; at most {}",
-                                            mine.size(), most_gathered_bytes));
-  shared_state& s = pipeline_->shared_;
-  s.gather_mine.assign(mine.begin(), mine.end());
-  std::uint64_t const number = s.gather_requested.load(std::memory_order_relaxed) + 1;
-  s.gather_begins.give();
-  s.gather_requested.store(number, std::memory_order_release);
-  if (auto const w = pipeline_->wait(s.gather_done, number, s.gather_ends, "all_gather"); !w)
-    return w.error();
-  return std::move(s.gather_all);
+  return pipeline_->gather(mine, "all_gather");
 }
 
 result<std::vector<std::vector<std::byte>>>
 gravel_node::gather_alike(std::span<std::byte const> mine) {
-  auto all = all_gather(mine);
+  auto all = pipeline_->gather(mine, "all_sum");
   if (!all)
     return all;
   for (std::uint32_t n = 0; n < all->size(); ++n)
@@ -291,7 +309,7 @@ gravel_node::gather_alike(std::span<std::byte const> mine) {
 }
 
 result<void> gravel_node::finish() {
-  if (auto const b = barrier(); !b)
+  if (auto const b = pipeline_->barrier("finish"); !b)
     return b;
   pipeline_->stop();
   auto const done = pipeline_->transport_->finish();

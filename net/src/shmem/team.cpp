@@ -51,8 +51,9 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
     return no_member("split_strided");
   if (count == 0 || start >= state_->count || (count > 1 && stride == 0) ||
       std::uint64_t{start} + std::uint64_t{count - 1} * stride >= state_->count)
-    return invalid(fmt::format("split_strided: {} members from {} on, {} apart, of a team of {}",
-                               count, start, stride, state_->count));
+    return invalid(fmt::format("split_strided: {} members from {} on, {} apart, of a team of {}; "
+                               "allowed are 1 and more, at least 1 apart, up to member {}",
+                               count, start, stride, state_->count, state_->count - 1));
   team_work work(*engine_, *state_, "split_strided");
   if (auto const met = work.meet(collective::split, details_of(start, stride, count)); !met)
     return met.error();
@@ -110,7 +111,8 @@ result<void> team::broadcast_bytes(void* dest, void const* source, std::size_t b
   if (!is_member())
     return no_member("broadcast");
   if (root >= state_->count)
-    return invalid(fmt::format("broadcast: root {} of a team of {}", root, state_->count));
+    return invalid(fmt::format("broadcast: root {} of a team of {}; allowed are 0 to {}", root,
+                               state_->count, state_->count - 1));
   auto const to = engine_->offset_of(dest, bytes, "broadcast");
   if (!to)
     return to.error();
