@@ -105,12 +105,14 @@ void check_run_options(run_options const& options) {
 }
 
 result<void> find_job(CLI::App const& command, run_options& options) {
-  constexpr launcher quarry{transport_kind::loopback, "QUARRY_RANK is set", "QUARRY_SIZE",
+  constexpr launcher quarry{transport_kind::loopback,
+                            "QUARRY_RANK, _SIZE, _TOKEN or _ADDRESSES is set", "QUARRY_SIZE",
                             [](run_options const&) { return net::job_from_environment(); }};
   constexpr launcher mpirun{transport_kind::mpi, "mpirun has started it", "as mpirun was told",
                             [](run_options const& o) { return net::mpi::find_job(o.timeout); }};
-  if (std::getenv("QUARRY_RANK") != nullptr)
-    return join_job(command, options, quarry);
+  for (char const* const name : {"QUARRY_RANK", "QUARRY_SIZE", "QUARRY_TOKEN", "QUARRY_ADDRESSES"})
+    if (std::getenv(name) != nullptr) // what is missing then is named
+      return join_job(command, options, quarry);
   if (options.transport == transport_kind::mpi || net::mpi::is_launched())
     return join_job(command, options, mpirun);
   if (options.transport != transport_kind::loopback || options.node_count > 1)

@@ -68,9 +68,9 @@ void check_run_options(run_options const& options);
 
 /// Finds out which node this process is, once the options are read.
 ///
-/// Under a launcher (QUARRY_RANK is set) the transport is loopback, under mpirun it is mpi, and the
-/// node count that of the job; a command line that says otherwise is refused. The timeout is the
-/// command line's, or else the job's.
+/// Under a launcher (QUARRY_RANK or the like is set) the transport is loopback, under mpirun it is
+/// mpi, and the node count that of the job; a command line that says otherwise is refused. The
+/// timeout is the command line's, or else the job's.
 ///
 /// Errors   net_errc::bad_environment – the launcher's variables make no job, mpi without mpirun or
 ///          in a build without MPI; a std::errc – no port

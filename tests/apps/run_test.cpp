@@ -126,6 +126,13 @@ TEST_SUITE("apps.run") {
     CHECK_MESSAGE(std::regex_match(outcome.err, message), outcome.err);
   }
 
+  TEST_CASE("half a launcher's environment is refused with what is missing, not run alone") {
+    variable const size("QUARRY_SIZE", "2");
+    auto const outcome = probe({"good"});
+    CHECK(outcome.status == 3);
+    CHECK(outcome.says("QUARRY_RANK is not set"));
+  }
+
   TEST_CASE("under a launcher the job decides the transport and the number of nodes") {
     temporary_folder const folder;
     auto const file = folder.path() / "ranks";
