@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What becomes of a launch before it runs; refusals are in agent_test.cpp.
+// What becomes of a launch before it runs; refusals are in agent_test.cpp and
+// agent_misuse_test.cpp.
 #include "agents.hpp"
 
 #include <atomic>

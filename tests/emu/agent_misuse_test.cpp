@@ -5,7 +5,6 @@
 
 #include <quarry/yield.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <stdexcept>
 #include <string>

@@ -195,7 +195,7 @@ std::map<std::string, std::function<void(world&)>> const worlds{
 std::chrono::milliseconds patience_with(std::string const& name) {
   if (name == "spin_natively" || name == "lock_natively" || name == "poll_in_frame")
     return std::chrono::milliseconds(500);
-  return std::chrono::milliseconds(name == "compute" ? 2'000 : 60'000);
+  return std::chrono::milliseconds(name == "compute" ? 2'000 : 30'000);
 }
 
 } // namespace

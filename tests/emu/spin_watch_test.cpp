@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain functions that spin: natively each of these loops would keep its thread for ever.
+// Plain functions that spin, and would keep a native thread for ever; some only look as if they
+// did.
 #include "agents.hpp"
 
 #include <quarry/emu/spin_watch.hpp>
@@ -120,14 +121,13 @@ void ends() {
 
 /// Of two words, which nobody changes.
 template<class Kernel>
-void stalls(Kernel kernel) {
+void stalls(Kernel kernel, std::uint32_t work_items) {
   with_native_agents(
       {},
       [&](agent& gpu) {
         auto words = gpu.allocate<int>(2, "words");
-        auto const report = fail_with(
-            gpu.run({.work_groups = 1, .work_items_per_group = 64}, kernel, words.global()),
-            fault::kind::stall);
+        auto const report = fail_with(gpu.run({.work_items = work_items}, kernel, words.global()),
+                                      fault::kind::stall);
         CHECK_SAYS(report, "wait_until at spin_watch_test.cpp:");
         CHECK_SAYS(report, " on words, byte ");
       },
@@ -162,9 +162,10 @@ TEST_SUITE("emu.spin_watch") {
   }
 
   TEST_CASE("a spin on words that never change is a stall, whose report says where") {
-    stalls(spins_for_ever{});
-    stalls(spin_beside_a_load{});
+    stalls(spins_for_ever{}, 64);
+    stalls(spin_beside_a_load{}, 2);
   }
+
   TEST_CASE("a plain function that works in between is not taken for one that spins") {
     with_every_agent([](agent& gpu) {
       auto scale = gpu.allocate<int>(1, "scale"), in = gpu.allocate<int>(500, "in"),

@@ -9,6 +9,7 @@
 #include <quarry/task.hpp>
 
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <new>

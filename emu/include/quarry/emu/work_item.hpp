@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/item_collectives.hpp>
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/emu/lane_slot.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/operations.hpp>
+#include <quarry/emu/spin_watch.hpp>
 #include <quarry/emu/work_group.hpp>
 
 #include <cstdint>
