@@ -43,7 +43,7 @@ struct wait_for {
 /// Group 0 waits for the last one.
 struct wait_for_last {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> word) const {
-    if (wf.linear_group_id() + 1 == wf.group_count())
+    if (wf.linear_group_id() + 1 == wf.group_count().x)
       wf.store(word, 1, order::release, scope::agent);
     auto const is_there = [](std::uint32_t v) { return v == 1; };
     static_cast<void>(co_await wf.wait_until(word, is_there, order::acquire, scope::agent));
