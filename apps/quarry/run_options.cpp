@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <thread>
 
 namespace quarry::command {
@@ -110,9 +109,8 @@ result<void> find_job(CLI::App const& command, run_options& options) {
                             [](run_options const&) { return net::job_from_environment(); }};
   constexpr launcher mpirun{transport_kind::mpi, "mpirun has started it", "as mpirun was told",
                             [](run_options const& o) { return net::mpi::find_job(o.timeout); }};
-  for (char const* const name : {"QUARRY_RANK", "QUARRY_SIZE", "QUARRY_TOKEN", "QUARRY_ADDRESSES"})
-    if (std::getenv(name) != nullptr) // what is missing then is named
-      return join_job(command, options, quarry);
+  if (net::is_launched())
+    return join_job(command, options, quarry);
   if (options.transport == transport_kind::mpi || net::mpi::is_launched())
     return join_job(command, options, mpirun);
   if (options.transport != transport_kind::loopback || options.node_count > 1)

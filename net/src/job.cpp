@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -112,6 +113,18 @@ job_token job_token::random() {
 
 std::string to_string(job_token const& token) {
   return fmt::format("{:016x}{:016x}", token.high, token.low);
+}
+
+std::string refusal_of_timeout(std::chrono::milliseconds timeout) {
+  if (timeout > std::chrono::milliseconds::zero() && timeout <= max_job_timeout)
+    return {};
+  return fmt::format("a timeout of {} ms; allowed are 1 to {}", timeout.count(),
+                     max_job_timeout.count());
+}
+
+bool is_launched() noexcept {
+  constexpr std::array names{"QUARRY_RANK", "QUARRY_SIZE", "QUARRY_TOKEN", "QUARRY_ADDRESSES"};
+  return std::ranges::any_of(names, [](auto name) { return std::getenv(name) != nullptr; });
 }
 
 result<job> job_from_environment() {

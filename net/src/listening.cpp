@@ -25,10 +25,8 @@ result<void> check(job const& j) {
         fmt::format("loopback: {} of {} with {} endpoints is no job: 1 to {} pes are, "
                     "self below that, an endpoint each",
                     to_string(j.self), j.pe_count, j.endpoints.size(), max_pe_count));
-  if (j.timeout <= std::chrono::milliseconds::zero() || j.timeout > max_job_timeout)
-    return make_error(net_errc::bad_environment,
-                      fmt::format("loopback: a timeout of {} ms; allowed are 1 to {}",
-                                  j.timeout.count(), max_job_timeout.count()));
+  if (auto const why = refusal_of_timeout(j.timeout); !why.empty())
+    return make_error(net_errc::bad_environment, "loopback: " + why);
   for (endpoint const& e : j.endpoints)
     if (e.address != "127.0.0.1")
       return make_error(net_errc::forbidden_address,

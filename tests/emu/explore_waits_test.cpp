@@ -98,31 +98,33 @@ struct load_until_told {
   }
 };
 
-/// A lock that the third to take it gives back without a release.
+/// Of a lock, which is free where the word is 0.
+bool takes(auto& wi, global<word> lock) {
+  word free = 0;
+  return wi.compare_exchange(lock, free, 1U, order::acquire, scope::agent);
+}
+/// The third to hold the lock gives it back without a release.
+void count_and_unlock(auto& wi, global<word> lock, global<word> count) {
+  word const before = wi.load(count);
+  wi.store(count, before + 1);
+  wi.store(lock, 0U, before == 2 ? order::relaxed : order::release, scope::agent);
+}
 struct lock_as_coroutine {
   task<> operator()(any_work_item auto& wi, global<word> lock, global<word> count) const {
-    for (word seen = 1; seen != 0;) {
+    do
       static_cast<void>(co_await wi.wait_until(
           lock, [](word v) { return v == 0; }, order::relaxed, scope::agent));
-      seen = 0;
-      wi.compare_exchange(lock, seen, 1U, order::acquire, scope::agent);
-    }
-    word const before = wi.load(count);
-    wi.store(count, before + 1);
-    wi.store(lock, 0U, before == 2 ? order::relaxed : order::release, scope::agent);
+    while (!takes(wi, lock));
+    count_and_unlock(wi, lock, count);
   }
 };
 struct lock_as_function {
   void operator()(any_plain_work_item auto& wi, global<word> lock, global<word> count) const {
-    for (word seen = 1; seen != 0;) {
+    do
       while (wi.load(lock, order::relaxed, scope::agent) != 0) {
       }
-      seen = 0;
-      wi.compare_exchange(lock, seen, 1U, order::acquire, scope::agent);
-    }
-    word const before = wi.load(count);
-    wi.store(count, before + 1);
-    wi.store(lock, 0U, before == 2 ? order::relaxed : order::release, scope::agent);
+    while (!takes(wi, lock));
+    count_and_unlock(wi, lock, count);
   }
 };
 template<class Kernel>

@@ -36,6 +36,7 @@
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/core.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/lifetime.hpp>
 #include <quarry/emu/memory.hpp>
 #include <quarry/emu/operations.hpp>
 #include <quarry/emu/scope.hpp>
@@ -52,7 +53,6 @@
 
 // The command processor
 #include <quarry/emu/command_processor.hpp>
-#include <quarry/emu/lifetime.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
 #include <quarry/emu/packet.hpp>
 #include <quarry/emu/packet_processor.hpp>

@@ -238,12 +238,11 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   collect(a, c, lowest, is_met != nullptr);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
-  auto const asks = [&] { return question{c, cells_[c].changes, lowest, is_met, argument}; };
   if (is_met != nullptr) { // the newest may be seen in any case, once: late words are still to come
     auto const others = std::remove_if(candidates_.begin() + 1, candidates_.end(),
                                        [&](auto const& x) { return !is_met(x.value, argument); });
     candidates_.erase(others, candidates_.end());
-    if (candidates_.size() > 1 && self.seen_in_vain == asks())
+    if (candidates_.size() > 1 && self.seen_in_vain == asks(c, lowest, is_met, argument))
       candidates_.erase(candidates_.begin());
   }
   auto const n = static_cast<unsigned>(candidates_.size());
@@ -256,7 +255,7 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   reading r = take(a, c, lowest, chosen);
   r.is_stale = has_newer && r.value != freshest;
   if (is_met != nullptr)
-    self.seen_in_vain = is_met(r.value, argument) ? question{} : asks();
+    self.seen_in_vain = is_met(r.value, argument) ? question{} : asks(c, lowest, is_met, argument);
   auto& in_a_row = touch(self.path[0], c).stale_in_a_row;
   in_a_row = r.is_stale ? static_cast<std::uint8_t>(in_a_row + 1) : 0;
   return r;

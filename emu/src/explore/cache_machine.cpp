@@ -82,7 +82,7 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
   actor& self = actors_[a];
   unsigned const level = acquires(o) ? level_in(self, s) : 0;
   // Who polls does nothing else: without a change of the cell the answer is what it was.
-  if (self.asked == question{first, cells_[first].changes, level, is_met, argument})
+  if (self.asked == asks(first, level, is_met, argument))
     return false;
   drain_cell(self, first);
   clean_below(self, first, level);
@@ -94,7 +94,7 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
     could = std::any_of(candidates_.begin(), candidates_.end(),
                         [&](candidate const& x) { return is_met(x.value, argument); });
   }
-  self.asked = could ? question{} : question{first, cells_[first].changes, level, is_met, argument};
+  self.asked = could ? question{} : asks(first, level, is_met, argument);
   return could;
 }
 

@@ -51,9 +51,8 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::ui
     refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
   if (pe_count > 65'536) // what a remote_word can say
     refuse(fmt::format("a job of {} nodes; at most 65536 are allowed", pe_count));
-  if (o.timeout <= std::chrono::milliseconds::zero() || o.timeout > max_job_timeout)
-    refuse(fmt::format("a timeout of {} ms; allowed are 1 to {}", o.timeout.count(),
-                       max_job_timeout.count()));
+  if (auto why = refusal_of_timeout(o.timeout); !why.empty())
+    refuse(std::move(why));
   if (o.flush_after < std::chrono::microseconds::zero())
     refuse(fmt::format("a flush after {} us; allowed are 0 and more", o.flush_after.count()));
   if (heap.size() >= std::uint64_t{1} << 32)

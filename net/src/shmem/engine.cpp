@@ -39,17 +39,17 @@ result<std::uint64_t> engine::offset_of(void const* local, std::size_t bytes,
                                         char const* name) const {
   auto const begin = reinterpret_cast<std::uintptr_t>(region_->heap.begin());
   auto const at = reinterpret_cast<std::uintptr_t>(local);
-  bool const begins_there = at >= begin && at - begin < region_->user_bytes;
-  if (begins_there && bytes > region_->user_bytes - (at - begin))
-    return make_error(net_errc::outside_heap,
-                      fmt::format("shmem: {} of {} bytes at {}; the symmetric heap ends {} on",
-                                  name, bytes, local, region_->user_bytes - (at - begin)));
-  if (!begins_there && (bytes != 0 || at - begin != region_->user_bytes))
+  std::uint64_t const end = begin + region_->user_bytes;
+  if (at < begin || at > end || (at == end && bytes != 0))
     return make_error(
         net_errc::outside_heap,
         fmt::format("shmem: {} of {} bytes at {}, which is not in the symmetric heap: "
                     "only memory of malloc() is",
                     name, bytes, local));
+  if (bytes > end - at)
+    return make_error(net_errc::outside_heap,
+                      fmt::format("shmem: {} of {} bytes at {}; the symmetric heap ends {} on",
+                                  name, bytes, local, end - at));
   return at - begin;
 }
 

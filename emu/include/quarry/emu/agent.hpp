@@ -4,6 +4,7 @@
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/kernel.hpp>
+#include <quarry/emu/lifetime.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
 
 #include <cstddef>

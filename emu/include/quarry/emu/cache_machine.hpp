@@ -218,6 +218,10 @@ private:
     void* argument = nullptr;
     bool operator==(question const&) const = default;
   };
+  [[nodiscard]] question asks(cell_id c, unsigned level, predicate is_met,
+                              void* argument) const noexcept {
+    return {c, cells_[c].changes, level, is_met, argument};
+  }
   struct actor {
     std::array<node_id, most_levels> path{}; ///< from its own cache to memory
     std::uint8_t levels = 0;                 ///< of the path

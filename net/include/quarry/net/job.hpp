@@ -37,6 +37,8 @@ struct endpoint {
 
 inline constexpr std::uint32_t max_pe_count = 1024;
 inline constexpr std::chrono::milliseconds max_job_timeout = std::chrono::hours{24};
+/// "a timeout of 0 ms; allowed are 1 to 86400000"; empty if it is allowed.
+[[nodiscard]] std::string refusal_of_timeout(std::chrono::milliseconds timeout);
 
 /// Who takes part in a job, seen from one pe. A plain value; checked where it is used.
 struct job {
@@ -69,6 +71,8 @@ struct job {
 ///
 /// Errors   bad_environment – a variable is missing or not allowed; names it, its value and what is
 [[nodiscard]] result<job> job_from_environment();
+/// Whether any of the first four is set, so that there should be a job.
+[[nodiscard]] bool is_launched() noexcept;
 
 /// The same job as NAME=value lines, for the environment of the process that will be `j.self`.
 /// QUARRY_LISTEN_FD is there only if j.listen_fd is not -1.
