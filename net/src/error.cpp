@@ -41,7 +41,7 @@ char const* sentence(net_errc code) noexcept {
   case net_errc::mismatched_job:
     return "the processing elements were started with different options";
   case net_errc::mismatched_collective:
-    return "the members of a team are in different collectives";
+    return "who should be in one collective is in different ones";
   case net_errc::failed_handler:
     return "a message handler threw";
   case net_errc::bad_environment:

@@ -5,11 +5,13 @@
 #include "reluctant_port.hpp"
 #include "transport_exchange.hpp"
 
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -215,6 +217,33 @@ TEST_SUITE("net.gravel_faults") {
         CHECK(error->code == net_errc::already_finished);
       }
     });
+  }
+
+  TEST_CASE("nodes that are in different collectives are told so, all of them") {
+    auto const call = [](test_node& n, std::string_view what) -> std::optional<error> {
+      auto const error_of = [](auto const& r) {
+        return r.has_error() ? std::optional(r.error()) : std::nullopt;
+      };
+      return what == "barrier"      ? error_of(n.net.barrier())
+             : what == "finish"     ? error_of(n.net.finish())
+             : what == "all_gather" ? error_of(n.net.all_gather({}))
+                                    : error_of(n.net.all_sum(1));
+    };
+    constexpr std::array<std::string_view, 4> all{"barrier", "finish", "all_gather", "all_sum"};
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      std::string_view const one = all[i], other = all[(i + 1) % all.size()];
+      CAPTURE(one);
+      with_every_job([&](auto const& run) {
+        std::array<std::optional<error>, 3> said;
+        run(3, {.timeout = std::chrono::hours(1)},
+            [&](test_node& n) { said[n.id] = call(n, n.id == 1 ? other : one); });
+        for (auto const& e : said) {
+          REQUIRE(e);
+          CHECK(e->code == net_errc::mismatched_collective);
+          CHECK_MESSAGE(e->what.find(" is in ") != std::string::npos, e->what);
+        }
+      });
+    }
   }
 
   TEST_CASE("a handler that throws fails the job, and every node is told so") {

@@ -232,12 +232,26 @@ TEST_SUITE("net.gravel_frames") {
     for (std::size_t const bytes : {0U, 3U, 5U, 4096U}) {
       CAPTURE(bytes);
       node_and_peers n;
-      n.gets({4, 1, 0}, std::vector<std::byte>(bytes)); // the first gather's contribution
+      std::vector<std::byte> contribution(1 + bytes);
+      contribution[0] = std::byte{2};  // an all_sum's
+      n.gets({4, 1, 0}, contribution); // to the first gather
       auto const sum = n.net.all_sum<std::uint32_t>(1);
       REQUIRE(sum.has_error());
       CHECK(sum.error().code == net_errc::mismatched_collective);
       CHECK(sum.error().what ==
             "gravel: all_sum: " + std::to_string(bytes) + " bytes from pe 1, 4 from pe 0");
+    }
+  }
+
+  TEST_CASE("a contribution to no collective is a bad frame") {
+    for (auto const& contribution :
+         {std::vector<std::byte>{}, std::vector(5, std::byte{0}), std::vector(5, std::byte{5})}) {
+      node_and_peers n;
+      n.gets({4, 1, 0}, contribution);
+      auto const sum = n.net.all_sum<std::uint32_t>(1);
+      REQUIRE(sum.has_error());
+      CHECK(sum.error().code == net_errc::bad_frame);
+      CHECK(sum.error().what == "gravel: all_sum: a contribution to no collective from pe 1");
     }
   }
 

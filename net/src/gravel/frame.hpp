@@ -24,7 +24,7 @@ enum class frame_kind : std::uint32_t {
   data = 1,
   fence_request, ///< number: answer when everything before it has been applied
   fence_answer,  ///< number
-  gather,        ///< number, then one node's contribution
+  gather,        ///< number, then one node's contribution: a byte says to which collective
   failure,       ///< its code, the node that it comes from, then its text: why the sender leaves
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "collective.hpp"
 #include "contributions.hpp"
 #include "failure_notice.hpp"
 #include "failure_telling.hpp"
@@ -308,6 +309,8 @@ private:
     case frame_kind::gather:
       if (number + 1 < gather_seen_ || number > gather_seen_ + 2)
         return malformed(from, "a contribution to no gather");
+      if (bytes.size() == 12 || !is_collective(bytes[12]))
+        return malformed(from, "a contribution to no collective");
       return contribute(from.id, number, {bytes.begin() + 12, bytes.end()});
     case frame_kind::failure:
       return take_failure(from, failure_notice::read(words, bytes.subspan(12), nodes_, self_id_));

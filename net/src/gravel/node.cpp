@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "aggregator.hpp"
+#include "collective.hpp"
 #include "direct_aggregator.hpp"
 #include "frame.hpp"
 #include "network_interface.hpp"
@@ -45,8 +46,8 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::ui
   if (o.aggregators == 0 || o.aggregators > most)
     refuse(fmt::format("{} aggregators; allowed {} with the style {}", o.aggregators,
                        most == 1 ? "is 1" : fmt::format("are 1 to {}", most), o.style));
-  if (!std::has_single_bit(o.queue_slots))
-    refuse(fmt::format("{} queue slots; allowed are powers of two", o.queue_slots));
+  if (!std::has_single_bit(o.queue_slots) || o.queue_slots > 65'536)
+    refuse(fmt::format("{} queue slots; allowed are powers of two to 65536", o.queue_slots));
   if (o.package_columns == 0 || o.package_columns > emu::most_work_items_per_group)
     refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
   if (pe_count > 65'536) // what a remote_word can say
@@ -117,21 +118,34 @@ public:
   }
 
   result<std::vector<std::vector<std::byte>>> gather(std::span<std::byte const> mine,
-                                                     char const* what) {
+                                                     collective what) {
     if (mine.size() > most_gathered_bytes)
-      throw std::invalid_argument(fmt::format("gravel: {} of {} bytes; at most {}", what,
+      throw std::invalid_argument(fmt::format("gravel: {} of {} bytes; at most {}", to_string(what),
                                               mine.size(), most_gathered_bytes));
-    shared_.gather_mine.assign(mine.begin(), mine.end());
+    shared_.gather_mine.assign(1, static_cast<std::byte>(what));
+    shared_.gather_mine.insert(shared_.gather_mine.end(), mine.begin(), mine.end());
     std::uint64_t const number = shared_.gather_requested.load(std::memory_order_relaxed) + 1;
     shared_.gather_begins.give();
     shared_.gather_requested.store(number, std::memory_order_release);
-    if (auto const w = wait(shared_.gather_done, number, shared_.gather_ends, what); !w)
+    if (auto const w = wait(shared_.gather_done, number, shared_.gather_ends, to_string(what)); !w)
       return w.error();
-    return std::move(shared_.gather_all);
+    auto all = std::move(shared_.gather_all);
+    for (std::uint32_t n = 0; n < all.size(); ++n) {
+      auto const theirs = static_cast<collective>(all[n].front());
+      if (theirs != what) {
+        shared_.fail(make_error(net_errc::mismatched_collective,
+                                fmt::format("gravel: {} is in {} while {} is in {}",
+                                            to_string(pe{n}), to_string(theirs),
+                                            to_string(transport_->self()), to_string(what))));
+        return shared_.failed(to_string(what));
+      }
+      all[n].erase(all[n].begin());
+    }
+    return all;
   }
 
-  result<void> barrier(char const* what) {
-    if (auto const q = quiet(what); !q)
+  result<void> barrier(collective what) {
+    if (auto const q = quiet(to_string(what)); !q)
       return q;
     auto const all = gather({}, what);
     if (!all)
@@ -285,17 +299,17 @@ result<void> gravel_node::quiet() {
 }
 
 result<void> gravel_node::barrier() {
-  return pipeline_->barrier("barrier");
+  return pipeline_->barrier(collective::barrier);
 }
 
 result<std::vector<std::vector<std::byte>>>
 gravel_node::all_gather(std::span<std::byte const> mine) {
-  return pipeline_->gather(mine, "all_gather");
+  return pipeline_->gather(mine, collective::all_gather);
 }
 
 result<std::vector<std::vector<std::byte>>>
 gravel_node::gather_alike(std::span<std::byte const> mine) {
-  auto all = pipeline_->gather(mine, "all_sum");
+  auto all = pipeline_->gather(mine, collective::all_sum);
   if (!all)
     return all;
   for (std::uint32_t n = 0; n < all->size(); ++n)
@@ -308,7 +322,7 @@ gravel_node::gather_alike(std::span<std::byte const> mine) {
 }
 
 result<void> gravel_node::finish() {
-  if (auto const b = pipeline_->barrier("finish"); !b)
+  if (auto const b = pipeline_->barrier(collective::finish); !b)
     return b;
   pipeline_->stop();
   auto const done = pipeline_->transport_->finish();

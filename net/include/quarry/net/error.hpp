@@ -27,7 +27,7 @@ enum class net_errc {
   misaligned,            ///< a remote address that is not aligned for its access
   heap_exhausted,        ///< the symmetric heap has less left than was asked for
   mismatched_job,        ///< the pes of a job were started with options that do not fit together
-  mismatched_collective, ///< the members of a team are in different collectives
+  mismatched_collective, ///< who should be in one collective is in different ones
   failed_handler,        ///< a message's handler threw
   bad_environment,       ///< a QUARRY_… variable is missing or has a value that is not allowed
 };

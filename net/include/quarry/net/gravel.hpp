@@ -109,9 +109,10 @@ public:
   /// barrier. It must not wait, and not call this node; if it throws, the job has failed.
   std::uint32_t add_handler(std::function<void(std::uint64_t& word, std::uint64_t value)> handler);
 
-  // One host thread at a time. What all nodes have to call, they call in the same order: only the
-  // sizes of what they give are compared. After finish() all say net_errc::already_finished, and
-  // what kernels send ends them.
+  // One host thread at a time. Collectives – barrier(), all_gather(), all_sum() and finish() – are
+  // called by all nodes in the same order: where one is in another, the job fails with
+  // net_errc::mismatched_collective. After finish() all say net_errc::already_finished, and what
+  // kernels send ends them.
 
   /// Waits until every operation of this node's finished kernels has been applied at its target.
   [[nodiscard]] result<void> quiet();
