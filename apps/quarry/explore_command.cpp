@@ -228,6 +228,46 @@ void add_bounds(CLI::App& command, search_bounds& most) {
             "exhaustive: at most so many stale values, late writes and messages");
 }
 
+void add_search(CLI::App& command, explore_options& options) {
+  add_number(command, "--executions", options.executions, 1, UINT64_MAX, "at most so many");
+  add_number(
+      command, "--jobs", options.jobs, 1, explore_options::most_jobs,
+      "threads that run executions; the result depends on the seed and on this, not on timing");
+  add_number(command, "--seed", options.seed, 0, UINT64_MAX, "of the first execution");
+  add_strategy(command, options);
+  add_bounds(command, options.bounds);
+  command.add_flag("--reduced", options.reduces,
+                   "exhaustive: of executions that differ only in the order of steps that have "
+                   "nothing to do with each other, one (dynamic partial-order reduction); not with "
+                   "--deviations");
+  command.add_flag("--hashed", options.hashes_states,
+                   "exhaustive: give an execution up that has come to a state which has been "
+                   "seen; also with those bounds");
+}
+
+void add_weakening(CLI::App& command, request& r) {
+  auto* weaken = command.add_option(
+      "--weaken", r.weaken, "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step; A+B: both");
+  auto* all = command.add_flag(
+      "--all-weakenings", r.all_weakenings,
+      "weaken every entry in turn, and those together that do the same work; a table");
+  exclude(all, weaken);
+  add_number(command, "--runs", r.runs, 1, UINT64_MAX, "seeds for each row of that table")
+      ->needs(all);
+}
+
+void add_findings(CLI::App& command, explore_options& options) {
+  auto* values = command.add_flag_callback(
+      "--no-races", [&options] { options.detects_races = false; }, "look at values only");
+  auto* direct =
+      command.add_flag("--direct", options.direct_lint,
+                       "also report what is ordered only through different scopes (HRF-direct)");
+  exclude(direct, values);
+  command.add_flag("--narrow", options.narrows,
+                   "if nothing fails: which operations could be weaker, each tried in as many "
+                   "executions");
+}
+
 } // namespace
 
 void add_explore_command(CLI::App& quarry, int& exit_status) {
@@ -252,39 +292,9 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   r->options.debug_command = "quarry gdb --replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
   command->add_flag("--list", r->list, "list the targets, and what can be weakened in each");
-  add_number(*command, "--executions", r->options.executions, 1, UINT64_MAX, "at most so many");
-  add_number(
-      *command, "--jobs", r->options.jobs, 1, explore_options::most_jobs,
-      "threads that run executions; the result depends on the seed and on this, not on timing");
-  add_number(*command, "--seed", r->options.seed, 0, UINT64_MAX, "of the first execution");
-  add_strategy(*command, r->options);
-  add_bounds(*command, r->options.bounds);
-  command->add_flag(
-      "--reduced", r->options.reduces,
-      "exhaustive: of executions that differ only in the order of steps that have "
-      "nothing to do with each other, one (dynamic partial-order reduction); not with "
-      "--deviations");
-  command->add_flag("--hashed", r->options.hashes_states,
-                    "exhaustive: give an execution up that has come to a state which has been "
-                    "seen; also with those bounds");
-  auto* weaken =
-      command->add_option("--weaken", r->weaken,
-                          "weaken ENTRY, or ENTRY=ORDER, or ENTRY=SCOPE, by one step; A+B: both");
-  auto* all = command->add_flag(
-      "--all-weakenings", r->all_weakenings,
-      "weaken every entry in turn, and those together that do the same work; a table");
-  exclude(all, weaken);
-  add_number(*command, "--runs", r->runs, 1, UINT64_MAX, "seeds for each row of that table")
-      ->needs(all);
-  auto* values = command->add_flag_callback(
-      "--no-races", [r] { r->options.detects_races = false; }, "look at values only");
-  auto* direct =
-      command->add_flag("--direct", r->options.direct_lint,
-                        "also report what is ordered only through different scopes (HRF-direct)");
-  exclude(direct, values);
-  command->add_flag("--narrow", r->options.narrows,
-                    "if nothing fails: which operations could be weaker, each tried in as many "
-                    "executions");
+  add_search(*command, r->options);
+  add_weakening(*command, *r);
+  add_findings(*command, r->options);
   command
       ->add_option("--failures", r->options.failures,
                    "folder for replay files, QUARRY_FAILURES otherwise; empty: none")

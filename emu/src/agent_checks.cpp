@@ -34,6 +34,46 @@ void check_group(launch_config const& c, std::string const& kernel) {
                        c.work_items_per_group.z, items, most_work_items_per_group));
 }
 
+/// How many groups, of how many work-items in all.
+void lay_out(launch_state& l) {
+  launch_config& c = l.config;
+  check_group(c, l.kernel);
+  extent const per = c.work_items_per_group;
+  bool const by_items = c.work_items != extent{0};
+  bool const by_both = by_items && c.work_groups != extent{0};
+  if (by_both || (by_items ? c.work_items : c.work_groups).volume() == 0)
+    refuse(fmt::format("launch of {}: {}; say either work_groups or work_items, each dimension at "
+                       "least 1",
+                       l.kernel, by_both ? "both are given" : "the grid is empty"));
+  l.groups = by_items ? extent(in_groups(c.work_items.x, per.x), in_groups(c.work_items.y, per.y),
+                               in_groups(c.work_items.z, per.z))
+                      : c.work_groups;
+  if (__uint128_t{l.groups.x} * l.groups.y * l.groups.z >= most_groups)
+    refuse(fmt::format("launch of {}: {} x {} x {} groups; at most 4294967295 in all", l.kernel,
+                       l.groups.x, l.groups.y, l.groups.z));
+  l.group_count = l.groups.volume();
+  if (!by_items) {
+    auto const fits = [](std::uint32_t n, std::uint32_t k) {
+      return std::uint64_t{n} * k < most_groups;
+    };
+    if (!fits(l.groups.x, per.x) || !fits(l.groups.y, per.y) || !fits(l.groups.z, per.z))
+      refuse(fmt::format("launch of {}: more than 4294967295 work-items in a dimension", l.kernel));
+    c.work_items = {l.groups.x * per.x, l.groups.y * per.y, l.groups.z * per.z};
+    c.work_groups = {0}; // from here on it is said in work-items: a packet says it only once
+  }
+}
+
+void check_wavefronts(launch_state const& l, std::uint64_t waves, explored_memory const& memory) {
+  if (waves > most_explored_waves)
+    refuse(fmt::format("launch of {}: {} wavefronts; under explore a launch has at most {}, since "
+                       "each has a cache of its own: take a smaller grid",
+                       l.kernel, waves, most_explored_waves));
+  if (memory.actor_count() + waves > explored_memory::most_actors)
+    refuse(fmt::format("launch of {}: {} wavefronts, after {} actors; an execution of explore has "
+                       "at most {}, those that have ended among them",
+                       l.kernel, waves, memory.actor_count(), explored_memory::most_actors));
+}
+
 } // namespace
 
 void check(machine const& m) {
@@ -60,51 +100,20 @@ void agent_core::prepare(launch_state& l) const {
                                        "units, for its own perhaps; submit a packet to a "
                                        "user_queue, of a kernel that agent::load() knows",
                                        l.kernel));
-  launch_config& c = l.config;
-  check_group(c, l.kernel);
-  extent const per = c.work_items_per_group;
-  bool const by_items = c.work_items != extent{0};
-  bool const by_both = by_items && c.work_groups != extent{0};
-  if (by_both || (by_items ? c.work_items : c.work_groups).volume() == 0)
-    refuse(fmt::format("launch of {}: {}; say either work_groups or work_items, each dimension at "
-                       "least 1",
-                       l.kernel, by_both ? "both are given" : "the grid is empty"));
-  l.groups = by_items ? extent(in_groups(c.work_items.x, per.x), in_groups(c.work_items.y, per.y),
-                               in_groups(c.work_items.z, per.z))
-                      : c.work_groups;
-  if (__uint128_t{l.groups.x} * l.groups.y * l.groups.z >= most_groups)
-    refuse(fmt::format("launch of {}: {} x {} x {} groups; at most 4294967295 in all", l.kernel,
-                       l.groups.x, l.groups.y, l.groups.z));
-  l.group_count = l.groups.volume();
-  if (!by_items) {
-    auto const fits = [](std::uint32_t n, std::uint32_t k) {
-      return std::uint64_t{n} * k < most_groups;
-    };
-    if (!fits(l.groups.x, per.x) || !fits(l.groups.y, per.y) || !fits(l.groups.z, per.z))
-      refuse(fmt::format("launch of {}: more than 4294967295 work-items in a dimension", l.kernel));
-    c.work_items = {l.groups.x * per.x, l.groups.y * per.y, l.groups.z * per.z};
-    c.work_groups = {0}; // from here on it is said in work-items: a packet says it only once
-  }
+  lay_out(l);
+  launch_config const& c = l.config;
+  auto const items = static_cast<std::uint32_t>(c.work_items_per_group.volume());
   if (c.lds_bytes > machine_.lds_bytes)
     refuse(fmt::format("launch of {}: {} bytes of LDS a group; a compute unit has {}", l.kernel,
                        c.lds_bytes, machine_.lds_bytes));
-  auto const waves = in_groups(static_cast<std::uint32_t>(per.volume()), machine_.wavefront_size);
+  auto const waves = in_groups(items, machine_.wavefront_size);
   if (waves > machine_.wavefront_slots)
     refuse(fmt::format("launch of {}: a group needs {} wavefront slots; a compute unit has {}",
                        l.kernel, waves, machine_.wavefront_slots));
-  if (explored_memory::of(scheduler_) != nullptr && l.group_count * waves > most_explored_waves)
-    refuse(fmt::format("launch of {}: {} wavefronts; under explore a launch has at most {}, since "
-                       "each has a cache of its own: take a smaller grid",
-                       l.kernel, l.group_count * waves, most_explored_waves));
-  if (auto const* const explored = explored_memory::of(scheduler_);
-      explored != nullptr &&
-      explored->actor_count() + l.group_count * waves > explored_memory::most_actors)
-    refuse(fmt::format("launch of {}: {} wavefronts, after {} actors; an execution of explore has "
-                       "at most {}, those that have ended among them",
-                       l.kernel, l.group_count * waves, explored->actor_count(),
-                       explored_memory::most_actors));
-  std::uint64_t const per_unit = machine_.groups_per_unit(static_cast<std::uint32_t>(per.volume()),
-                                                          static_cast<std::uint32_t>(c.lds_bytes));
+  if (auto const* const explored = explored_memory::of(scheduler_))
+    check_wavefronts(l, l.group_count * waves, *explored);
+  std::uint64_t const per_unit =
+      machine_.groups_per_unit(items, static_cast<std::uint32_t>(c.lds_bytes));
   std::uint64_t const resident = per_unit * machine_.compute_units;
   if (c.cooperative && l.group_count > resident)
     refuse(fmt::format("cooperative launch of {}: {} groups, but only {} can be resident at once "

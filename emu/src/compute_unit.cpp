@@ -68,6 +68,17 @@ task<> before_its_end(task<> kernel, actor& self, executor& scheduler) {
   scheduler.decision_point(self);
 }
 
+/// Of a wavefront that has not ended: whom it waits for, and what runs.
+std::string note_on(work_group const& g, std::uint32_t wave) {
+  wave_slot const& w = g.waves[wave];
+  std::string note = g.absent_for(wave);
+  note += note.empty() ? "" : "; ";
+  if (std::string const lanes = w.lanes == nullptr ? "" : w.lanes->others_than(w.reason);
+      !lanes.empty())
+    note += lanes + "; ";
+  return note + fmt::format("in {}, dispatch {}", g.launch->kernel, g.launch->debug.id);
+}
+
 } // namespace
 
 compute_unit::compute_unit(agent_core& agent, executor& executor, machine const& m,
@@ -218,6 +229,18 @@ bool compute_unit::has_yielded(work_group const& g) noexcept {
   return g.yielded != 0 && g.ready == 0 && (g.yielded | g.finished) == g.all;
 }
 
+/// Where nobody of the group can go on by himself: true if what they wait for is a fault.
+inline bool compute_unit::has_failed_to_settle(work_group& g) {
+  if (g.ready != 0 || g.polling != 0)
+    return false;
+  auto f = g.settle();
+  if (!f)
+    return false;
+  g.launch->fail(std::move(*f));
+  agent_.wake_units();
+  return true;
+}
+
 /// Gives every resident group with something ready its turn. True if anything ran or ended.
 bool compute_unit::run_resident() {
   bool progressed = false;
@@ -244,12 +267,8 @@ bool compute_unit::run_resident() {
       park(i);
       continue;
     }
-    if (g.ready == 0 && g.polling == 0)
-      if (auto f = g.settle()) {
-        g.launch->fail(std::move(*f));
-        agent_.wake_units();
-        continue;
-      }
+    if (has_failed_to_settle(g))
+      continue;
     if (g.ready == 0 || turn_left_ <= 0) // where it could go on: it may wait for the others
       ++i;
   }
@@ -363,14 +382,7 @@ void compute_unit::describe(report& into) const {
     for (work_group const* g : *groups)
       for (std::uint32_t i = 0; i < g->wave_count; ++i)
         if ((g->finished & (work_group::wave_bits{1} << i)) == 0) {
-          wave_slot const& w = g->waves[i];
-          std::string note = g->absent_for(i);
-          note += note.empty() ? "" : "; ";
-          if (std::string const lanes = w.lanes == nullptr ? "" : w.lanes->others_than(w.reason);
-              !lanes.empty())
-            note += lanes + "; ";
-          note += fmt::format("in {}, dispatch {}", g->launch->kernel, g->launch->debug.id);
-          into.add(name(), w, std::move(note));
+          into.add(name(), g->waves[i], note_on(*g, i));
           if (agent_.scheduler().attachment() == nullptr) // else whoever explores has better names
             into.rows.back().place = agent_.known().locate(g->waves[i].reason.on);
         }

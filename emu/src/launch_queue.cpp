@@ -44,7 +44,8 @@ void launch_queue::submit(std::shared_ptr<launch_state> l) {
   std::optional<fault> stuck;
   try {
     stuck = hand_over(p);
-  } catch (abandoned) { // its kernel may run already: wait() ends it
+  } catch (abandoned) {
+    return; // its kernel may run already: wait() ends it
   }
   if (!stuck)
     return;

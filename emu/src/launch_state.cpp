@@ -15,7 +15,8 @@ group_range launch_state::claim(std::uint32_t sharers, std::uint64_t most) {
   for (;;) {
     if (first >= group_count)
       break;
-    std::uint64_t const share = std::max<std::uint64_t>(1, (group_count - first) / (2 * sharers));
+    std::uint64_t const share =
+        std::max<std::uint64_t>(1, (group_count - first) / (std::uint64_t{2} * sharers));
     std::uint64_t const count = std::min(share, most);
     // Relaxed: what a kernel reads was made visible by the post that made the compute unit run.
     if (next.compare_exchange_weak(first, first + count, std::memory_order_relaxed))

@@ -11,7 +11,7 @@ namespace quarry {
 /// What nobody may destroy, since a function stands in the midst of it that will never go on: it
 /// lives as long as the process. Thread-safe.
 template<class T>
-T& keep_for_good(T&& what) {
+T& keep_for_good(T what) {
   // Never destroyed, and reachable: for a leak checker it is no leak.
   static auto& mutex = *new std::mutex;
   static auto& all = *new std::vector<std::unique_ptr<T>>;

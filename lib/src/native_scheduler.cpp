@@ -217,7 +217,7 @@ struct native_scheduler::state {
         d->leave();
       });
     } catch (...) {
-      // No memory, or no thread: TBB has the task or not. The threads that there are do its work.
+      return; // no memory, or no thread: TBB has the task or not; the threads that there are work
     }
   }
 

@@ -211,20 +211,24 @@ bool strand::ask_the_polling() {
   return polling_.size() != count;
 }
 
+/// Of what is in the inbox.
+inline void strand::make_ready_what_came() {
+  for (actor* a = take_inbox(); a != nullptr;) {
+    actor* const next = a->next;
+    if (actor* const runs = a->is_abandoned ? nullptr : a->on_ready(); runs != nullptr)
+      run_later(*runs);
+    a = next;
+  }
+}
+
 strand::turn strand::drain() {
   bool progressed = false;
   // Once a turn in any case: actors that yield to each other for ever must not keep a poller out.
   if (!polling_.empty())
     ask_the_polling();
   for (int slice = 0; slice < slices_per_turn; ++slice) {
-    if (has_inbox()) {
-      for (actor* a = take_inbox(); a != nullptr;) {
-        actor* const next = a->next;
-        if (actor* const runs = a->is_abandoned ? nullptr : a->on_ready(); runs != nullptr)
-          run_later(*runs);
-        a = next;
-      }
-    }
+    if (has_inbox())
+      make_ready_what_came();
     if (!cancelled_.empty())
       bury_cancelled();
     if (ready_.is_empty() && (slice == 0 || polling_.empty() || !ask_the_polling()))

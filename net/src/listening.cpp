@@ -50,7 +50,7 @@ result<tcp::acceptor> adopt(asio::io_context& io, job const& j) {
   auto const port = j.endpoints[j.self.id].port;
   tcp::acceptor a(io);
   failure e;
-  a.assign(tcp::v4(), j.listen_fd, e);
+  static_cast<void>(a.assign(tcp::v4(), j.listen_fd, e));
   if (!e && listens_at_loopback(a, port))
     return a;
   return make_error(
@@ -62,13 +62,13 @@ result<tcp::acceptor> bind(asio::io_context& io, job const& j) {
   auto const port = j.endpoints[j.self.id].port;
   tcp::acceptor a(io);
   failure e;
-  a.open(tcp::v4(), e);
+  static_cast<void>(a.open(tcp::v4(), e));
   if (!e) // a job that starts again at once finds its port in TIME_WAIT, which is not in use
-    a.set_option(tcp::acceptor::reuse_address(true), e);
+    static_cast<void>(a.set_option(tcp::acceptor::reuse_address(true), e));
   if (!e)
-    a.bind({asio::ip::address_v4::loopback(), port}, e);
+    static_cast<void>(a.bind({asio::ip::address_v4::loopback(), port}, e));
   if (!e)
-    a.listen(tcp::acceptor::max_listen_connections, e);
+    static_cast<void>(a.listen(tcp::acceptor::max_listen_connections, e));
   if (!e)
     return a;
   if (e == asio::error::address_in_use)

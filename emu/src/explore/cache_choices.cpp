@@ -126,6 +126,11 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
   collect_above(a, c, lowest, is_wait);
   if (candidates_.size() < 2)
     return;
+  put_newest_first();
+}
+
+/// Candidates that were collected from the oldest on.
+inline void cache_machine::put_newest_first() {
   std::reverse(candidates_.begin(), candidates_.end());
   auto const rank = [](candidate const& x) {
     return x.is_late ? 3 : x.is_private ? 2 : x.how == candidate::kind::version ? 1 : 0;

@@ -111,30 +111,8 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   memory_->end_polling(id_, o);
   memory_->end_polling(id_, address, size);
   memory_->note_look(id_, address, where);
-  if (is_lds(at)) {
-    memory_->tell_any();
-    memory_->check_lds(id_, address, size, lane_site(where, lane_));
-    if (releases(o))
-      memory_->machine_.fence(id_, order::release, s);
-    std::uint64_t const old = host_word(address, size);
-    auto const desired = f(old, argument);
-    if (desired)
-      std::memcpy(const_cast<void*>(at), &*desired, bytes);
-    if (acquires(o))
-      memory_->machine_.after_acquire(id_, s);
-    memory_->remember(id_, "update", o, s, address, desired.value_or(old), where);
-    race_detector::write_id by = 0;
-    if (memory_->options_.detects_races)
-      memory_->note(memory_->races_.update(id_, address, size, o, s,
-                                           memory_->lds_write_of(address, size),
-                                           desired.has_value(), by, lane_site(where, lane_)));
-    after_acquire(o);
-    if (desired) {
-      memory_->wrote_lds(address, size, by);
-      memory_->activity_ += *desired != old ? 1 : 0;
-    }
-    return old;
-  }
+  if (is_lds(at))
+    return update_lds_word(at, size, o, s, where, f, argument);
   if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
     return 0;
   race_detector::write_id by = 0;
@@ -153,6 +131,35 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
     memory_->check_initialised(id_, address, size, old, lane_site(where, lane_));
   memory_->tell(address, o);
   return old.value;
+}
+
+std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o, scope s,
+                                          std::source_location where,
+                                          std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
+                                          void* argument) const {
+  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  memory_->tell_any();
+  memory_->check_lds(id_, address, size, lane_site(where, lane_));
+  if (releases(o))
+    memory_->machine_.fence(id_, order::release, s);
+  std::uint64_t const old = host_word(address, size);
+  auto const desired = f(old, argument);
+  if (desired)
+    std::memcpy(const_cast<void*>(at), &*desired, size);
+  if (acquires(o))
+    memory_->machine_.after_acquire(id_, s);
+  memory_->remember(id_, "update", o, s, address, desired.value_or(old), where);
+  race_detector::write_id by = 0;
+  if (memory_->options_.detects_races)
+    memory_->note(memory_->races_.update(id_, address, size, o, s,
+                                         memory_->lds_write_of(address, size), desired.has_value(),
+                                         by, lane_site(where, lane_)));
+  after_acquire(o);
+  if (desired) {
+    memory_->wrote_lds(address, size, by);
+    memory_->activity_ += *desired != old ? 1 : 0;
+  }
+  return old;
 }
 
 void cache_port::begin_instruction() const {

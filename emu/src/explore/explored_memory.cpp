@@ -343,7 +343,8 @@ void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
 void explored_memory::has_gone(known_range&& what) noexcept {
   try {
     gone_.push_back(std::move(what));
-  } catch (std::bad_alloc const&) { // then reports do not name it
+  } catch (std::bad_alloc const&) {
+    return; // reports do not name it then
   }
 }
 

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
+#include <utility>
 
 namespace quarry {
 namespace {
@@ -66,9 +67,9 @@ std::unique_ptr<exploration_mark> make_mark(std::string const& folder, std::stri
 
 } // namespace
 
-failure_folder::failure_folder(kept_in const& place, std::string const& name,
-                               std::uint64_t first_seed, unsigned jobs)
-    : place_(place) {
+failure_folder::failure_folder(kept_in place, std::string const& name, std::uint64_t first_seed,
+                               unsigned jobs)
+    : place_(std::move(place)) {
   if (place_.folder.empty())
     return;
   try {
@@ -127,7 +128,7 @@ void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {
 std::string failure_folder::save(replay_file const& failure) {
   if (stem_.empty())
     return "";
-  std::string const path = unused_path(stem_, failure.seed);
+  std::string path = unused_path(stem_, failure.seed);
   auto const written = failure.write(path);
   if (written)
     return path;

@@ -26,8 +26,7 @@ public:
   /// Of an exploration by so many jobs.
   ///
   /// Errors   std::system_error – it cannot be made, or written to
-  failure_folder(kept_in const& place, std::string const& name, std::uint64_t first_seed,
-                 unsigned jobs);
+  failure_folder(kept_in place, std::string const& name, std::uint64_t first_seed, unsigned jobs);
   failure_folder(failure_folder const&) = delete;
   failure_folder& operator=(failure_folder const&) = delete;
   /// The exploration has ended: its mark goes.

@@ -105,6 +105,31 @@ int find_build_id(dl_phdr_info* object, std::size_t, void* into) {
   return 1; // only the first object: the program itself
 }
 
+/// Null, or what would be allowed there.
+char const* set(replay_file& file, std::string_view key, std::string const& value) {
+  if (key == "name")
+    file.name = value;
+  else if (key == "build")
+    file.build = value;
+  else if (key == "kind")
+    file.kind = value;
+  else if (key == "where")
+    file.where = value;
+  else if (key == "races") {
+    file.detects_races = value != "off";
+    file.direct_lint = value == "direct";
+    return value == races_of(file) ? nullptr : "\"races: \" and indirect, direct or off";
+  } else if (key == "decisions")
+    return read_number(value, 10, file.most_decisions) ? nullptr
+                                                       : "how many decisions an execution may take";
+  else if (key == "seed") {
+    auto const digits = std::string_view(value).substr(value.starts_with("0x") ? 2 : 0);
+    return read_number(digits, 16, file.seed) ? nullptr
+                                              : "a seed in hexadecimal, like 0x000000000000002a";
+  }
+  return nullptr;
+}
+
 } // namespace
 
 std::string build_id() {
@@ -148,26 +173,8 @@ result<replay_file> replay_file::from_text(std::string const& text) {
     if (!line.starts_with(fmt::format("{}: ", key)) && line != fmt::format("{}:", key))
       return bad(number, fmt::format("expected \"{}: …\"", key));
     std::string const value(line.substr(std::min(key.size() + 2, line.size())));
-    if (key == "name")
-      file.name = value;
-    else if (key == "build")
-      file.build = value;
-    else if (key == "kind")
-      file.kind = value;
-    else if (key == "races") {
-      file.detects_races = value != "off";
-      file.direct_lint = value == "direct";
-      if (value != races_of(file))
-        return bad(number, "expected \"races: \" and indirect, direct or off");
-    } else if (key == "decisions") {
-      if (!read_number(value, 10, file.most_decisions))
-        return bad(number, "expected how many decisions an execution may take");
-    } else if (key == "where")
-      file.where = value;
-    else if (key == "seed" &&
-             !read_number(std::string_view(value).substr(value.starts_with("0x") ? 2 : 0), 16,
-                          file.seed))
-      return bad(number, "expected a seed in hexadecimal, like 0x000000000000002a");
+    if (char const* const expected = set(file, key, value))
+      return bad(number, fmt::format("expected {}", expected));
   }
   // Lines are counted from the beginning of the file.
   auto choices = choice_record::from_text(std::string(number, '\n').append(lines.substr(at)));

@@ -95,6 +95,7 @@ protected:
   [[nodiscard]] bool has_others() const noexcept { return !ready_.is_empty() || !polling_.empty(); }
 
 private:
+  void make_ready_what_came();
   friend class executor;
   friend class native_scheduler;
   friend class spawned_actor;

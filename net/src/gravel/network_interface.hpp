@@ -50,8 +50,8 @@ public:
   task<> run() {
     actor& me = co_await this_actor();
     core self({&me, &shared_.scheduler, nullptr});
-    for (std::uint32_t a = 0; a < shared_.buffers.size(); ++a) {
-      task<> lent = lend_buffers(self, *shared_.buffers[a]);
+    for (auto const& set : shared_.buffers) {
+      task<> lent = lend_buffers(self, *set);
       co_await std::move(lent);
     }
     while (!may_end()) {

@@ -35,7 +35,9 @@ constexpr std::size_t least_buffer_bytes = (1 + run_header_words + 3) * 4;
 constexpr std::size_t most_gathered_bytes = 4096;
 
 void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::uint32_t pe_count) {
-  auto const refuse = [](std::string text) { throw std::invalid_argument("gravel: " + text); };
+  auto const refuse = [](std::string const& text) {
+    throw std::invalid_argument("gravel: " + text);
+  };
   if (o.buffer_bytes < least_buffer_bytes || o.buffer_bytes > 1024 * 1024 ||
       o.buffer_bytes % 4 != 0)
     refuse(fmt::format("buffers of {} bytes; allowed are multiples of 4 from {} to 1048576",
@@ -52,8 +54,8 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::ui
     refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
   if (pe_count > 65'536) // what a remote_word can say
     refuse(fmt::format("a job of {} nodes; at most 65536 are allowed", pe_count));
-  if (auto why = refusal_of_timeout(o.timeout); !why.empty())
-    refuse(std::move(why));
+  if (auto const why = refusal_of_timeout(o.timeout); !why.empty())
+    refuse(why);
   if (o.flush_after < std::chrono::microseconds::zero())
     refuse(fmt::format("a flush after {} us; allowed are 0 and more", o.flush_after.count()));
   if (heap.size() >= std::uint64_t{1} << 32)
@@ -168,6 +170,9 @@ public:
     return {};
   }
 
+protected:
+  friend class gravel_node;
+
   std::unique_ptr<transport_port> transport_;
   std::span<std::uint64_t> heap_;
   emu::registration known_heap_;
@@ -179,7 +184,6 @@ public:
   std::optional<endpoint> device_;
   strand interface_;
 
-protected:
   std::uint32_t buffer_count(options const& o) const {
     return static_cast<std::uint32_t>(o.buffers_per_node) * transport_->pe_count();
   }

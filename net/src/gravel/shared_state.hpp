@@ -106,10 +106,10 @@ struct shared_state final : job_state {
   bool fail(error e) {
     bool is_first = false;
     {
-      std::lock_guard const lock(mutex);
-      is_first = !first_error;
+      std::lock_guard const lock(mutex_);
+      is_first = !first_error_;
       if (is_first)
-        first_error = std::move(e);
+        first_error_ = std::move(e);
     }
     failed_.store(true, std::memory_order_release);
     scheduler.notify();
@@ -117,8 +117,8 @@ struct shared_state final : job_state {
   }
   /// The first error, once there is one.
   [[nodiscard]] error why() {
-    std::lock_guard const lock(mutex);
-    return *first_error;
+    std::lock_guard const lock(mutex_);
+    return *first_error_;
   }
   /// Why an operation of the host, with that name, has failed.
   [[nodiscard]] error failed(char const* operation) {
@@ -148,8 +148,8 @@ struct shared_state final : job_state {
   }
 
 private:
-  std::mutex mutex;
-  std::optional<error> first_error;
+  std::mutex mutex_;
+  std::optional<error> first_error_;
 };
 
 } // namespace quarry::net::gravel

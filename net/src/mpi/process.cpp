@@ -31,10 +31,9 @@ public:
       if (i == self_)
         continue;
       auto const other = static_cast<int>(i);
-      note(MPI_Irecv(&theirs_[i * job::most_terms], job::most_terms, MPI_CHAR, other, hello, world,
-                     &requests_[2 * i]));
+      note(MPI_Irecv(terms_of(i), job::most_terms, MPI_CHAR, other, hello, world, &receipt(i)));
       note(MPI_Isend(mine_.data(), static_cast<int>(mine_.size()), MPI_CHAR, other, hello, world,
-                     &requests_[2 * i + 1]));
+                     &dispatch(i)));
     }
   }
 
@@ -47,9 +46,9 @@ public:
   [[nodiscard]] int failure() const { return failure_; }
 
   /// Once it is over: who was started otherwise, and how; or nothing.
-  [[nodiscard]] std::string difference() const {
+  [[nodiscard]] std::string difference() {
     for (std::uint32_t i = 0; 2 * i < requests_.size(); ++i) {
-      std::string_view const theirs(&theirs_[i * job::most_terms], job::most_terms);
+      std::string_view const theirs(terms_of(i), job::most_terms);
       if (auto const [there, here] = first_difference(theirs.substr(0, theirs.find('\0')), mine_);
           i != self_ && there != here)
         return fmt::format("{} was started with '{}', {} with '{}'", to_string(pe{i}), there,
@@ -63,17 +62,20 @@ public:
     std::string names;
     for (std::uint32_t i = 0; 2 * i < requests_.size(); ++i) {
       int has_come = 0;
-      if (i == self_ || MPI_Test(&requests_[2 * i], &has_come, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
+      if (i == self_ || MPI_Test(&receipt(i), &has_come, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
           has_come)
         continue;
       names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(pe{i}));
-      MPI_Cancel(&requests_[2 * i]);
-      MPI_Request_free(&requests_[2 * i]);
+      MPI_Cancel(&receipt(i));
+      MPI_Request_free(&receipt(i));
     }
     return names;
   }
 
 private:
+  MPI_Request& receipt(std::uint32_t i) { return requests_[std::size_t{2} * i]; }
+  MPI_Request& dispatch(std::uint32_t i) { return requests_[std::size_t{2} * i + 1]; }
+  char* terms_of(std::uint32_t i) { return &theirs_[std::size_t{i} * job::most_terms]; }
   void note(int code) { failure_ = failure_ == MPI_SUCCESS ? code : failure_; }
 
   /// The first lines that differ.

@@ -24,11 +24,13 @@ constexpr std::size_t most_heap_bytes = std::size_t{1} << 46;
 constexpr std::size_t most_team_bytes = std::size_t{1} << 30;
 
 void check(node::options const& o, std::uint32_t pes) {
-  auto const refuse = [](std::string text) { throw std::invalid_argument("shmem: " + text); };
+  auto const refuse = [](std::string const& text) {
+    throw std::invalid_argument("shmem: " + text);
+  };
   if (o.heap_bytes == 0 || o.heap_bytes > most_heap_bytes)
     refuse(fmt::format("a heap of {} bytes; allowed are 1 to {}", o.heap_bytes, most_heap_bytes));
-  if (auto why = refusal_of_timeout(o.timeout); !why.empty())
-    refuse(std::move(why));
+  if (auto const why = refusal_of_timeout(o.timeout); !why.empty())
+    refuse(why);
   if (o.most_teams == 0 || o.most_teams > 64)
     refuse(fmt::format("{} teams; allowed are 1 to 64", o.most_teams));
   std::size_t const least = std::size_t{pes} * 64 < 256 ? 256 : std::size_t{pes} * 64;
@@ -109,7 +111,7 @@ result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each) {
   team_work work(*engine_, *engine_->world, "calloc");
   if (auto const met = work.meet(collective::calloc, details_of(count, each)); !met)
     return met.error();
-  auto const block = take(1, count, each, "calloc");
+  auto block = take(1, count, each, "calloc");
   if (!block)
     return block; // on all pes: their heaps are alike
   if (engine_->decides()) {

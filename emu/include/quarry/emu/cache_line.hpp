@@ -43,7 +43,7 @@ public:
   /// Naturally aligned.
   [[nodiscard]] std::uint64_t word(id i, unsigned offset, unsigned size) const noexcept {
     std::uint64_t w = 0;
-    std::memcpy(&w, all_[i].data() + offset / 8 * 8, 8);
+    std::memcpy(&w, all_[i].data() + std::size_t{offset} / 8 * 8, 8);
     return w << (64 - 8 * (offset % 8 + size)) >> (64 - 8 * size);
   }
   void set_word(id i, unsigned offset, unsigned size, std::uint64_t value) noexcept {

@@ -369,6 +369,7 @@ private:
   void see(actor const& a, cell_id c, unsigned level, index which);
 
   void collect(actor_id a, cell_id c, unsigned lowest, bool is_wait);
+  inline void put_newest_first();
   inline void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
   [[nodiscard]] inline bool is_outdated(actor const& a, unsigned level, version const& v) const;
   inline void collect_versions(actor const& a, unsigned level, window const* shared,

@@ -179,6 +179,10 @@ private:
                             std::source_location where,
                             std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
                             void* argument) const;
+  std::uint64_t update_lds_word(void const* at, unsigned size, order o, scope s,
+                                std::source_location where,
+                                std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
+                                void* argument) const;
   std::uint64_t read(void const* at, std::size_t bytes, std::optional<order> o, scope s,
                      predicate is_met, void* argument, std::source_location where, int lane) const;
   bool could_load_word(void const* at, std::size_t bytes, order o, scope s, predicate is_met,

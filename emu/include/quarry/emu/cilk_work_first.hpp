@@ -123,7 +123,7 @@ private:
   [[gnu::noinline]] std::uint32_t run_block(batch const& from, std::uint32_t next, piece& to) {
     lane_mask spawned, leaves;
     unwritten_array<F, W::size> in_lanes;
-    std::uint32_t const lanes = static_cast<std::uint32_t>(wf_.active().count());
+    auto const lanes = static_cast<std::uint32_t>(wf_.active().count());
     std::uint32_t count = 0;
     std::uint32_t const end = next + std::min(from.count - next, lanes);
     for (int lane = 0; next != end && !to.is_full(); ++next, ++lane) {

@@ -87,6 +87,7 @@ private:
   void take_woken();
   [[nodiscard]] static bool has_yielded(work_group const& g) noexcept;
   bool run_resident();
+  inline bool has_failed_to_settle(work_group& g);
   bool let_others_in();
   [[nodiscard]] bool must_look_again() const;
   void leave(std::size_t position);
