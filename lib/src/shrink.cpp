@@ -66,7 +66,9 @@ private:
     auto ran = run_(r);
     if (!ran)
       return false;
-    // A replay chooses nothing that is not in its record; should it, the record itself fails too.
+    // A replay chooses nothing that is not in its record, but at a fair end.
+    if (ran->nonzero_count() > best_.nonzero_count())
+      return false;
     best_ = std::move(size_of(*ran) <= size_of(r) ? *ran : r);
     return true;
   }

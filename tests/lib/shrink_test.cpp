@@ -198,6 +198,18 @@ TEST_SUITE("lib.shrink") {
       CHECK(std::count(tried[0].begin(), tried[0].end(), tried[0][i]) == 1);
   }
 
+  TEST_CASE("what makes an execution choose more than its record says makes it no smaller") {
+    choice_record const failing = noise(3, 20);
+    auto const s = shrink(failing, failing_execution([&](choice_record const& r) {
+                            std::vector<choice> all(r.choices().begin(), r.choices().end());
+                            if (r != failing)
+                              all.resize(100, choice{choice_kind::actor, 2, 1});
+                            return std::optional(choice_record(all));
+                          }));
+    CHECK(s.record == failing);
+    CHECK(s.is_reproduced);
+  }
+
   TEST_CASE("a failure that does not fail again is said to be so, and left as it is") {
     choice_record const failing = noise(1, 50);
     auto const s = shrink(failing, [](choice_record const&) { return false; });
