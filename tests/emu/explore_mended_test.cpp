@@ -140,6 +140,18 @@ TEST_SUITE("emu.explore_mended") {
                   v.to_string());
   }
 
+  TEST_CASE("what is said to mend a failure has been tried in ten times as many, or in all") {
+    for (std::uint64_t const executions : {1'000U, 100'000U}) {
+      verdict const v = explore({.executions = executions}, [](world& w) {
+        pass_message(w, {order::relaxed, order::acquire});
+      });
+      REQUIRE(v.failure);
+      REQUIRE(v.failure->mended);
+      auto const few = std::clamp<std::uint64_t>(16 * v.failure->execution, 200, 2'000);
+      CHECK(v.failure->mended->executions == std::min(10 * few, executions));
+    }
+  }
+
   TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {
     verdict const v = explore({.executions = 50}, [](world& w) {
       auto word = w.allocate<std::uint32_t>(1, "word");

@@ -41,8 +41,9 @@ std::string trial::why_over() const {
 
 std::vector<std::string> trial::ignored() const {
   std::vector<std::string> text;
+  text.reserve(ignored_.size());
   for (auto const& [kind, where] : ignored_)
-    text.push_back(kind + " " + where);
+    text.push_back(fmt::format("{} {}", kind, where));
   return text;
 }
 
@@ -115,8 +116,8 @@ void trial::ignore_what_fails(std::vector<emu::adjustment> const& with, std::uin
 
 // Questions
 
-/// What has mended few executions by chance is told by ten times as many, and then looked for
-/// again: with the execution that told it, and then among so many.
+/// What has mended few executions by chance is told by ten times as many, or as many as are
+/// explored, and then looked for again: with the execution that told it, and then among so many.
 void diagnose(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
               exploration_failure& f) {
   auto executions = std::clamp<std::uint64_t>(16 * f.execution, 200, 2'000);
@@ -129,10 +130,11 @@ void diagnose(explorer& worlds, explore_options const& options, stack_allowance 
     mending m =
         mend(sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, executions); });
     m.executions = executions;
-    bool is_sure = !m.is_possible || 10 * executions > options.executions;
+    std::uint64_t const more = std::min(10 * executions, options.executions);
+    bool is_sure = !m.is_possible || more <= executions;
     if (!is_sure && t.why_over().empty()) {
-      is_sure = !t.fails(m.changes, 10 * executions);
-      m.executions *= is_sure ? 10 : 1;
+      is_sure = !t.fails(m.changes, more);
+      m.executions = is_sure ? more : executions;
     }
     if (is_interrupted(options)) // it may have been the answer to anything
       return f.mended.reset();
