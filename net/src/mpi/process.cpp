@@ -47,7 +47,7 @@ public:
 
   /// Once it is over: who was started otherwise, and how; or nothing.
   [[nodiscard]] std::string difference() {
-    for (std::uint32_t i = 0; 2 * i < requests_.size(); ++i) {
+    for (std::uint32_t i = 0; i < pe_count(); ++i) {
       std::string_view const theirs(terms_of(i), job::most_terms);
       if (auto const [there, here] = first_difference(theirs.substr(0, theirs.find('\0')), mine_);
           i != self_ && there != here)
@@ -60,7 +60,7 @@ public:
   /// Who has not come; gives up.
   [[nodiscard]] std::string missing() {
     std::string names;
-    for (std::uint32_t i = 0; 2 * i < requests_.size(); ++i) {
+    for (std::uint32_t i = 0; i < pe_count(); ++i) {
       int has_come = 0;
       if (i == self_ || MPI_Test(&receipt(i), &has_come, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
           has_come)
@@ -73,6 +73,7 @@ public:
   }
 
 private:
+  [[nodiscard]] std::size_t pe_count() const { return requests_.size() / 2; }
   MPI_Request& receipt(std::uint32_t i) { return requests_[std::size_t{2} * i]; }
   MPI_Request& dispatch(std::uint32_t i) { return requests_[std::size_t{2} * i + 1]; }
   char* terms_of(std::uint32_t i) { return &theirs_[std::size_t{i} * job::most_terms]; }

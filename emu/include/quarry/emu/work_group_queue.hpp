@@ -279,7 +279,7 @@ private:
   std::uint32_t count() {
     std::uint32_t messages = 0;
     for (std::uint32_t i = 0; i < group().wave_count; ++i) {
-      offer const o = offered<offer>(i);
+      auto const o = offered<offer>(i);
       if (o.count == 0)
         continue;
       if (messages != 0 && o.tag != tag_) [[unlikely]]
