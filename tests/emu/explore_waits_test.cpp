@@ -98,6 +98,20 @@ struct load_until_told {
   }
 };
 
+/// Two work-items of a wavefront wait for a signal that comes and goes, and comes back for good.
+struct wait_together {
+  void operator()(any_plain_work_item auto& wi, global<word> signal) const {
+    static_cast<void>(
+        wi.wait_until(signal, [](word v) { return v == 2; }, order::relaxed, scope::system));
+  }
+};
+struct signal_together {
+  void operator()(any_plain_work_item auto& wi, global<word> signal) const {
+    wi.store(signal, 1U, order::relaxed, scope::system);
+    wi.store(signal, 2U, order::release, scope::system);
+  }
+};
+
 /// Of a lock, which is free where the word is 0.
 bool takes(auto& wi, global<word> lock) {
   word free = 0;
@@ -167,6 +181,23 @@ TEST_SUITE("emu.explore_waits") {
       REQUIRE(v.failure);
       CHECK(v.failure->kind == "race");
     }
+  }
+
+  TEST_CASE("so it is by each of several work-items of a wavefront that ask in turns") {
+    explore_options const o{.executions = 2'000, .strategy = "exhaustive", .keeps_failures = false};
+    verdict const v = explore(o, [](world& w) {
+      agent gpu(w.scheduler(), two_units);
+      auto words = w.allocate<word>(1, "signal");
+      launch_config const two{.work_items = 2, .work_items_per_group = 2};
+      w.start("waits", [&](world_core&) {
+        static_cast<void>(gpu.run(two, wait_together{}, words.global()));
+      });
+      w.start("signals", [&](world_core&) {
+        static_cast<void>(gpu.run(two, signal_together{}, words.global()));
+      });
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("a loop that works, and looks at the same word in every round, is no wait") {

@@ -235,6 +235,22 @@ bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest)
   return p[p.count - 2].until <= since(a.path[0], c)[nodes_[memory].level];
 }
 
+namespace {
+
+/// Work-items of a wavefront that ask in turns do not take each other's note away: the first keeps
+/// it until its wait is over, or the cell changes.
+template<class Question>
+void note_in_vain(Question& noted, Question const& now, bool is_over, bool had_choice) {
+  Question same = now;
+  same.argument = noted.argument;
+  if (is_over)
+    noted = noted == now ? Question{} : noted;
+  else if (had_choice && noted != same)
+    noted = now;
+}
+
+} // namespace
+
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
   actor& self = actors_[a];
@@ -260,7 +276,8 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   reading r = take(a, c, lowest, chosen);
   r.is_stale = has_newer && r.value != freshest;
   if (is_met != nullptr)
-    self.seen_in_vain = is_met(r.value, argument) ? question{} : asks(c, lowest, is_met, argument);
+    note_in_vain(self.seen_in_vain, asks(c, lowest, is_met, argument), is_met(r.value, argument),
+                 n > 1);
   auto& in_a_row = touch(self.path[0], c).stale_in_a_row;
   in_a_row = r.is_stale ? static_cast<std::uint8_t>(in_a_row + 1) : 0;
   return r;
