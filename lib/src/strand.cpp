@@ -211,7 +211,7 @@ bool strand::ask_the_polling() {
   return polling_.size() != count;
 }
 
-/// Of what is in the inbox.
+/// What is in the inbox: it runs later, but for what is abandoned.
 inline void strand::make_ready_what_came() {
   for (actor* a = take_inbox(); a != nullptr;) {
     actor* const next = a->next;

@@ -121,25 +121,26 @@ public:
 
   result<std::vector<std::vector<std::byte>>> gather(std::span<std::byte const> mine,
                                                      collective what) {
+    char const* const name = to_string(what);
     if (mine.size() > most_gathered_bytes)
-      throw std::invalid_argument(fmt::format("gravel: {} of {} bytes; at most {}", to_string(what),
+      throw std::invalid_argument(fmt::format("gravel: {} of {} bytes; at most {}", name,
                                               mine.size(), most_gathered_bytes));
     shared_.gather_mine.assign(1, static_cast<std::byte>(what));
     shared_.gather_mine.insert(shared_.gather_mine.end(), mine.begin(), mine.end());
     std::uint64_t const number = shared_.gather_requested.load(std::memory_order_relaxed) + 1;
     shared_.gather_begins.give();
     shared_.gather_requested.store(number, std::memory_order_release);
-    if (auto const w = wait(shared_.gather_done, number, shared_.gather_ends, to_string(what)); !w)
+    if (auto const w = wait(shared_.gather_done, number, shared_.gather_ends, name); !w)
       return w.error();
     auto all = std::move(shared_.gather_all);
     for (std::uint32_t n = 0; n < all.size(); ++n) {
       auto const theirs = static_cast<collective>(all[n].front());
       if (theirs != what) {
-        shared_.fail(make_error(net_errc::mismatched_collective,
-                                fmt::format("gravel: {} is in {} while {} is in {}",
-                                            to_string(pe{n}), to_string(theirs),
-                                            to_string(transport_->self()), to_string(what))));
-        return shared_.failed(to_string(what));
+        shared_.fail(
+            make_error(net_errc::mismatched_collective,
+                       fmt::format("gravel: {} is in {} while {} is in {}", to_string(pe{n}),
+                                   to_string(theirs), to_string(transport_->self()), name)));
+        return shared_.failed(name);
       }
       all[n].erase(all[n].begin());
     }
