@@ -122,6 +122,11 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
       say(fmt::format("{}: {} of {} rows are for tests that were not asked for", list,
                       read->size() - used, read->size()));
   }
+  auto const unlisted = std::ranges::count_if(
+      rows, [](auto const& row) { return row.refused.empty() && !row.expected; });
+  if (!asked.lists.empty() && unlisted != 0)
+    say(fmt::format("{} of {} tests are in no list: whatever they come to is taken", unlisted,
+                    rows.size()));
   return is_good;
 }
 

@@ -95,6 +95,16 @@ TEST_SUITE("apps.litmus_command") {
     CHECK(done.says("1 of 2 rows are for tests that were not asked for"));
   }
 
+  TEST_CASE("tests that no list says anything about are counted") {
+    corpus const here;
+    auto const list = here.write("n.csv", "test,verdict,class\n"
+                                          "right.litmus,forbidden,exact-forbidden\n");
+    auto const done =
+        litmus({here.path() / "right.litmus", here.path() / "wrong.litmus", "--expected", list});
+    CHECK(done.status == 0);
+    CHECK(done.says("1 of 2 tests are in no list: whatever they come to is taken"));
+  }
+
   TEST_CASE("outcomes are counted, and the one that is asked about is marked") {
     corpus const here;
     auto const done = litmus({here.path() / "wrong.litmus", "--outcomes"});

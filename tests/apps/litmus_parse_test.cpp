@@ -139,6 +139,12 @@ TEST_SUITE("apps.litmus_parse") {
     CHECK(with("exists (y == 1)") == "t.litmus:5: location y is neither declared nor used");
     CHECK(with("exists " + std::string(1000, '(')) ==
           "t.litmus:5: read '(', expected a condition that is not nested more than 100 times");
+    std::string chain = "exists (x == 1";
+    for (int i = 1; i != 1000; ++i)
+      chain += " \\/ x == 1";
+    CHECK(with(chain + ")").empty());
+    CHECK(with(chain + " \\/ x == 1)") ==
+          "t.litmus:5: read 'x', expected a condition of not more than 1000 comparisons");
     CHECK(with("locations [x P0:r0] exists (x == 1)") ==
           "t.litmus:5: read 'P0', expected ';' or ']' after a variable");
   }

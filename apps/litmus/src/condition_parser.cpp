@@ -19,6 +19,7 @@ public:
 
 private:
   static constexpr int deepest = 100;
+  static constexpr int most_comparisons = 1'000; // of a chain, which is evaluated from its end on
 
   std::uint32_t read_alternatives() {
     auto left = read_conjunction();
@@ -51,6 +52,8 @@ private:
   }
 
   std::uint32_t read_comparison() {
+    if (++comparisons_ > most_comparisons)
+      tokens_.fail("a condition of not more than 1000 comparisons");
     auto const left = read_term();
     auto const how = read_operator();
     return made_.add(condition::comparison_node{how, left, read_term()});
@@ -82,6 +85,7 @@ private:
   builder& names_;
   condition made_;
   int depth_ = 0;
+  int comparisons_ = 0;
 };
 
 } // namespace
