@@ -127,6 +127,8 @@ int run(request& r) {
         if (int const one = interrupt::is_wanted() ? interrupted : explore_once(t, &w, r, rows);
             status != failed && one != 0)
           status = one;
+    if (r.all_weakenings && interrupt::is_wanted())
+      complain("explore", "interrupted: what has no row was not tried, or not to its end", status);
     if (!r.json.empty())
       if (auto const written = write_text(r.json, rows.dump(2) + '\n'); !written)
         return complain("explore", written.error().what, world_fault);
