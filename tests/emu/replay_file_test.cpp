@@ -72,6 +72,15 @@ TEST_SUITE("emu.replay_file") {
     CHECK(file->choices == example().choices);
   }
 
+  TEST_CASE("what was converted to another system's text is said to be so") {
+    std::string lines;
+    for (char const c : example().to_text())
+      lines += c == '\n' ? "\r\n" : std::string(1, c);
+    for (std::string const& text : {lines, "\xef\xbb\xbf" + example().to_text()})
+      CHECK(refusal(text).starts_with(
+          "replay file, line 1: a byte-order mark, or lines that end in CR LF: "));
+  }
+
   TEST_CASE("a file that was cut short or edited anywhere is refused") {
     std::string const text = example().to_text();
     CHECK(sealed(text) == text);

@@ -33,6 +33,10 @@ std::string checksum_line(std::string_view below) {
 
 /// What stands below the checksum, if that is right.
 result<std::string_view> intact(std::string_view text) {
+  if (text.starts_with("\xef\xbb\xbf") || text.substr(0, text.find('\n')).ends_with('\r'))
+    return bad(1,
+               "a byte-order mark, or lines that end in CR LF: the file was converted to another "
+               "system's text; it is to be copied as it is");
   auto const take_line = [&text] {
     auto const line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
