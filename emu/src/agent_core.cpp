@@ -301,9 +301,10 @@ void agent_core::wake_units() {
     native_->post(*u);
 }
 
+/// A group to each unit in turn, as dispatchers do it: what two share they share by chance.
 void agent_core::place_everywhere() {
-  for (auto const& u : units_)
-    u->place_groups();
+  for (std::size_t full = 0; full != units_.size(); next_unit_ = (next_unit_ + 1) % units_.size())
+    full = units_[next_unit_]->place_one() == compute_unit::placed::yes ? 0 : full + 1;
 }
 
 void agent_core::evict_everywhere(launch_state& l) {

@@ -39,8 +39,8 @@ found_range& found_by_this_thread(std::uintptr_t at) noexcept {
   return those[at / 4096 % those.size()];
 }
 
-std::string described(allocations::range const& r) {
-  return fmt::format("'{}' ({} bytes, allocated at {})", r.name, r.end - r.begin,
+std::string described(allocations::range const& r, std::string const& title) {
+  return fmt::format("'{}' ({} bytes, allocated at {})", title, r.end - r.begin,
                      quarry::to_string(r.where));
 }
 
@@ -78,7 +78,7 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
   if (next != by_begin_.begin())
     if (range const& e = *std::prev(next); e.end > first || e.begin == first)
       overlaps(name, bytes, e.name, e.end - e.begin);
-  by_begin_.insert(next, range{first, first + bytes, std::move(name), where});
+  by_begin_.insert(next, range{first, first + bytes, std::move(name), where, ++added_});
   version_.fetch_add(1, std::memory_order_release);
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
@@ -140,17 +140,29 @@ allocations::range const* allocations::find_before(std::uintptr_t at) const noex
   return next == by_begin_.begin() ? nullptr : &*std::prev(next);
 }
 
+std::size_t allocations::count_named(std::string_view name, range const* before) const noexcept {
+  return static_cast<std::size_t>(
+      std::count_if(by_begin_.begin(), by_begin_.end(), [&](range const& r) {
+        return r.name == name && (before == nullptr || r.number < before->number);
+      }));
+}
+
+std::string allocations::title_of(range const& r) const {
+  return count_named(r.name) == 1 ? r.name
+                                  : fmt::format("{} #{}", r.name, count_named(r.name, &r) + 1);
+}
+
 std::string allocations::offset_of(void const* at) const {
   std::shared_lock const lock(mutex_);
   range const* const r = find_before(number(at));
   return r == nullptr ? fmt::format("{}", at)
-                      : fmt::format("'{}' + {}", r->name, number(at) - r->begin);
+                      : fmt::format("'{}' + {}", title_of(*r), number(at) - r->begin);
 }
 
 std::string allocations::locate(void const* at) const {
   std::shared_lock const lock(mutex_);
   range const* const r = find(number(at));
-  return r == nullptr ? "" : fmt::format("{}, byte {}", r->name, number(at) - r->begin);
+  return r == nullptr ? "" : fmt::format("{}, byte {}", title_of(*r), number(at) - r->begin);
 }
 
 std::string allocations::describe(void const* at) const {
@@ -160,11 +172,13 @@ std::string allocations::describe(void const* at) const {
     return "before every allocation";
   range const& e = *std::prev(next);
   if (number(at) < e.end)
-    return fmt::format("{} bytes before the end of {}", e.end - number(at), described(e));
-  return fmt::format("{} bytes after the end of {}{}", number(at) - e.end, described(e),
-                     next == by_begin_.end() ? ""
-                                             : fmt::format(", {} bytes before '{}'",
-                                                           next->begin - number(at), next->name));
+    return fmt::format("{} bytes before the end of {}", e.end - number(at),
+                       described(e, title_of(e)));
+  return fmt::format(
+      "{} bytes after the end of {}{}", number(at) - e.end, described(e, title_of(e)),
+      next == by_begin_.end()
+          ? ""
+          : fmt::format(", {} bytes before '{}'", next->begin - number(at), title_of(*next)));
 }
 
 void check_bounds(allocations const& known, void const* at, std::size_t bytes, attempt how) {

@@ -323,12 +323,6 @@ strand::turn compute_unit::drain() {
   return {progressed, true};
 }
 
-void compute_unit::place_groups() {
-  while (place_one() == placed::yes) {
-  }
-  give_claims_back();
-}
-
 void compute_unit::wave_done(wave_slot& w) noexcept {
   work_group& g = *w.group;
   if (auto* const memory = explored_memory::of(owner()))

@@ -51,7 +51,7 @@ compute_unit::placed compute_unit::place_from(launch_state& l) {
   if (!has_room(l))
     return placed::no_room;
   if (claimed_.range.is_empty()) {
-    claimed_ = {&l, l.claim(agent_.compute_unit_count(), room_for(l)), {}};
+    claimed_ = {&l, l.claim(agent_.compute_unit_count(), decides_ ? 1 : room_for(l)), {}};
     if (claimed_.range.is_empty())
       return placed::nothing_left;
     claimed_.id = l.group_id(claimed_.range.first);

@@ -299,4 +299,20 @@ TEST_SUITE("emu.allocations") {
     known.remove(bytes + 64);
     CHECK_FALSE(known.contain(bytes + 64, 1));
   }
+
+  TEST_CASE("several of a name are numbered, in the order in which they were added") {
+    allocations known;
+    char const bytes[256] = {};
+    known.add(bytes + 64, 16, "slots");
+    CHECK(known.locate(bytes + 72) == "slots, byte 8");
+    known.add(bytes, 16, "slots");
+    known.add(bytes + 128, 16, "other");
+    CHECK(known.locate(bytes + 72) == "slots #1, byte 8");
+    CHECK(known.locate(bytes + 8) == "slots #2, byte 8");
+    CHECK(known.locate(bytes + 128) == "other, byte 0");
+    CHECK(known.describe(bytes + 16).starts_with("0 bytes after the end of 'slots #2' (16 bytes"));
+    CHECK(known.offset_of(bytes + 80) == "'slots #1' + 16");
+    known.remove(bytes + 64);
+    CHECK(known.locate(bytes + 8) == "slots, byte 8");
+  }
 }

@@ -239,22 +239,29 @@ TEST_SUITE("emu.cache_machine") {
         }) == outcomes{0, 0x1'0000'0001});
   }
 
-  TEST_CASE("who waits is let go by stores whose scope includes it, and by no others") {
-    auto const lets_go = [](cache_machine::actor_id five::* waiter, order o, scope s) {
-      return explore_all([=](five& f) {
+  TEST_CASE("who waits is let go by stores whose scope includes it, by others perhaps") {
+    auto const is_met = [](std::uint64_t v, void*) { return v == 1; };
+    enum : std::uint64_t { waits, goes_on, asks_for_ever };
+    auto const what_comes = [&](cache_machine::actor_id five::* waiter, order o, scope s) {
+      return explore_all([=](five& f) -> std::uint64_t {
         f.machine.store(f.a, x, 4, 1, o, s);
-        auto const is_met = [](std::uint64_t v, void*) { return v == 1; };
-        auto const can_go_on = [&] {
-          return f.machine.could_load(f.*waiter, x, 4, order::acquire, scope::system, is_met,
-                                      nullptr);
-        };
-        return std::uint64_t{can_go_on() ? 1U : f.machine.settle() && can_go_on() ? 1U : 0U};
+        for (int round = 0; round < 8; ++round) {
+          if (f.machine.could_load(f.*waiter, x, 4, order::acquire, scope::system, is_met,
+                                   nullptr)) {
+            if (f.machine.load_if(f.*waiter, x, 4, order::acquire, scope::system, is_met, nullptr)
+                    .value == 1)
+              return goes_on;
+          } else if (!f.machine.settle()) {
+            return waits;
+          }
+        }
+        return asks_for_ever; // what comes by chance is offered once, until something has changed
       });
     };
     for (auto const o : {order::relaxed, order::release})
       for (auto const waiter : {&five::other_agent, &five::host}) {
-        CHECK(lets_go(waiter, o, scope::system) == outcomes{1});
-        CHECK(lets_go(waiter, o, scope::agent) == outcomes{0});
+        CHECK(what_comes(waiter, o, scope::system) == outcomes{goes_on});
+        CHECK(what_comes(waiter, o, scope::agent) == outcomes{waits, goes_on});
       }
   }
 

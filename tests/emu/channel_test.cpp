@@ -25,7 +25,7 @@ struct pair_of {
 constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
 
 /// Group 0 waits for room that never comes; group 1 throws then, if it is told to.
-struct waits_in_vain {
+struct waits_for_nobody {
   template<any_wavefront W>
   task<> operator()(W& wf, channel<pair_of>& c, global<std::uint32_t> word, bool throws) const {
     if (wf.linear_group_id() == 0) {
@@ -217,7 +217,7 @@ TEST_SUITE("emu.channel") {
         wide_agent gpu(s, shape);
         auto word = gpu.allocate<std::uint32_t>(1);
         channel<pair_of> ch(gpu.core().known(), {.width = 32, .elements_per_done_count = 1});
-        CHECK(!gpu.run({.work_groups = 2, .work_items_per_group = 64}, waits_in_vain{},
+        CHECK(!gpu.run({.work_groups = 2, .work_items_per_group = 64}, waits_for_nobody{},
                        std::ref(ch), word.global(), throws));
         CHECK(ch.usage().in_use == 32);
         CHECK(ch.usage().waiting == 0);

@@ -139,7 +139,7 @@ struct plain_throws {
 
 constexpr auto is_set = [](std::uint32_t v) { return v != 0; };
 
-struct waits_in_vain {
+struct waits_for_nobody {
   task<> operator()(any_wavefront auto& wf, words data) const {
     static_cast<void>(co_await wf.wait_until(data + 3, is_set, order::acquire, scope::agent));
   }
@@ -278,7 +278,7 @@ TEST_SUITE("emu.explore_faults") {
   }
 
   TEST_CASE("a kernel that waits in vain is a deadlock that names the word") {
-    fails(waits_in_vain{}, fault::kind::deadlock,
+    fails(waits_for_nobody{}, fault::kind::deadlock,
           {"nobody can go on", "wait_until at explore_faults_test.cpp:", " on words[3]"});
   }
 

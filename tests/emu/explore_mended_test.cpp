@@ -149,7 +149,34 @@ TEST_SUITE("emu.explore_mended") {
       REQUIRE(v.failure->mended);
       auto const few = std::clamp<std::uint64_t>(16 * v.failure->execution, 200, 2'000);
       CHECK(v.failure->mended->executions == std::min(10 * few, executions));
+      CHECK(v.failure->mended->is_complete); // there are few
+      CHECK(v.to_string().find(" executions, nor in any other):\n") != std::string::npos);
     }
+  }
+
+  TEST_CASE("one operation that does alone is named, and none that makes up for it") {
+    verdict const v = explore({.detects_races = false}, [](world& w) {
+      three_words words(w);
+      auto const data = words[0], flag = words[1], other = words[2];
+      w.start("writer", [=](world_core& self) {
+        self.store(other, 1, order::relaxed, scope::system);
+        self.store(data, 1, order::relaxed, scope::system);
+        self.store(flag, 1, order::relaxed, scope::system);
+      });
+      w.start("reader", [=, &w](world_core& self) {
+        static_cast<void>(self.load(other, order::acquire, scope::system));
+        if (self.load(flag, order::acquire, scope::system) == 1)
+          w.check(self.load(data, order::relaxed, scope::system) == 1, "the old data");
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    REQUIRE(v.failure->mended);
+    auto const& changes = v.failure->mended->changes;
+    REQUIRE_MESSAGE(changes.size() == 1, v.to_string());
+    CHECK(changes[0].at.what == operation_kind::store);
+    CHECK(changes[0].how == order::release);
+    CHECK(v.failure->mended->is_complete);
   }
 
   TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {

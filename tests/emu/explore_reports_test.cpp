@@ -104,7 +104,7 @@ TEST_SUITE("emu.explore_reports") {
         w.start(name, [at = words.global() + 3](world_core& self) { self.store(at, 1); });
       w.join();
     });
-    CHECK_MESSAGE(says(of_host, "  memory   'pair': 32 bytes of host memory, allocated at "
+    CHECK_MESSAGE(says(of_host, "  memory   'pair #2': 32 bytes of host memory, allocated at "
                                 "explore_reports_test.cpp:" +
                                     std::to_string(line) + "; this is byte 12\n"),
                   of_host.to_string());

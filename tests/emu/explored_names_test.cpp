@@ -4,6 +4,7 @@
 #include "agents.hpp"
 #include "explored_hosts.hpp"
 
+#include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/report.hpp>
 
@@ -180,5 +181,36 @@ TEST_SUITE("emu.explored_names") {
                                     : "wrong\n"));
     } while (choices.advance());
     CHECK(seen == std::set<word>{0, 1});
+  }
+
+  TEST_CASE("words of the same name are numbered, wherever they were allocated") {
+    named_row m;
+    alignas(64) std::array<word, 4> others{};
+    allocations elsewhere;
+    elsewhere.add(others.data(), sizeof others, "row");
+    m.begin();
+    elsewhere.tell(&m.memory);
+    put(m.port(0), &m.words[0], 1);
+    put(m.port(0), &others[0], 1);
+    CHECK(m.memory.name_of(&m.words[2]) == "row #1[2]");
+    CHECK(m.memory.name_of(&others[0]) == "row #2[0]");
+    CHECK(m.memory.offset_of(&others[1]) == "'row #2' + 4");
+    elsewhere.remove(others.data());
+    CHECK(m.memory.name_of(&m.words[2]) == "row[2]");
+  }
+
+  TEST_CASE("cores are told apart by their agents, where there are several") {
+    explored_hosts m;
+    m.begin();
+    machine const shape{.compute_units = 1, .wavefront_size = 32};
+    agent_core const one(m.scheduler, shape, false);
+    m.memory.join_core(m.hosts[0], one);
+    CHECK_SAYS(m.memory.describe(m.hosts[0]), "ann: no operation so far");
+    agent_core const other(m.scheduler, shape, false);
+    m.memory.join_core(m.hosts[1], other);
+    CHECK_SAYS(m.memory.describe(m.hosts[0]), "ann of agent 1: no operation so far");
+    CHECK_SAYS(m.memory.describe(m.hosts[1]), "bob of agent 2: no operation so far");
+    m.port(2);
+    CHECK_SAYS(m.memory.describe(m.hosts[2]), "eve: no operation so far");
   }
 }

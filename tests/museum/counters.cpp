@@ -165,7 +165,7 @@ std::vector<exhibit> counter_exhibits() {
       {"31",
        "iris, a release at agent scope",
        "iris#462",
-       {wrong("agent scope", {"deadlock"}, "deadlock", flag_of_another_gpu(scope::agent)),
+       {wrong("agent scope", {"race"}, "deadlock", flag_of_another_gpu(scope::agent)),
         right("system scope", flag_of_another_gpu(scope::system))}},
   };
 }

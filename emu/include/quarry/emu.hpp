@@ -85,6 +85,7 @@
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_port.hpp>
+#include <quarry/emu/cache_question.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>

@@ -57,35 +57,29 @@ inline bool cache_machine::is_outdated(actor const& a, unsigned level, version c
 }
 
 /// Words on their way to the path's `level` from elsewhere.
-inline void cache_machine::collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest,
-                                            bool is_wait) {
+inline void cache_machine::collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest) {
   if (cells_[c].first_holder != nobody)
-    collect_holders(a, c, level, is_lowest, is_wait);
+    collect_holders(a, c, level, is_lowest);
   if (delayed_count_ != 0)
-    collect_delayed(a, c, level, is_lowest, is_wait);
+    collect_delayed(a, c, level, is_lowest);
 }
 
-void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest,
-                                    bool is_wait) {
+void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest) {
   actor const& self = actors_[a];
   node_id const n = self.path[level];
   node_id const below = is_lowest ? nobody : self.path[level - 1];
   for (node_id h = cells_[c].first_holder; h != nobody; h = nodes_[h].places[c].next_holder) {
     bool const is_own = std::find(self.path.begin(), self.path.begin() + self.levels, h) !=
                         self.path.begin() + self.levels;
-    // Who waits must not be let go by an atomic store of a scope that does not include it.
-    auto const due = nodes_[h].places[c].due;
-    if (is_wait && due != 0 && due < nodes_[n].level)
-      continue;
     if (is_own || !is_under(h, n) || (below != nobody && is_under(h, below)))
       continue;
+    auto const due = nodes_[h].places[c].due;
     candidates_.push_back({candidate::kind::write_back, static_cast<std::uint8_t>(level), false,
-                           false, h, newest(h, c).value});
+                           false, h, newest(h, c).value, due != 0 && due < nodes_[n].level});
   }
 }
 
-void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest,
-                                    bool is_wait) {
+void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest) {
   node_id const n = actors_[a].path[level];
   node_id const below = is_lowest ? nobody : actors_[a].path[level - 1];
   for (index other = 0; other < actor_count_; ++other) {
@@ -97,12 +91,11 @@ void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool 
       continue;
     delayed_store const& last = b.delayed[count - 1];
     node_id const target = b.path[last.level];
-    bool const reaches =
-        target == n || (!is_wait && is_under(target, n) &&
-                        !(below != nobody && is_under(target, below))); // beyond its scope
-    if (reaches)
-      candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false,
-                             false, other, last.value});
+    bool const is_beyond = target != n;
+    if (is_beyond && (!is_under(target, n) || (below != nobody && is_under(target, below))))
+      continue;
+    candidates_.push_back({candidate::kind::delayed, static_cast<std::uint8_t>(level), false, false,
+                           other, last.value, is_beyond});
   }
 }
 
@@ -110,7 +103,7 @@ void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool 
 /// after all that is there; what a fetch brings now; what one has brought early. Then what comes
 /// from above although a word on the way is not there yet. `lowest` 0: in its own cache, where the
 /// word is not dirty; else at that level, exactly.
-void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
+void cache_machine::collect(actor_id a, cell_id c, unsigned lowest) {
   actor const& self = actors_[a];
   candidates_.clear();
   for (unsigned l = 0; l < self.levels; ++l)
@@ -122,8 +115,8 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, bool is_wait
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(lowest), false,
                              false, p.count - 1, v.value});
   if (lowest != 0)
-    collect_arrivals(a, c, lowest, true, is_wait);
-  collect_above(a, c, lowest, is_wait);
+    collect_arrivals(a, c, lowest, true);
+  collect_above(a, c, lowest);
   if (candidates_.size() < 2)
     return;
   put_newest_first();
@@ -156,7 +149,7 @@ inline cache_machine::index cache_machine::first_to_fetch(actor const& a, unsign
 }
 
 /// What lies above the path's level `lowest`, which the caches there may hold a copy of.
-inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait) {
+inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest) {
   actor const& self = actors_[a];
   node_id const leaf = self.path[0];
   place const& own = *way_[0];
@@ -186,7 +179,7 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest,
     window const early{own.seen[level], since(leaf, c)[level], early_before, std::nullopt};
     collect_versions(self, l, &shared, was_early ? &early : nullptr);
     std::size_t const before = candidates_.size();
-    collect_arrivals(a, c, l, false, is_wait);
+    collect_arrivals(a, c, l, false);
     for (std::size_t i = before; i < candidates_.size(); ++i)
       candidates_[i].is_late = overwritten.has_value();
     pass(p);
@@ -235,37 +228,35 @@ bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest)
   return p[p.count - 2].until <= since(a.path[0], c)[nodes_[memory].level];
 }
 
-namespace {
-
-/// Work-items of a wavefront that ask in turns do not take each other's note away: the first keeps
-/// it until its wait is over, or the cell changes.
-template<class Question>
-void note_in_vain(Question& noted, Question const& now, bool is_over, bool had_choice) {
-  Question same = now;
-  same.argument = noted.argument;
-  if (is_over)
-    noted = noted == now ? Question{} : noted;
-  else if (had_choice && noted != same)
-    noted = now;
+/// Of the candidates of a load that ends a wait: the newest, in any case, for late words are still
+/// to come; but once. Others, if they end it; what comes by chance only together with the newest.
+inline void cache_machine::keep_what_ends(actor const& a, question const& wait) {
+  auto sure = candidates_.begin(); // the end of those that come for sure, in their order
+  for (auto i = candidates_.begin(); i != candidates_.end(); ++i)
+    if (!i->is_by_chance)
+      std::rotate(sure++, i, i + 1);
+  auto const others =
+      std::remove_if(candidates_.begin() + 1, candidates_.end(),
+                     [&](candidate const& x) { return !wait.is_met(x.value, wait.argument); });
+  candidates_.erase(others, candidates_.end());
+  if (candidates_.size() == 1 || !a.in_vain.has(wait))
+    return;
+  if (candidates_[1].is_by_chance)
+    candidates_.resize(1);
+  else
+    candidates_.erase(candidates_.begin());
 }
-
-} // namespace
 
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
   actor& self = actors_[a];
   if (sees_only_newest(self, c, lowest))
     return take_newest(self, c);
-  collect(a, c, lowest, is_met != nullptr);
+  collect(a, c, lowest);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
-  if (is_met != nullptr) { // the newest may be seen in any case, once: late words are still to come
-    auto const others = std::remove_if(candidates_.begin() + 1, candidates_.end(),
-                                       [&](auto const& x) { return !is_met(x.value, argument); });
-    candidates_.erase(others, candidates_.end());
-    if (candidates_.size() > 1 && self.seen_in_vain == asks(c, lowest, is_met, argument))
-      candidates_.erase(candidates_.begin());
-  }
+  if (is_met != nullptr)
+    keep_what_ends(self, asks(c, lowest, is_met, argument));
   auto const n = static_cast<unsigned>(candidates_.size());
   bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
   bool const must_be_new = had_enough || takes_newest_;
@@ -275,9 +266,8 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
       candidates_[n == 1 || must_be_new ? 0 : choices_->pick(n, choice_kind::value)];
   reading r = take(a, c, lowest, chosen);
   r.is_stale = has_newer && r.value != freshest;
-  if (is_met != nullptr)
-    note_in_vain(self.seen_in_vain, asks(c, lowest, is_met, argument), is_met(r.value, argument),
-                 n > 1);
+  if (is_met != nullptr && n > 1)
+    self.in_vain.note(asks(c, lowest, is_met, argument));
   auto& in_a_row = touch(self.path[0], c).stale_in_a_row;
   in_a_row = r.is_stale ? static_cast<std::uint8_t>(in_a_row + 1) : 0;
   return r;
@@ -288,7 +278,7 @@ std::optional<cache_machine::reading> cache_machine::see_only_one(actor_id a, ce
   actor const& self = actors_[a];
   if (sees_only_newest(self, c, 0))
     return take_newest(self, c);
-  collect(a, c, 0, false);
+  collect(a, c, 0);
   if (candidates_.size() != 1)
     return std::nullopt;
   candidate const only = candidates_.front();

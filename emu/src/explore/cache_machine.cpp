@@ -27,6 +27,8 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   drain_cell(self, c);
   clean_below(self, c, level);
   reading const r = choose(a, c, level, is_met, argument);
+  if (is_met != nullptr && is_met(r.value, argument))
+    self.in_vain.end(argument);
   if (level != 0)
     invalidate(self, level);
   return r;
@@ -86,15 +88,18 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
     return false;
   drain_cell(self, first);
   clean_below(self, first, level);
+  question const wait = asks(first, level, is_met, argument);
   bool could = false;
   if (sees_only_newest(self, first, level)) {
     could = is_met(newest(memory, first).value, argument);
   } else {
-    collect(a, first, level, true);
-    could = std::any_of(candidates_.begin(), candidates_.end(),
-                        [&](candidate const& x) { return is_met(x.value, argument); });
+    collect(a, first, level);
+    bool const takes_chances = !self.in_vain.has(wait);
+    could = std::any_of(candidates_.begin(), candidates_.end(), [&](candidate const& x) {
+      return is_met(x.value, argument) && (takes_chances || !x.is_by_chance);
+    });
   }
-  self.asked = could ? question{} : asks(first, level, is_met, argument);
+  self.asked = could ? question{} : wait;
   return could;
 }
 

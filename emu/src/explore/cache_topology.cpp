@@ -83,7 +83,7 @@ void cache_machine::reset() {
   for (std::size_t i = 0; i < actor_count_; ++i) {
     actors_[i].delayed.clear();
     actors_[i].asked.is_met = nullptr;
-    actors_[i].seen_in_vain.is_met = nullptr;
+    actors_[i].in_vain.clear();
   }
   cells_.clear();
   wide_count_ = 0;

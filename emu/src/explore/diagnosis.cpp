@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace quarry {
@@ -37,6 +38,25 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
     }
 }
 
+/// Of those that do alone, the one that has to change least.
+std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fails const& fails) {
+  std::optional<adjustment> best;
+  std::size_t least = ~std::size_t{0};
+  for (adjustment const& a : all) {
+    if (fails({a}))
+      continue;
+    std::vector<adjustment> const steps = strengthened(a.at); // the last one is `a`
+    std::size_t needed = 0;
+    while (needed < least && needed + 1 < steps.size() && fails({steps[needed]}))
+      ++needed;
+    if (needed < least) {
+      least = needed;
+      best = steps[needed];
+    }
+  }
+  return best;
+}
+
 } // namespace
 
 std::vector<adjustment> all_strongest(std::vector<operation_site> const& sites, bool plain_too) {
@@ -52,8 +72,12 @@ mending mend(std::vector<operation_site> const& sites, still_fails const& fails)
     auto needed = all_strongest(sites, plain_too);
     if (needed.empty() || fails(needed))
       continue;
-    needed = fewer(std::move(needed), fails);
-    weaken(needed, fails);
+    if (auto const one = one_alone(needed, fails)) {
+      needed = {*one};
+    } else {
+      needed = fewer(std::move(needed), fails);
+      weaken(needed, fails);
+    }
     return {.changes = std::move(needed), .is_possible = true};
   }
   return {};

@@ -235,6 +235,9 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
   if (options.reduces && (options.bounds.deviations || options.hashes_states))
     throw std::invalid_argument("explore: partial-order reduction goes with no bound of deviations "
                                 "and no hashing of states; these two go together");
+  if (options.most_decisions == 0)
+    throw std::invalid_argument("explore: an execution of no decisions; most_decisions is at least "
+                                "1");
   if (options.jobs == 0 || options.jobs > explore_options::most_jobs)
     throw std::invalid_argument(fmt::format("explore: {} jobs; there can be 1 to {}", options.jobs,
                                             explore_options::most_jobs));

@@ -8,10 +8,13 @@
 #include <quarry/emu/memory.hpp>
 #include <quarry/emu/work_group.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cstring>
 #include <new>
+#include <stdexcept>
 #include <utility>
 
 namespace quarry::emu {
@@ -134,6 +137,10 @@ explored_memory* explored_memory::of(executor const& scheduler) noexcept {
 
 cache_port& explored_memory::add(actor_id id, race_detector::place where) {
   QUARRY_ASSERT(id == port_count_);
+  if (port_count_ == most_actors)
+    throw std::length_error(fmt::format("explore: an execution has at most {} actors, those that "
+                                        "have ended among them",
+                                        most_actors));
   races_.add_actor(id, where);
   if (port_count_ == actors_.size()) {
     actors_.emplace_back();
@@ -154,8 +161,7 @@ cache_port& explored_memory::join_host(actor& self, cache_port*& port) {
   std::uint32_t const number = host_count_++;
   port = &add(machine_.add_host(), {0, 0, ~number, ~number});
   name_cache(machine_.cache_of(port->id()), cache_kind::actor, self.number);
-  actors_[port->id()].name.is_wave = false;
-  actors_[port->id()].name.host = self.name();
+  actors_[port->id()].name = {.host = self.name()};
   return *port;
 }
 
@@ -167,8 +173,7 @@ void explored_memory::join_core(actor& self, agent_core const& agent) {
   std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
   port = &add(machine_.add_core(above.node), {0, above.number, number, number});
   name_cache(machine_.cache_of(port->id()), cache_kind::actor, self.number);
-  actors_[port->id()].name.is_wave = false;
-  actors_[port->id()].name.host = self.name();
+  actors_[port->id()].name = {.host = self.name(), .agent = above.rank};
 }
 
 explored_memory::known_unit const& explored_memory::agent_of(agent_core const& agent) {

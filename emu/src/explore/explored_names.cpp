@@ -22,12 +22,22 @@ std::string explored_memory::word_of(std::uintptr_t at) const {
     if (width == 0) // nobody has accessed it yet: as large as the others, presumably
       width = machine_.width(r->begin);
     if (offset == 0)
-      return r->name + "[0]";
-    return width != 0 && offset % width == 0 ? fmt::format("{}[{}]", r->name, offset / width)
-                                             : fmt::format("{}, byte {}", r->name, offset);
+      return title_of(*r) + "[0]";
+    return width != 0 && offset % width == 0 ? fmt::format("{}[{}]", title_of(*r), offset / width)
+                                             : fmt::format("{}, byte {}", title_of(*r), offset);
   }
   auto const known = word_numbers_.find(at);
   return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
+}
+
+std::string explored_memory::title_of(known_range const& r) const {
+  std::size_t count = 0, number = 0;
+  for (allocations const* const a : sources_) {
+    if (a->find(r.begin) == &r)
+      number = count + a->count_named(r.name, &r) + 1;
+    count += a->count_named(r.name);
+  }
+  return count < 2 || number == 0 ? r.name : fmt::format("{} #{}", r.name, number);
 }
 
 std::string explored_memory::name_of(void const* address) const {
@@ -72,7 +82,7 @@ std::string explored_memory::offset_of(void const* address) const {
   auto const at = reinterpret_cast<std::uintptr_t>(address);
   known_range const* const gone = gone_range_of(at);
   known_range const* const r = gone != nullptr ? gone : range_before(at);
-  return r != nullptr ? fmt::format("'{}' + {}", r->name, at - r->begin)
+  return r != nullptr ? fmt::format("'{}' + {}", title_of(*r), at - r->begin)
          : at < page  ? fmt::format("null + {}", at)
                       : "an address";
 }
@@ -90,7 +100,7 @@ std::string explored_memory::surroundings_of(void const* address) const {
   std::string const space = port == nullptr ? "memory" : space_of(port->id(), r->begin);
   std::string const where = at < r->end ? fmt::format("{} bytes before", r->end - at)
                                         : fmt::format("{} bytes after", at - r->end);
-  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {})", where, r->name,
+  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {})", where, title_of(*r),
                      r->end - r->begin, space, quarry::to_string(r->where));
 }
 
@@ -111,7 +121,7 @@ std::string explored_memory::allocation_of(actor_id who, std::uintptr_t at) cons
   std::string const space = space_of(who, at);
   if (r == nullptr)
     return space == "LDS" ? space : "";
-  return fmt::format("'{}': {} bytes of {}, allocated at {}; this is byte {}", r->name,
+  return fmt::format("'{}': {} bytes of {}, allocated at {}; this is byte {}", title_of(*r),
                      r->end - r->begin, space, quarry::to_string(r->where), at - r->begin);
 }
 
@@ -120,7 +130,8 @@ std::string explored_memory::allocation_of(actor_id who, std::uintptr_t at) cons
 std::string explored_memory::name_of(actor_id who) const {
   actor_name const& n = actors_[who].name;
   if (!n.is_wave)
-    return n.host;
+    return n.agent == 0 || agents_.size() == 1 ? n.host
+                                               : fmt::format("{} of agent {}", n.host, n.agent);
   known_dispatch const& d = dispatches_[n.dispatch];
   return fmt::format("wave {}:1:{}:{} ({},{},{})/{}", d.agent, d.number, n.number, n.group.x,
                      n.group.y, n.group.z, n.index);

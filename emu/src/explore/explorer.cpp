@@ -46,7 +46,8 @@ void world::check(bool holds, std::string_view what, std::source_location where)
 void fair_end::begin(chooser& choices) noexcept {
   choices_ = &choices;
   tells_effects_ = choices.wants_effects();
-  has_begun_ = false;
+  has_begun_ = was_at_work_ = false;
+  early_activity_.reset();
   looks_at_.reset();
   last_ = 0;
   activity_.reset();
@@ -71,9 +72,12 @@ void fair_end::on_only(std::uint32_t actor) {
 }
 
 void fair_end::begin_if_due() {
+  if (!early_activity_ && scheduler_.decision_count() >= begins_at_ / 2)
+    early_activity_ = memory_.activity();
   if (scheduler_.decision_count() < begins_at_ || scheduler_.is_out_of_decisions())
     return;
   if (!std::exchange(has_begun_, true)) {
+    was_at_work_ = memory_.activity() != early_activity_;
     while (memory_.settle()) {
     }
     memory_.count_operations();
@@ -146,16 +150,8 @@ void explorer::leave(actor const& a) {
   left_ += memory_.describe(a) + "\n";
 }
 
-explorer::result explorer::run(chooser& choices, bool keeps_history) {
-  end_.begin(choices);
-  recorder_.begin();
-  scheduler_.begin(recorder_);
-  memory_.begin(recorder_, keeps_history);
-  waits_.clear();
-  left_.clear();
-  executions_.store(executions_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  is_running_.store(true, std::memory_order_relaxed);
-  std::string who_waits; // where a host has not come back from a wait
+/// Errors   what the world throws, or one of its threads while others go on for ever
+void explorer::run_world() {
   try {
     scheduler_.run([&] {
       world::implementation parts(scheduler_, memory_, threads_, known_);
@@ -164,24 +160,51 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
       threads_.need_joined();
     });
   } catch (stall_error const& e) {
+    who_waits_ = without_thrower(e.what());
+    if (auto const& t = threads_.last_thrown(); t.what && !t.is_heard)
+      std::rethrow_exception(t.what);
     if (!scheduler_.is_out_of_decisions())
-      memory_.found({"deadlock", waits_, "deadlock: " + without_thrower(e.what())});
-    who_waits = without_thrower(e.what());
+      memory_.found({"deadlock", waits_, "deadlock: " + who_waits_});
+  }
+}
+
+/// What a world has thrown, with who did, and whom it has left waiting.
+std::string explorer::told(std::exception const& e) const {
+  auto const& t = threads_.last_thrown();
+  if (t.what != std::current_exception())
+    return e.what();
+  return fmt::format("{}\n  thrown by {}{}", e.what(), t.who,
+                     t.is_heard ? "" : "; others go on for ever: " + who_waits_);
+}
+
+explorer::result explorer::run(chooser& choices, bool keeps_history) {
+  end_.begin(choices);
+  recorder_.begin();
+  scheduler_.begin(recorder_);
+  memory_.begin(recorder_, keeps_history);
+  waits_.clear();
+  who_waits_.clear();
+  left_.clear();
+  executions_.store(executions_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+  is_running_.store(true, std::memory_order_relaxed);
+  try {
+    run_world();
   } catch (emu::kernel_stop const& stop) { // by an operation of a host thread
     memory_.found(stop, to_string(stop.what));
   } catch (std::exception const& e) {
-    memory_.found({"exception", without_addresses(e.what()), e.what()});
+    memory_.found({"exception", without_addresses(e.what()), told(e)});
   } catch (...) {
     is_running_.store(false, std::memory_order_relaxed); // while it goes through, nobody is stuck
     throw;
   }
   is_running_.store(false, std::memory_order_relaxed);
-  end_execution(who_waits);
+  end_execution();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();
   return {memory_.first_finding(),
           is_cut,
           is_beyond,
+          is_beyond && end_.was_at_work(),
           is_cut || is_beyond ? memory_.busiest() : "",
           memory_.history(),
           memory_.equal_count(),
@@ -195,13 +218,14 @@ explorer::result explorer::repeat(choice_record const& r, bool keeps_history) {
 }
 
 /// What can be said only now.
-void explorer::end_execution(std::string const& who_waits) {
+void explorer::end_execution() {
+  threads_.forget_thrown();
   if (scheduler_.is_out_of_decisions() && end_.is_without_hope())
     memory_.found(
-        {"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits),
+        {"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits_),
          fmt::format("livelock: nobody changes memory or wakes anybody any more, even if all "
                      "take turns and see the newest values\n  busiest: {}\n{}",
-                     memory_.busiest(), who_waits)});
+                     memory_.busiest(), who_waits_)});
   if (!left_.empty())
     memory_.found_or_noted(
         {"unwinding", source_lines_of(left_),

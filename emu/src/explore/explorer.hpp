@@ -37,6 +37,8 @@ public:
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   /// Nobody has written or woken anybody in its second half.
   [[nodiscard]] bool is_without_hope() const noexcept;
+  /// When it began somebody was at work: had written or woken somebody in the half before.
+  [[nodiscard]] bool was_at_work() const noexcept { return was_at_work_; }
 
   unsigned pick(unsigned n, choice_kind kind) override;
   unsigned pick_actor(std::span<std::uint32_t const> ready) override;
@@ -58,14 +60,16 @@ private:
   sequential_scheduler& scheduler_;
   emu::explored_memory& memory_;
   std::uint64_t begins_at_; ///< decisions
-  std::uint64_t half_at_;
+  std::uint64_t half_at_;   ///< of it
   chooser* choices_ = nullptr;
   bool tells_effects_ = false;
   bool has_begun_ = false;
-  std::optional<std::uint64_t> looks_at_; ///< the decision before the last look
-  std::uint32_t last_ = 0;                ///< who went on
-  std::optional<std::uint64_t> activity_; ///< until its first half was over
-  std::uint64_t last_activity_ = 0;       ///< until its last decision
+  bool was_at_work_ = false;
+  std::optional<std::uint64_t> early_activity_; ///< until half of what comes before it was over
+  std::optional<std::uint64_t> looks_at_;       ///< the decision before the last look
+  std::uint32_t last_ = 0;                      ///< who went on
+  std::optional<std::uint64_t> activity_;       ///< until its first half was over
+  std::uint64_t last_activity_ = 0;             ///< until its last decision
 };
 
 /// Runs one execution of a world after the other.
@@ -75,6 +79,7 @@ public:
     std::optional<emu::explored_memory::finding> finding;
     bool is_cut = false;    ///< by the limit of decisions, without a finding
     bool is_beyond = false; ///< the limit, without one: its end was not that of the choices
+    bool is_left = false;   ///< and there was more to do at the limit than to see a newer value
     std::string busiest{};  ///< then
     std::string history{};
     std::uint64_t equal = 0;   ///< findings like it, beside it
@@ -117,8 +122,10 @@ public:
   [[nodiscard]] std::string where_it_runs() const { return memory_.where_it_runs(); }
 
 private:
+  void run_world();
+  [[nodiscard]] std::string told(std::exception const& e) const;
   void leave(actor const& a);
-  void end_execution(std::string const& who_waits);
+  void end_execution();
 
   watchdog& watch_;
   std::function<void(world&)> const& function_;
@@ -128,8 +135,9 @@ private:
   emu::allocations known_; ///< empty between executions
   fair_end end_;
   recorder recorder_{end_};
-  std::string waits_; ///< who waited for what when the execution was given up
-  std::string left_;  ///< who could not be unwound
+  std::string waits_;     ///< where somebody waited when the execution was given up
+  std::string who_waits_; ///< the same as a report
+  std::string left_;      ///< who could not be unwound
   std::atomic<bool> is_running_{false};
   std::atomic<std::uint64_t> executions_{0};
   std::atomic<std::uint64_t> seed_{0};

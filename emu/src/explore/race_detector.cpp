@@ -7,6 +7,7 @@
 #include <quarry/assert.hpp>
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
 namespace quarry::emu {
@@ -96,8 +97,13 @@ std::uint32_t race_detector::copy_clock(actor_id a) {
     return self.clock;
   std::size_t const length = in_blocks(actors_.size());
   std::size_t const end = copied_ + 1 + length * (is_direct_ ? 1 + scope_count : 1);
-  if (end > copies_.size()) [[unlikely]]
-    copies_.resize(2 * end);
+  if (end > copies_.size()) [[unlikely]] {
+    if (end > none)
+      throw std::length_error("explore: so many actors, and so long an execution, that the race "
+                              "detector's clocks are more than it can number: take fewer "
+                              "actors, fewer decisions, or no race detector (detects_races)");
+    copies_.resize(std::min<std::size_t>(2 * end, none));
+  }
   self.clock = static_cast<std::uint32_t>(copied_);
   time* to = copies_.data() + copied_;
   *to++ = static_cast<time>(length);

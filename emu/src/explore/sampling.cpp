@@ -116,7 +116,7 @@ private:
     into.count(executions_.trace_hash());
     if (!r)
       ++into.repeated;
-    else if (r->is_cut)
+    else if (r->is_cut || r->is_left)
       into.count_inconclusive(std::move(r->busiest));
     else if (r->finding)
       into.fail(*r->finding, options_.seed + i, worlds_.chosen());

@@ -4,11 +4,13 @@
 #include "diagnosis.hpp"
 #include "stretch.hpp"
 
+#include <quarry/exhaustive.hpp>
 #include <quarry/strategy.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace quarry {
 namespace {
@@ -70,18 +72,21 @@ bool trial::counts(explorer::result const& r) {
 
 std::vector<emu::operation_site> trial::sites(std::uint64_t executions) {
   std::vector<emu::operation_site> all;
-  begin({});
   worlds_.collect(&all);
-  for (choice_record const& r : known_)
-    worlds_.repeat(r);
-  for (std::uint64_t i = 0; i < executions && !is_over(); ++i)
-    draw(i);
+  std::size_t known = 0;
+  do {
+    known = all.size();
+    begin(all_strongest(all));
+    for (choice_record const& r : known_)
+      worlds_.repeat(r);
+    for (std::uint64_t i = 0; i < executions && !is_over(); ++i)
+      draw(i);
+  } while (all.size() != known);
   worlds_.collect(nullptr);
   return all;
 }
 
 bool trial::fails(std::vector<emu::adjustment> const& with, std::uint64_t executions) {
-  constexpr std::size_t most_known = 8;
   begin(with);
   for (choice_record const& r : known_) {
     if (is_over())
@@ -96,12 +101,39 @@ bool trial::fails(std::vector<emu::adjustment> const& with, std::uint64_t execut
     auto const r = draw(i);
     if (!r || !counts(*r))
       continue;
-    if (known_.size() == most_known)
-      known_.erase(known_.begin() + 1); // the first one has failed without any help
-    known_.push_back(worlds_.chosen().record());
+    note_failed();
     return true;
   }
   return false;
+}
+
+void trial::note_failed() {
+  constexpr std::size_t most_known = 8;
+  if (known_.size() == most_known)
+    known_.erase(known_.begin() + 1); // the first one has failed without any help
+  known_.push_back(worlds_.chosen().record());
+}
+
+trial::all_there_are trial::search(std::vector<emu::adjustment> const& with,
+                                   std::uint64_t most_executions) try {
+  begin(with);
+  exhaustive_search all;
+  for (std::uint64_t i = 0; i < most_executions && !is_over(); ++i) {
+    ++spent_;
+    all.begin();
+    auto const r = worlds_.run(all);
+    if (counts(r)) {
+      note_failed();
+      return all_there_are::one_fails;
+    }
+    if (r.is_cut || r.is_beyond || r.has_left_out) // there is no end to it, or not all is seen
+      return all_there_are::are_more;
+    if (!all.next())
+      return all_there_are::none_fails;
+  }
+  return all_there_are::are_more;
+} catch (std::logic_error const&) { // the world depends on more than its choices
+  return all_there_are::are_more;
 }
 
 void trial::ignore_what_fails(std::vector<emu::adjustment> const& with, std::uint64_t executions) {
@@ -116,36 +148,65 @@ void trial::ignore_what_fails(std::vector<emu::adjustment> const& with, std::uin
 
 // Questions
 
-/// What has mended few executions by chance is told by ten times as many, or as many as are
-/// explored, and then looked for again: with the execution that told it, and then among so many.
+namespace {
+
+/// In how many executions what mends a failure is tried, at first and in the end. In how many it
+/// has been found says how rare it is, unless they came one after the other.
+struct effort {
+  effort(explore_options const& options, std::uint64_t found_in)
+      : each(options.strategy == "exhaustive"
+                 ? most_each
+                 : std::clamp<std::uint64_t>(16 * found_in, 200, most_each)),
+        in_the_end(std::min(10 * each, options.executions)) {
+    if (options.strategy != "exhaustive")
+      in_the_end = std::max(in_the_end, 8 * found_in);
+  }
+  static constexpr std::uint64_t most_each = 2'000;
+  std::uint64_t each;
+  std::uint64_t in_the_end;
+};
+
+/// Whether nothing fails any more, with executions that nobody has tried so far: drawn ones, and
+/// one after the other, which may be all there are.
+bool confirms(trial& t, mending& m, std::uint64_t executions) {
+  if (executions > m.executions) {
+    if (t.fails(m.changes, executions))
+      return false;
+    m.executions = executions;
+  }
+  auto const most = std::max(executions, m.executions);
+  auto const found = t.search(m.changes, most);
+  m.is_complete = found == trial::all_there_are::none_fails;
+  return found != trial::all_there_are::one_fails;
+}
+
+} // namespace
+
+/// What has mended few executions by chance is told by more, and then looked for again: with the
+/// execution that told it, and then among so many.
 void diagnose(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
               exploration_failure& f) {
-  auto executions = std::clamp<std::uint64_t>(16 * f.execution, 200, 2'000);
+  effort e(options, f.execution);
   trial t(worlds, options, stacks);
   t.look_for(f);
   auto const sites = t.sites(100);
-  t.ignore_what_fails(all_strongest(sites), executions);
+  t.ignore_what_fails(all_strongest(sites), e.each);
   for (bool is_first = true;; is_first = false) {
-    t.allow(std::max<std::uint64_t>(100'000, 100 * executions));
+    t.allow(std::max<std::uint64_t>(100'000, 100 * e.each));
     mending m =
-        mend(sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, executions); });
-    m.executions = executions;
-    std::uint64_t const more = std::min(10 * executions, options.executions);
-    bool is_sure = !m.is_possible || more <= executions;
-    if (!is_sure && t.why_over().empty()) {
-      is_sure = !t.fails(m.changes, more);
-      m.executions = is_sure ? more : executions;
-    }
+        mend(sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, e.each); });
+    m.executions = e.each;
+    bool const is_sure = !m.is_possible || !t.why_over().empty() || confirms(t, m, e.in_the_end);
     if (is_interrupted(options)) // it may have been the answer to anything
       return f.mended.reset();
     if (!is_sure && t.why_over().empty() && t.has_failed_otherwise())
-      t.ignore_what_fails(all_strongest(sites), 20 * executions);
+      t.ignore_what_fails(all_strongest(sites), 20 * e.each);
     m.others = t.ignored();
     m.given_up = t.why_over();
     f.mended = std::move(m);
     if (is_sure || !f.mended->given_up.empty())
       return;
-    executions *= is_first ? 1 : 10;
+    e.each *= is_first ? 1 : 10;
   }
 }
 

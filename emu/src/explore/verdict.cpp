@@ -50,8 +50,9 @@ std::string describe_changes(mending const& m) {
     return fmt::format("  nothing fails in {} executions where these are atomic; but that orders "
                        "nothing: is a barrier\n  missing, or a release and an acquire?\n{}",
                        m.executions, list(m.changes));
-  return fmt::format("  it is mended by{} (then no failure in {} executions):\n{}",
-                     m.changes.size() == 1 ? "" : ", together", m.executions, list(m.changes));
+  return fmt::format("  it is mended by{} (then no failure in {} executions{}):\n{}",
+                     m.changes.size() == 1 ? "" : ", together", m.executions,
+                     m.is_complete ? ", nor in any other" : "", list(m.changes));
 }
 
 std::string describe(mending const& m) {

@@ -77,7 +77,8 @@ void watchdog::give_up(explorer& stuck) {
              "quarry: {}: no decision for {} ms, after {} in this execution\n  {}\n"
              "  What only native code changes (a std::atomic, a plain variable, a std::mutex, a "
              "static that is\n  being made) nobody can change meanwhile: wait_until, "
-             "quarry::mutex and Quarry's memory give way.\n",
+             "quarry::mutex and Quarry's memory give way.\n"
+             "  If it only takes long between two of its operations: explore_options::patience.\n",
              options_.name, options_.patience.count(), stuck.decision_count(), stuck.who_runs());
   if (!folder_.mark().empty())
     fmt::print(stderr, "  mark:   {}\n", folder_.mark());

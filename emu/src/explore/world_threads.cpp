@@ -125,10 +125,12 @@ void world_threads::join(std::source_location where) {
   std::exception_ptr first;
   for (; joined_ < used_; ++joined_) {
     world_thread& t = *threads_[joined_];
-    if (t.error && !first)
+    if (t.error && !first) {
       first = t.error;
-    else if (!t.error)
+      thrown_ = {first, t.name(), true};
+    } else if (!t.error) {
       memory_.receive(self, t.ended());
+    }
     t.forget();
   }
   if (first)
@@ -148,6 +150,9 @@ void world_threads::need_joined() {
 
 void world_threads::end() {
   joining_ = nullptr;
+  for (std::size_t i = used_; i-- != joined_;)
+    if (threads_[i]->error)
+      thrown_ = {threads_[i]->error, threads_[i]->name()};
   for (std::size_t i = 0; i < used_; ++i)
     if (threads_[i]->state != actor_state::done && !threads_[i]->is_abandoned)
       scheduler_.abandon(*threads_[i]);

@@ -78,6 +78,16 @@ public:
   /// to use what they share with it. They stand where they are, for good.
   void leave() noexcept;
 
+  /// What a thread has thrown, and who: join() has rethrown it, or the execution was over before.
+  struct thrown {
+    std::exception_ptr what;
+    std::string who;
+    bool is_heard = false;
+  };
+  /// The last one of an execution.
+  [[nodiscard]] thrown const& last_thrown() const noexcept { return thrown_; }
+  void forget_thrown() noexcept { thrown_ = {}; }
+
   void describe(report& into) const override;
 
 private:
@@ -92,6 +102,7 @@ private:
   std::size_t joined_ = 0;  ///< of those
   std::size_t at_work_ = 0; ///< have not ended
   actor* joining_ = nullptr;
+  thrown thrown_;
 };
 
 template<class Body>

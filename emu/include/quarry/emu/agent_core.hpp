@@ -121,6 +121,7 @@ private:
   compute_unit::placed for_each_launch(compute_unit& by);
   [[nodiscard]] bool has_unclaimed();
   void wake_units();
+  /// Deterministic schedulers: places as many groups as fit, and makes their wavefronts ready.
   void place_everywhere();
   void evict_everywhere(launch_state& l);
   void let_go(wave_slot& w);
@@ -143,6 +144,7 @@ private:
   std::set<std::pair<std::uint64_t, std::uint64_t>> loaded_;
   /// Last, so first to go: a unit may still look for launches while another one is destroyed.
   std::vector<std::unique_ptr<compute_unit>> units_;
+  std::size_t next_unit_ = 0; ///< gets the next group, if a deterministic scheduler places it
   std::unique_ptr<command_processor> processor_; ///< once somebody asks for it
   std::once_flag has_launch_queue_;
   std::unique_ptr<launch_queue> launch_queue_; ///< once there is a launch for it

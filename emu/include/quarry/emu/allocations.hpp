@@ -9,6 +9,7 @@
 #include <shared_mutex>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace quarry::emu {
@@ -21,6 +22,7 @@ struct known_range {
   std::uintptr_t end;
   std::string name;
   std::source_location where; ///< allocated, or registered
+  std::uint64_t number;       ///< in the order in which its allocations were added
 };
 
 /// Whoever wants to know which ranges come and go.
@@ -111,8 +113,13 @@ public:
   [[nodiscard]] range const* find(std::uintptr_t at) const noexcept;
   /// The last one that begins there or before, of these, or null; the same is true of it.
   [[nodiscard]] range const* find_before(std::uintptr_t at) const noexcept;
+  /// How many there are of that name; `before`: only those that were added before that one.
+  [[nodiscard]] std::size_t count_named(std::string_view name,
+                                        range const* before = nullptr) const noexcept;
 
 private:
+  /// "slots", or "slots #2" where there are several of that name.
+  [[nodiscard]] std::string title_of(range const& r) const;
   /// The first one that begins after the address.
   [[nodiscard]] std::vector<range>::const_iterator after(std::uintptr_t at) const noexcept;
   /// A number that no other has had: 2^32 changes are between two of these.
@@ -123,6 +130,7 @@ private:
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
   std::vector<range> by_begin_;                         ///< sorted
+  std::uint64_t added_ = 0;                             ///< ranges, so far
   std::atomic<std::uint64_t> version_{first_version()}; ///< of these, here
 };
 

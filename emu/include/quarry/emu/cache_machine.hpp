@@ -5,6 +5,7 @@
 #include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/cache_line.hpp>
 #include <quarry/emu/cache_place.hpp>
+#include <quarry/emu/cache_question.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>
@@ -59,7 +60,7 @@ public:
     std::uint8_t first_bytes = 0;
   };
   /// A predicate on a value.
-  using predicate = bool (*)(std::uint64_t value, void* argument);
+  using predicate = cache_question::predicate;
   /// The tag of a value that two writes have a part in.
   using tag_join = write_tag (*)(void* argument, write_tag a, write_tag b);
   /// Memory's value before anybody wrote it.
@@ -128,8 +129,9 @@ public:
   /// as well.
   void kernel_boundary(actor_id a, order o);
 
-  /// Could such a load see a value that satisfies the predicate, now or after any wait? Not by the
-  /// mere chance that an atomic store is written back beyond its scope.
+  /// Could such a load see a value that satisfies the predicate, now or after any wait? One that an
+  /// atomic store leaves beyond its scope by mere chance is offered once; a wait that has not taken
+  /// it is not let go by it.
   [[nodiscard]] bool could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                 predicate is_met, void* argument);
   /// The load that sees one of those values; some value if there is none.
@@ -175,6 +177,7 @@ private:
   using place = cache_place;
   using candidate = cache_candidate;
   using window = cache_window;
+  using question = cache_question;
   using version = cache_place::version;
   using index = cache_place::index;
   using time = cache_place::time;
@@ -209,15 +212,6 @@ private:
     std::uint8_t level; ///< of the path
     bool is_seq_cst;
   };
-  /// What a wait has asked of a cell, and when.
-  struct question {
-    cell_id about = 0;
-    std::uint32_t changes = 0;
-    unsigned level = 0;
-    predicate is_met = nullptr; ///< none: nothing was asked
-    void* argument = nullptr;
-    bool operator==(question const&) const = default;
-  };
   [[nodiscard]] question asks(cell_id c, unsigned level, predicate is_met,
                               void* argument) const noexcept {
     return {c, cells_[c].changes, level, is_met, argument};
@@ -228,7 +222,7 @@ private:
     std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
     std::vector<delayed_store> delayed;      ///< oldest first
     question asked{};                        ///< what it last could not load
-    question seen_in_vain{};                 ///< the newest, which did not end its wait
+    waits_in_vain in_vain;
   };
   struct cell {
     std::uintptr_t at;
@@ -368,18 +362,19 @@ private:
   void copy_below(actor const& a, cell_id c, unsigned level, index which, bool is_own);
   void see(actor const& a, cell_id c, unsigned level, index which);
 
-  void collect(actor_id a, cell_id c, unsigned lowest, bool is_wait);
+  void collect(actor_id a, cell_id c, unsigned lowest);
   inline void put_newest_first();
-  inline void collect_above(actor_id a, cell_id c, unsigned lowest, bool is_wait);
+  inline void collect_above(actor_id a, cell_id c, unsigned lowest);
   [[nodiscard]] inline bool is_outdated(actor const& a, unsigned level, version const& v) const;
   inline void collect_versions(actor const& a, unsigned level, window const* shared,
                                window const* own);
-  inline void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
-  void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
-  void collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest, bool is_wait);
+  inline void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest);
+  void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest);
+  void collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest);
   [[nodiscard]] inline index first_to_fetch(actor const& a, unsigned level, bool is_leaf) const;
   [[nodiscard]] bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
   [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
+  inline void keep_what_ends(actor const& a, question const& wait);
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   inline reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
   inline reading take_newest(actor const& a, cell_id c);

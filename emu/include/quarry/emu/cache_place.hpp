@@ -74,6 +74,7 @@ struct cache_candidate {
   bool is_late;       ///< newer than a word on the way that must have been overwritten then
   cache_place::index which; ///< the version, the holder or the actor
   std::uint64_t value;
+  bool is_by_chance = false; ///< an atomic store that would be written back beyond its scope
 };
 
 /// The word's places in the caches that it comes through on its way to memory, node level by node

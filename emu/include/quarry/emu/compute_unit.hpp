@@ -33,8 +33,6 @@ public:
   turn drain() override;
   void describe(report& into) const override;
 
-  /// Deterministic schedulers: places as many groups as fit, and makes their wavefronts ready.
-  void place_groups();
   /// Deterministic schedulers: a wavefront has ended.
   void wave_done(wave_slot& w) noexcept;
   /// Deterministic schedulers: looks for groups whose wavefronts wait for each other for ever. True

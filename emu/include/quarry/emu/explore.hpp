@@ -172,7 +172,8 @@ private:
 struct mending {
   std::vector<emu::adjustment> changes; ///< together; each as weak as it can be
   bool is_possible = false;             ///< false: no order and no scope helps
-  std::uint64_t executions = 0;         ///< in which nothing failed any more, for each answer
+  std::uint64_t executions = 0;         ///< in which nothing failed any more
+  bool is_complete = false;             ///< there are no others
   /// "check main.cpp:12": what fails whatever is stronger, and is another matter.
   std::vector<std::string> others{};
   /// Not empty: why no more was tried. Fewer changes may do then, or, if none is known, some.
@@ -273,9 +274,10 @@ struct verdict {
 /// Errors   whatever else than a std::exception the world has thrown;
 ///          std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
-///          `hashes_states`; a number of jobs outside the limits, or more than 1 where only 1 can
-///          be; a replay file that cannot be
-///          read; std::system_error – the folder for failures, threads
+///          `hashes_states`; no decisions; a number of jobs outside the limits, or more than 1
+///          where only 1 can be; a replay file that cannot be read; std::logic_error – an
+///          exhaustive search whose world depends on more than its choices, which other strategies
+///          say in verdict::divergence; std::system_error – the folder for failures, threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function,

@@ -95,8 +95,8 @@ public:
   /// Makes the actor, before its first access, a core of the agent's command processor.
   void join_core(actor& self, agent_core const& agent);
 
-  /// The race detector has a number of 16 bits for each.
-  static constexpr std::size_t most_actors = 65'535;
+  /// The race detector has a clock for each, with a time of each other one.
+  static constexpr std::size_t most_actors = 4'096;
   /// So far in this execution, those that have ended among them.
   [[nodiscard]] std::size_t actor_count() const noexcept { return port_count_; }
 
@@ -175,6 +175,7 @@ private:
   struct actor_name {
     std::string host{};
     bool is_wave = false;
+    std::uint32_t agent = 0;    ///< a core's, as debuggers count, from 1 on
     std::uint32_t dispatch = 0; ///< its place in dispatches_
     std::uint32_t index = 0;    ///< in its group
     std::uint64_t number = 0;   ///< in its dispatch, from 1 on
@@ -265,6 +266,8 @@ private:
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   /// "ranks[3]", or "word 7" where there is no name.
   [[nodiscard]] std::string word_of(std::uintptr_t at) const;
+  /// "slots", or "slots #2" where there are several of that name.
+  [[nodiscard]] std::string title_of(known_range const& r) const;
   [[nodiscard]] allocations::range const* range_of(std::uintptr_t at) const noexcept;
   /// The one that held it, and was given back in this execution; or null.
   [[nodiscard]] known_range const* gone_range_of(std::uintptr_t at) const noexcept;
