@@ -33,16 +33,17 @@ std::string checksum_line(std::string_view below) {
 
 /// What stands below the checksum, if that is right.
 result<std::string_view> intact(std::string_view text) {
-  if (text.starts_with("\xef\xbb\xbf") || text.substr(0, text.find('\n')).ends_with('\r'))
-    return bad(1,
-               "a byte-order mark, or lines that end in CR LF: the file was converted to another "
-               "system's text; it is to be copied as it is");
   auto const take_line = [&text] {
     auto const line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(line.size() + 1, text.size()));
     return line;
   };
-  if (take_line() != first_line)
+  auto const first = take_line();
+  if (first.starts_with("\xef\xbb\xbf") || first.ends_with('\r'))
+    return bad(1,
+               "a byte-order mark, or lines that end in CR LF: the file was converted to another "
+               "system's text; it is to be copied as it is");
+  if (first != first_line)
     return bad(1, fmt::format("expected \"{}\"", first_line));
   auto const said = take_line();
   if (auto const is = checksum_line(text); said != is)

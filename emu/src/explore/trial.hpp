@@ -30,14 +30,14 @@ public:
   void look_for(exploration_failure const& f);
   void allow(std::uint64_t executions) noexcept { most_ = executions; }
 
-  /// The operations of so many executions as they are; and of those that there are when they are
-  /// all as strong as can be, beyond what fails otherwise.
+  /// The operations of so many executions as they are, and of as many with all of these as strong
+  /// as can be, until there are no new ones: a failure may keep an actor from what comes after it.
   [[nodiscard]] std::vector<emu::operation_site> sites(std::uint64_t executions);
   /// In so many executions, or one of those that are known to have failed. True, too, when it is
   /// not to go on.
   [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, std::uint64_t executions);
-  /// One after the other, but no more than so many.
   enum class all_there_are : std::uint8_t { one_fails, none_fails, are_more };
+  /// Executions one after the other, but no more than so many.
   [[nodiscard]] all_there_are search(std::vector<emu::adjustment> const& with,
                                      std::uint64_t most_executions);
   /// What fails in other ways although these are stronger: that says nothing of them.
