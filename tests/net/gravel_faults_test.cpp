@@ -68,7 +68,7 @@ private:
   night& night_;
 };
 
-/// The night ends when its wavefront is stopped.
+/// Sends from when somebody sleeps; the night ends when its wavefront is stopped.
 struct send_all_night {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, gravel::endpoint& net,
                     night& n) const {
@@ -76,6 +76,9 @@ struct send_all_night {
       night& of;
       ~waking() { of.end(); }
     } const at_end{n};
+    auto const has_come = [&n] { return n.has_slept(); };
+    poll_until asleep(has_come);
+    co_await asleep;
     task<> sent = send_for_ever{}(wf, words, net);
     co_await std::move(sent);
   }
@@ -177,7 +180,6 @@ TEST_SUITE("net.gravel_faults") {
     auto const run =
         gpu.run({.work_items = 64}, send_all_night{}, global<std::uint64_t>(out.heaps[0].data()),
                 std::ref(net.device()), std::ref(asleep));
-    CHECK(asleep.has_slept());
     REQUIRE(!run);
     CHECK_MESSAGE(run.get_fault()->report.find("no word from pe 1") != std::string::npos,
                   run.get_fault()->report);

@@ -91,15 +91,14 @@ private:
       bool const dropped = drop_frames(self);
       return tell_others() || dropped;
     }
-    if (!transport_.try_enter()) { // an idle worker is in transport_.wait(), perhaps always so
-      check_timeout();
-      return false;
-    }
     bool progressed = look_at_requests();
-    progressed |= send_controls();
-    progressed |= send_frames(self);
-    progressed |= receive(self);
-    transport_.leave();
+    take_next(self); // so that it is known whom this node waits for, even if nothing can leave
+    if (transport_.try_enter()) { // else an idle worker is in transport_.wait(), perhaps always so
+      progressed |= send_controls();
+      progressed |= send_frames(self);
+      progressed |= receive(self);
+      transport_.leave();
+    }
     if (!progressed)
       check_timeout();
     else if (is_waiting())
