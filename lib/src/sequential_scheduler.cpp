@@ -5,8 +5,11 @@
 #include <quarry/assert.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 namespace quarry {
@@ -169,10 +172,12 @@ actor& sequential_scheduler::choose_next() {
 bool sequential_scheduler::ask_each_polling() {
   std::size_t const count = polling_.size();
   std::erase_if(polling_, [this](actor* a) {
-    if (!a->poll(a->poll_argument))
-      return false;
-    make_ready(*a);
-    return true;
+    is_asking_ = true;
+    bool const is_over = a->poll(a->poll_argument);
+    is_asking_ = false;
+    if (is_over)
+      make_ready(*a);
+    return is_over;
   });
   return polling_.size() != count;
 }
@@ -267,7 +272,7 @@ void sequential_scheduler::tell_all(actor& self) noexcept {
 
 void sequential_scheduler::decision_point(actor& self) {
   if (self.is_abandoned || current_ != &self) [[unlikely]]
-    return count_unwinding(self); // or an operation on behalf of an actor that is not running
+    return out_of_turn(self);
   if (debugger_asks()) [[unlikely]]
     debug_decision(debug_entry(), &self, decisions_ + 1);
   if (options_.choices != nullptr && !is_out_of_decisions()) {
@@ -286,6 +291,15 @@ void sequential_scheduler::decision_point(actor& self) {
   self.fiber->suspend();
   if (self.is_abandoned)
     throw abandoned{};
+}
+
+void sequential_scheduler::out_of_turn(actor& self) {
+  if (self.is_abandoned)
+    return count_unwinding(self);
+  if (current_ != nullptr && !is_asking_) // outside of all turns are hosts before they wait
+    throw std::logic_error(fmt::format("an operation of {} in a turn of {}: each actor has a core "
+                                       "of its own, which only its own function uses",
+                                       self.name(), current_->name()));
 }
 
 /// It will not be resumed.

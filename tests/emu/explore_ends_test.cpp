@@ -220,6 +220,18 @@ TEST_SUITE("emu.explore_ends") {
     CHECK(own.failure->report.find("thrown by") == std::string::npos);
   }
 
+  TEST_CASE("an actor that uses another one's core is told so, and what it does is not done") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      w.start("producer", [&, at = flag.global()](world_core&) { w.host().store(at, 1); });
+      w.join();
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK_MESSAGE(v.failure->report.starts_with("an operation of host in a turn of producer: "),
+                  v.failure->report);
+    CHECK(v.failure->report.find("thrown by producer") != std::string::npos);
+  }
+
   TEST_CASE("a world function that returns without join() is a misuse") {
     verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
       w.start("actor", [&](world_core&) { w.check(false, "it runs"); });

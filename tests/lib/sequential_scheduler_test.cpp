@@ -30,6 +30,17 @@ task<> writer(std::string& log, char what) {
   write_slowly(self.home->owner(), self, log, what);
 }
 
+/// Does what is another actor's to do.
+task<> operates_for(actor const* const& other) {
+  executor& s = (co_await this_actor()).home->owner();
+  s.decision_point(const_cast<actor&>(*other));
+}
+
+task<> tells_itself(actor const*& me, event& until) {
+  me = &co_await this_actor();
+  co_await until.wait();
+}
+
 struct outcome {
   std::string log;
   std::uint64_t hash;
@@ -198,6 +209,22 @@ TEST_SUITE("lib.sequential_scheduler") {
       CHECK(ok[2]);
       CHECK(unwound);
     }
+  }
+
+  TEST_CASE("an actor that operates for another one is refused, which names both") {
+    sequential_scheduler s;
+    strand a(s, "a");
+    actor const* other = nullptr;
+    event until;
+    nursery n;
+    n.start(a, tells_itself(other, until), "the one");
+    REQUIRE(s.run_until([&] { return other != nullptr; }));
+    CHECK_THROWS_WITH_AS(sync_wait(a, operates_for(other)),
+                         "an operation of the one in a turn of sync_wait: each actor has a core of "
+                         "its own, which only its own function uses",
+                         std::logic_error);
+    until.set();
+    n.wait(s);
   }
 
   TEST_CASE("an execution that is given up unwinds actors in mid-function") {

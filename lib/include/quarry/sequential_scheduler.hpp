@@ -66,6 +66,7 @@ public:
     return current_ == nullptr ? nullptr : current_->home;
   }
   [[nodiscard]] bool decides() const noexcept override { return true; }
+  /// Errors   std::logic_error – another actor's function does it: each has a core of its own
   void decision_point(actor& self) override;
   void tell_all(actor& self) noexcept override;
 
@@ -144,6 +145,7 @@ private:
   void withdraw(actor const& a);
   void take_from_all_lists(actor& a) noexcept;
   void run_slice(actor& a);
+  void out_of_turn(actor& self);
   bool wake_a_waiter();
   static void run_actor(void* a);
 
@@ -153,6 +155,7 @@ private:
   std::vector<actor*> polling_;
   std::vector<actor*> waiting_in_run_until_;
   bool nobody_can_go_on_ = false;
+  bool is_asking_ = false; ///< a poll, on behalf of the actor that waits
   /// Of whoever runs, at a decision point; then of those that are ready.
   std::vector<std::uint32_t> numbers_{0};
   std::uint32_t actor_count_ = 0;

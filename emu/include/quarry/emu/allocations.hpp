@@ -113,7 +113,8 @@ public:
   [[nodiscard]] range const* find(std::uintptr_t at) const noexcept;
   /// The last one that begins there or before, of these, or null; the same is true of it.
   [[nodiscard]] range const* find_before(std::uintptr_t at) const noexcept;
-  /// How many there are of that name; `before`: only those that were added before that one.
+  /// How many there are of that name; `before`: only those that were added before that one. The
+  /// same is true of it.
   [[nodiscard]] std::size_t count_named(std::string_view name,
                                         range const* before = nullptr) const noexcept;
 
