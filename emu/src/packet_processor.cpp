@@ -53,7 +53,8 @@ outcome packet_processor::wait(signal& s) {
       return value <= 0;
     });
   });
-  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+  auto* const memory = explored_memory::of(agent_.scheduler());
+  if (memory != nullptr)
     memory->to_host(); // as after every launch
   agent_.leave_if_abandoned();
   if (value == 0)
@@ -61,6 +62,8 @@ outcome packet_processor::wait(signal& s) {
   auto own = first_fault();
   if (stuck && own) // why it waits, perhaps
     stuck->report += "\nthe first fault of " + name() + ":\n" + own->report;
+  if (stuck && memory != nullptr)
+    memory->found(*stuck);
   if (stuck)
     return outcome(std::move(stuck));
   return outcome(own ? std::move(*own)
@@ -71,22 +74,23 @@ outcome packet_processor::wait(signal& s) {
 }
 
 outcome packet_processor::submit(packet const& p) {
-  outcome end(agent_.with_host([&](auto const& host) {
+  std::optional<fault> stuck;
+  agent_.with_host([&](auto const& host) {
     std::optional<packet_claim> mine;
     auto const room = [&] { return queue_.has_room(host); };
-    std::optional<fault> stuck;
     while (!stuck && !(mine = queue_.try_reserve(host)))
       stuck = agent_.wait_until("wait for room in " + name(), room);
     if (stuck)
-      return stuck;
+      return;
     host.store(queue_.slot(*mine), p);
     while (!stuck && !queue_.try_commit(host, *mine))
       stuck = agent_.wait_until("wait for the doorbell of " + name(),
                                 [&] { return queue_.is_turn(host, *mine); });
-    return stuck;
-  }));
+  });
   agent_.leave_if_abandoned();
-  return end;
+  if (auto* const memory = explored_memory::of(agent_.scheduler()); stuck && memory != nullptr)
+    memory->found(*stuck);
+  return outcome(std::move(stuck));
 }
 
 std::optional<fault> packet_processor::first_fault() {

@@ -385,5 +385,9 @@ TEST_SUITE("emu.explore") {
   TEST_CASE("a strategy that does not exist is refused, with those that do") {
     CHECK_THROWS_WITH_AS(static_cast<void>(explore({.strategy = "luck"}, [](world&) {})),
                          doctest::Contains("swarm"), std::invalid_argument);
+    explore_options repeats{.strategy = "luck"}; // a diagnosis would draw by it
+    repeats.replays.emplace();
+    CHECK_THROWS_WITH_AS(static_cast<void>(explore(repeats, [](world&) {})),
+                         doctest::Contains("swarm"), std::invalid_argument);
   }
 }

@@ -166,6 +166,35 @@ TEST_SUITE("emu.explore_waits") {
     }
   }
 
+  TEST_CASE(
+      "so does who has written that value itself, where another store may have come after it") {
+    for (bool const both : {false, true})
+      for (char const* const strategy : {"swarm", "random_walk", "exhaustive"}) {
+        CAPTURE(both);
+        CAPTURE(strategy);
+        explore_options const o{.strategy = strategy, .diagnoses = false, .keeps_failures = false};
+        verdict const v = explore(o, [both](world& w) {
+          auto words = w.allocate<word>(1, "turn");
+          auto const turn = words.global();
+          w.start_task("one", [=](world_core& self) -> task<> {
+            self.store(turn, 1, order::relaxed, scope::system);
+            if (both)
+              static_cast<void>(
+                  co_await self.wait_until(turn, is_one, order::relaxed, scope::system));
+          });
+          w.start_task("two", [=](world_core& self) -> task<> {
+            self.store(turn, 2, order::relaxed, scope::system);
+            auto const is_two = [](word v) { return v == 2; };
+            static_cast<void>(
+                co_await self.wait_until(turn, is_two, order::relaxed, scope::system));
+          });
+          w.join();
+        });
+        REQUIRE_MESSAGE(v.failure, v.to_string());
+        CHECK(v.failure->kind == "deadlock");
+      }
+  }
+
   TEST_CASE("a work-item whose signal came and went does not keep the others of its wavefront") {
     explore_options const o{.executions = 5'000, .keeps_failures = false};
     for (verdict const& v : {explore(o, signal_that_comes_back<wait_as_coroutine>),

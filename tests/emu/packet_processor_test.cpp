@@ -379,4 +379,15 @@ TEST_SUITE("emu.packet_processor") {
     CHECK(o.get_fault()->report.find("wait_until") != std::string::npos);
     CHECK(o.get_fault()->report.find("command processor core 0") != std::string::npos);
   }
+
+  TEST_CASE("so it is a failure of an exploration, though nobody looks at what wait() returns") {
+    verdict const v = explore({.executions = 20, .keeps_failures = false}, [](world& w) {
+      served s(w.scheduler());
+      signal never(s.gpu.core().known());
+      static_cast<void>(s.processor.wait(never));
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "deadlock");
+    CHECK_SAYS(v.failure->report, "wait for a signal of ");
+  }
 }

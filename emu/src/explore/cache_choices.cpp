@@ -3,6 +3,7 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -230,14 +231,19 @@ bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest)
 
 /// Of the candidates of a load that ends a wait: the newest, in any case, for late words are still
 /// to come; but once. Others, if they end it; what comes by chance only together with the newest.
+/// Where the newest would end it, and is the actor's own, also one by which that may have been
+/// overwritten.
 inline void cache_machine::keep_what_ends(actor const& a, question const& wait) {
   auto sure = candidates_.begin(); // the end of those that come for sure, in their order
   for (auto i = candidates_.begin(); i != candidates_.end(); ++i)
     if (!i->is_by_chance)
       std::rotate(sure++, i, i + 1);
+  auto const ends = [&](candidate const& x) { return wait.is_met(x.value, wait.argument); };
+  bool is_overwritten = a.in_vain.has(wait) || !ends(candidates_.front()); // or need not be
   auto const others =
-      std::remove_if(candidates_.begin() + 1, candidates_.end(),
-                     [&](candidate const& x) { return !wait.is_met(x.value, wait.argument); });
+      std::remove_if(candidates_.begin() + 1, candidates_.end(), [&](candidate const& x) {
+        return !ends(x) && (!x.is_late || std::exchange(is_overwritten, true));
+      });
   candidates_.erase(others, candidates_.end());
   if (candidates_.size() == 1 || !a.in_vain.has(wait))
     return;

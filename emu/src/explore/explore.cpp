@@ -90,6 +90,8 @@ assignment completed(explore_options o, std::source_location where) {
   }
   if (o.repeats != nullptr)
     a.differs = repeat_by(o, *o.repeats);
+  if (o.strategy != "exhaustive") // whatever is run: a diagnosis draws, too
+    static_cast<void>(strategy_of(o));
   a.place = place_of(o);
   a.options = std::move(o);
   return a;

@@ -5,8 +5,6 @@
 #include "jobs.hpp"
 #include "stretch.hpp"
 
-#include <quarry/strategy.hpp>
-
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -68,7 +66,7 @@ public:
   job(explore_options const& o, unsigned number, explorer& worlds, failure_folder& folder,
       tally& all)
       : options_(o), number_(number), worlds_(worlds), folder_(folder), all_(all),
-        executions_(worlds, made(o), o) {}
+        executions_(worlds, strategy_of(o), o) {}
 
   void run() {
     for (std::uint64_t s = number_; may_go_on(s) && s * length < options_.executions;
@@ -79,13 +77,6 @@ public:
   static constexpr std::uint64_t length = 16; ///< executions of a stretch
 
 private:
-  [[nodiscard]] static any_strategy made(explore_options const& o) {
-    auto strategy = make_strategy(o.strategy, {.bytes = o.bytes});
-    if (!strategy)
-      throw std::invalid_argument(strategy.error().what + ", or exhaustive");
-    return std::move(*strategy);
-  }
-
   [[nodiscard]] bool may_go_on(std::uint64_t number) const noexcept {
     return all_.wants(number) && !is_interrupted(options_);
   }
@@ -133,6 +124,13 @@ private:
 };
 
 } // namespace
+
+any_strategy strategy_of(explore_options const& options) {
+  auto strategy = make_strategy(options.strategy, {.bytes = options.bytes});
+  if (!strategy)
+    throw std::invalid_argument(strategy.error().what + ", or exhaustive");
+  return std::move(*strategy);
+}
 
 void sample(explore_options const& options, std::function<void(world&)> const& function,
             explorer& first, failure_folder& folder, verdict& into) {
