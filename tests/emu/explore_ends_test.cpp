@@ -28,6 +28,13 @@ struct count_for_ever {
   }
 };
 
+struct awaits_one {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
+    auto const is_one = [](std::uint32_t f) { return f == 1; };
+    static_cast<void>(co_await wf.wait_until(flag, is_one, order::acquire, scope::system));
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.explore_ends") {
@@ -197,6 +204,23 @@ TEST_SUITE("emu.explore_ends") {
                     text);
       CHECK_MESSAGE(text.find("consumer") != std::string::npos, text);
     }
+  }
+
+  TEST_CASE("so it is where a kernel waits for it") {
+    verdict const v = explore({.executions = 60, .diagnoses = false}, [](world& w) {
+      agent gpu(w.scheduler());
+      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      w.start("producer", [](world_core&) { throw std::runtime_error("no such file"); });
+      static_cast<void>(gpu.run({.work_items = 32}, awaits_one{}, flag.global()));
+      w.join();
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "exception");
+    CHECK(v.failure->where == "no such file");
+    std::string const& text = v.failure->report;
+    CHECK_MESSAGE(text.starts_with("no such file\n  thrown by producer; others wait for ever: "),
+                  text);
+    CHECK_MESSAGE(text.find("wavefront 0 of group 0") != std::string::npos, text);
   }
 
   TEST_CASE("who has thrown is told, too, where all others come to their ends") {

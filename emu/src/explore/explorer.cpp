@@ -177,6 +177,34 @@ std::string explorer::told(std::exception const& e) const {
                      t.is_heard ? "" : "; others go on for ever: " + who_waits_);
 }
 
+/// What an actor has thrown, for which a kernel may wait in vain.
+struct explorer::cause {
+  std::string what;
+  std::string who;
+
+  [[nodiscard]] std::optional<emu::explored_memory::finding>
+  instead_of(std::optional<emu::explored_memory::finding> f) const {
+    if (f && (f->kind == to_string(emu::fault::kind::deadlock) ||
+              f->kind == to_string(emu::fault::kind::not_resident)))
+      f = {"exception", without_addresses(what),
+           fmt::format("{}\n  thrown by {}; others wait for ever: {}", what, who, f->report)};
+    return f;
+  }
+};
+
+std::optional<explorer::cause> explorer::why_others_wait() const {
+  auto const& t = threads_.thrown_first();
+  if (!t.what)
+    return std::nullopt;
+  try {
+    std::rethrow_exception(t.what);
+  } catch (std::exception const& e) {
+    return cause{e.what(), t.who};
+  } catch (...) { // goes through where it is heard of
+    return std::nullopt;
+  }
+}
+
 explorer::result explorer::run(chooser& choices, bool keeps_history) {
   end_.begin(choices);
   recorder_.begin();
@@ -198,10 +226,11 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
     throw;
   }
   is_running_.store(false, std::memory_order_relaxed);
+  auto const why = why_others_wait();
   end_execution();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();
-  return {memory_.first_finding(),
+  return {why ? why->instead_of(memory_.first_finding()) : memory_.first_finding(),
           is_cut,
           is_beyond,
           is_beyond && end_.was_at_work(),

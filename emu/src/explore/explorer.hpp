@@ -124,6 +124,8 @@ public:
 private:
   void run_world();
   [[nodiscard]] std::string told(std::exception const& e) const;
+  struct cause;
+  [[nodiscard]] std::optional<cause> why_others_wait() const;
   void leave(actor const& a);
   void end_execution();
 

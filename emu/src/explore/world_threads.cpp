@@ -85,7 +85,7 @@ void world_thread::end() {
 }
 
 void world_thread::on_done() noexcept {
-  all_.has_ended();
+  all_.has_ended(*this);
 }
 
 world_threads::world_threads(sequential_scheduler& s, emu::explored_memory& m)
@@ -103,7 +103,9 @@ world_thread& world_threads::next() {
   return *threads_[used_++];
 }
 
-void world_threads::has_ended() noexcept {
+void world_threads::has_ended(world_thread const& t) noexcept {
+  if (t.error && !t.is_abandoned && !thrown_first_.what && !memory_.first_finding()) [[unlikely]]
+    thrown_first_ = {t.error, t.name()};
   if (--at_work_ == 0 && joining_ != nullptr)
     make_ready(*std::exchange(joining_, nullptr));
 }

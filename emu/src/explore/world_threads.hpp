@@ -86,14 +86,16 @@ public:
   };
   /// The last one of an execution.
   [[nodiscard]] thrown const& last_thrown() const noexcept { return thrown_; }
-  void forget_thrown() noexcept { thrown_ = {}; }
+  /// The first one that was thrown before anything was found.
+  [[nodiscard]] thrown const& thrown_first() const noexcept { return thrown_first_; }
+  void forget_thrown() noexcept { thrown_ = thrown_first_ = {}; }
 
   void describe(report& into) const override;
 
 private:
   friend class world_thread;
   world_thread& next();
-  void has_ended() noexcept;
+  void has_ended(world_thread const& t) noexcept;
 
   sequential_scheduler& scheduler_;
   emu::explored_memory& memory_;
@@ -103,6 +105,7 @@ private:
   std::size_t at_work_ = 0; ///< have not ended
   actor* joining_ = nullptr;
   thrown thrown_;
+  thrown thrown_first_;
 };
 
 template<class Body>
