@@ -23,6 +23,14 @@ global<std::int64_t> signal_word(std::uint64_t handle) {
   throw std::invalid_argument(why);
 }
 
+/// Of a host that has waited, in vain if there is a fault. It may not look at what it gets: under
+/// `explore` that is a failure all the same.
+outcome end_of_wait(executor& s, std::optional<fault> stuck) {
+  if (auto* const memory = explored_memory::of(s); stuck && memory != nullptr)
+    memory->found(*stuck);
+  return outcome(std::move(stuck));
+}
+
 } // namespace
 
 packet_processor::packet_processor(agent_core& agent, user_queue& queue, functions known,
@@ -53,8 +61,7 @@ outcome packet_processor::wait(signal& s) {
       return value <= 0;
     });
   });
-  auto* const memory = explored_memory::of(agent_.scheduler());
-  if (memory != nullptr)
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
     memory->to_host(); // as after every launch
   agent_.leave_if_abandoned();
   if (value == 0)
@@ -62,10 +69,8 @@ outcome packet_processor::wait(signal& s) {
   auto own = first_fault();
   if (stuck && own) // why it waits, perhaps
     stuck->report += "\nthe first fault of " + name() + ":\n" + own->report;
-  if (stuck && memory != nullptr)
-    memory->found(*stuck);
   if (stuck)
-    return outcome(std::move(stuck));
+    return end_of_wait(agent_.scheduler(), std::move(stuck));
   return outcome(own ? std::move(*own)
                      : fault{fault::kind::bad_packet, name(),
                              fmt::format("a packet that counts in a signal, which is {}, has "
@@ -74,23 +79,22 @@ outcome packet_processor::wait(signal& s) {
 }
 
 outcome packet_processor::submit(packet const& p) {
-  std::optional<fault> stuck;
-  agent_.with_host([&](auto const& host) {
+  auto end = agent_.with_host([&](auto const& host) {
     std::optional<packet_claim> mine;
     auto const room = [&] { return queue_.has_room(host); };
+    std::optional<fault> stuck;
     while (!stuck && !(mine = queue_.try_reserve(host)))
       stuck = agent_.wait_until("wait for room in " + name(), room);
     if (stuck)
-      return;
+      return stuck;
     host.store(queue_.slot(*mine), p);
     while (!stuck && !queue_.try_commit(host, *mine))
       stuck = agent_.wait_until("wait for the doorbell of " + name(),
                                 [&] { return queue_.is_turn(host, *mine); });
+    return stuck;
   });
   agent_.leave_if_abandoned();
-  if (auto* const memory = explored_memory::of(agent_.scheduler()); stuck && memory != nullptr)
-    memory->found(*stuck);
-  return outcome(std::move(stuck));
+  return end_of_wait(agent_.scheduler(), std::move(end));
 }
 
 std::optional<fault> packet_processor::first_fault() {

@@ -239,10 +239,10 @@ inline void cache_machine::keep_what_ends(actor const& a, question const& wait) 
     if (!i->is_by_chance)
       std::rotate(sure++, i, i + 1);
   auto const ends = [&](candidate const& x) { return wait.is_met(x.value, wait.argument); };
-  bool is_overwritten = a.in_vain.has(wait) || !ends(candidates_.front()); // or need not be
+  bool offers_late = ends(candidates_.front()) && !a.in_vain.has(wait); // one that ends it not
   auto const others =
       std::remove_if(candidates_.begin() + 1, candidates_.end(), [&](candidate const& x) {
-        return !ends(x) && (!x.is_late || std::exchange(is_overwritten, true));
+        return !ends(x) && !(x.is_late && std::exchange(offers_late, false));
       });
   candidates_.erase(others, candidates_.end());
   if (candidates_.size() == 1 || !a.in_vain.has(wait))
