@@ -180,6 +180,7 @@ TEST_SUITE("net.gravel_faults") {
     auto const run =
         gpu.run({.work_items = 64}, send_all_night{}, global<std::uint64_t>(out.heaps[0].data()),
                 std::ref(net.device()), std::ref(asleep));
+    CHECK(asleep.has_slept());
     REQUIRE(!run);
     CHECK_MESSAGE(run.get_fault()->report.find("no word from pe 1") != std::string::npos,
                   run.get_fault()->report);

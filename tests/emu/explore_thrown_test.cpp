@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// What actors throw under explore(), and who is told to have thrown it.
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+struct awaits_one {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
+    auto const is_one = [](std::uint32_t f) { return f == 1; };
+    static_cast<void>(co_await wf.wait_until(flag, is_one, order::acquire, scope::system));
+  }
+};
+
+/// That the failure is what a file which is not there has made an actor throw.
+void check_told(verdict const& v, std::string_view begins, std::string_view names) {
+  REQUIRE_MESSAGE(v.failure, v.to_string());
+  CHECK(v.failure->kind == "exception");
+  CHECK(v.failure->where == "no such file");
+  std::string const& text = v.failure->report;
+  CHECK_MESSAGE(text.starts_with(begins), text);
+  CHECK_MESSAGE(text.find(names) != std::string::npos, text);
+}
+
+} // namespace
+
+TEST_SUITE("emu.explore_thrown") {
+  TEST_CASE("what an actor throws is told, and by whom, also where others wait or spin for it") {
+    for (bool const spins : {false, true}) {
+      CAPTURE(spins);
+      verdict const v =
+          explore({.executions = 20, .most_decisions = 400, .diagnoses = false}, [spins](world& w) {
+            auto flag = w.allocate<std::uint32_t>(1, "flag");
+            auto const at = flag.global();
+            w.start("producer", [](world_core&) { throw std::runtime_error("no such file"); });
+            auto const is_set = [](std::uint32_t f) { return f == 1; };
+            w.start_task("consumer", [=](world_core& self) -> task<> {
+              if (!spins)
+                co_await self.wait_until(at, is_set, order::acquire, scope::system);
+              while (self.load(at, order::acquire, scope::system) == 0) {
+              }
+            });
+            w.join();
+          });
+      check_told(v, "no such file\n  thrown by producer; others go on for ever: ", "consumer");
+    }
+  }
+
+  TEST_CASE("so it is where a kernel waits for it") {
+    verdict const v = explore({.executions = 60, .diagnoses = false}, [](world& w) {
+      agent gpu(w.scheduler());
+      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      w.start("producer", [](world_core&) { throw std::runtime_error("no such file"); });
+      static_cast<void>(gpu.run({.work_items = 32}, awaits_one{}, flag.global()));
+      w.join();
+    });
+    check_told(
+        v, "no such file\n  thrown by producer; others wait for ever: ", "wavefront 0 of group 0");
+  }
+
+  TEST_CASE("who has thrown is told, too, where all others come to their ends") {
+    verdict const v = explore({.executions = 20, .diagnoses = false}, [](world& w) {
+      w.start("bystander", [](world_core&) {});
+      w.start("producer", [](world_core&) { throw std::runtime_error("no such file"); });
+      w.join();
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->report.starts_with("no such file\n  thrown by producer"));
+    verdict const own = explore({.executions = 20, .diagnoses = false}, [](world& w) {
+      w.start("producer", [](world_core&) { throw std::runtime_error("its own"); });
+      try {
+        w.join();
+      } catch (std::runtime_error const&) {
+        throw std::logic_error("the world's");
+      }
+    });
+    REQUIRE_MESSAGE(own.failure, own.to_string());
+    CHECK(own.failure->report.starts_with("the world's"));
+    CHECK(own.failure->report.find("thrown by") == std::string::npos);
+  }
+
+  TEST_CASE("an actor that uses another one's core is told so, and what it does is not done") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      w.start("producer", [&, at = flag.global()](world_core&) { w.host().store(at, 1); });
+      w.join();
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK_MESSAGE(v.failure->report.starts_with("an operation of host in a turn of producer: "),
+                  v.failure->report);
+    CHECK(v.failure->report.find("thrown by producer") != std::string::npos);
+  }
+}
