@@ -169,5 +169,11 @@ TEST_SUITE("emu.affine_comparison") {
     check_comparisons(linear(3), std::numeric_limits<std::int64_t>::min());
     check_comparisons(linear(3), std::numeric_limits<std::uint64_t>::max());
     check_comparisons(linear(3), std::numeric_limits<std::int32_t>::max());
+    for (std::uint64_t const n :
+         {std::uint64_t{1} << 63, ~std::uint64_t{0} - 60, ~std::uint64_t{0}})
+      for (int const base : {-100, -5, 0, 3}) {
+        check_comparisons(linear(base), n);
+        check_comparisons(tile_row<std::int64_t, 8, 64>(base, -2), n);
+      }
   }
 }

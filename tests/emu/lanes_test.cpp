@@ -9,10 +9,39 @@
 #include <limits>
 #include <random>
 #include <type_traits>
+#include <utility>
 
 using namespace quarry::emu;
 
 namespace {
+
+/// All comparisons of lanes with a number agree with those of each lane's value.
+template<class T, class N>
+void check_wide_comparisons(lanes<T, 32> const& v, N n) {
+  lane_mask less, less_equal, equal;
+  for (int l = 0; l < 32; ++l) {
+    if (std::cmp_less(v[l], n))
+      less.set(l);
+    if (std::cmp_less_equal(v[l], n))
+      less_equal.set(l);
+    if (std::cmp_equal(v[l], n))
+      equal.set(l);
+  }
+  lane_mask const all = lane_mask::all(32);
+  CAPTURE(n);
+  CHECK((v < n).bits() == less);
+  CHECK((v <= n).bits() == less_equal);
+  CHECK((v > n).bits() == all.without(less_equal));
+  CHECK((v >= n).bits() == all.without(less));
+  CHECK((v == n).bits() == equal);
+  CHECK((v != n).bits() == all.without(equal));
+  CHECK((n > v).bits() == less);
+  CHECK((n >= v).bits() == less_equal);
+  CHECK((n < v).bits() == all.without(less_equal));
+  CHECK((n <= v).bits() == all.without(less));
+  CHECK((n == v).bits() == equal);
+  CHECK((n != v).bits() == all.without(equal));
+}
 
 template<class T, int N>
 struct shape {
@@ -324,5 +353,23 @@ TEST_SUITE("emu.lane_conversion") {
     static_assert(std::is_convertible_v<double, lanes<float, 64>>);
     static_assert(!std::is_convertible_v<double, lanes<int, 64>>);
     static_assert(!std::is_convertible_v<lanes<int, 64>, lanes<float, 64>>);
+  }
+}
+
+TEST_SUITE("emu.lane_comparison") {
+  TEST_CASE("a number of a wider type is compared as the number that it is") {
+    for (std::int64_t const n :
+         {std::int64_t{-1} << 40, std::int64_t{-1}, std::int64_t{0}, std::int64_t{5},
+          std::int64_t{1} << 31, (std::int64_t{1} << 32) - 1, (std::int64_t{1} << 32) + 5}) {
+      check_wide_comparisons(lanes<std::int32_t, 32>::iota(-3), n);
+      check_wide_comparisons(lanes<std::uint32_t, 32>::iota(~0U - 3), n);
+      check_wide_comparisons(lanes<std::int32_t, 32>::iota(-3), static_cast<std::uint64_t>(n));
+      check_wide_comparisons(lanes<std::uint32_t, 32>::iota(0), static_cast<std::uint64_t>(n));
+    }
+    for (int const n : {-200, -1, 0, 7, 200, 255, 256, 70000}) {
+      check_wide_comparisons(lanes<std::int8_t, 32>::iota(-128, 8), n);
+      check_wide_comparisons(lanes<std::uint8_t, 32>::iota(0, 8), n);
+      check_wide_comparisons(lanes<std::uint16_t, 32>::iota(0, 3000), n);
+    }
   }
 }

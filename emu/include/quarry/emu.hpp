@@ -7,6 +7,7 @@
 #include <quarry/emu/affine_comparison.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/lane_algorithms.hpp>
+#include <quarry/emu/lane_comparison.hpp>
 #include <quarry/emu/lane_conversion.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lane_memory.hpp>

@@ -59,7 +59,7 @@ public:
     return static_cast<I>(base_ + row_ * r);
   }
   [[nodiscard]] constexpr I operator[](int lane) const noexcept {
-    return static_cast<I>(row_base(lane / W) + S * (lane % W));
+    return static_cast<I>(row_base(lane / W) + I{S} * (lane % W));
   }
   [[nodiscard]] constexpr I first() const noexcept { return base_; }
 
@@ -81,7 +81,7 @@ private:
   template<class Part, int First, int Count>
   [[gnu::always_inline]] typename Part::type part_values() const noexcept {
     constexpr auto steps = []<int... L>(std::integer_sequence<int, L...>) {
-      return typename Part::type{static_cast<I>(S * ((First + L) % W))...};
+      return typename Part::type{static_cast<I>(I{S} * ((First + L) % W))...};
     }(std::make_integer_sequence<int, Count>{});
     if constexpr (Count <= W) {
       return Part::add(Part::broadcast(row_base(First / W)), steps);

@@ -15,6 +15,9 @@ template<std::integral I, std::integral N>
 [[nodiscard]] constexpr int count_below(I base, N n, int most) noexcept {
   if (std::cmp_less_equal(n, base))
     return 0;
+  // More than 2^64 apart, perhaps.
+  if (base < 0 && std::cmp_greater(n, std::numeric_limits<std::int64_t>::max()))
+    return most;
   auto const distance = static_cast<std::uint64_t>(n) - static_cast<std::uint64_t>(base);
   return distance < static_cast<std::uint64_t>(most) ? static_cast<int>(distance) : most;
 }
