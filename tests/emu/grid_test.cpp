@@ -32,6 +32,14 @@ TEST_SUITE("emu.grid") {
     CHECK_THROWS_WITH_AS(extent(-1), "extent: -1; allowed are 0 to 4294967295",
                          std::invalid_argument);
     CHECK(extent(std::uint64_t{4294967295}).x == 4294967295);
+    constexpr auto too_many = (std::uint64_t{1} << 32) + 3;
+    CHECK_THROWS_WITH_AS(extent(too_many, 2), "extent: 4294967299; allowed are 0 to 4294967295",
+                         std::invalid_argument);
+    CHECK_THROWS_WITH_AS(extent(2, -1), "extent: -1; allowed are 0 to 4294967295",
+                         std::invalid_argument);
+    CHECK_THROWS_WITH_AS(extent(2, 3, too_many), "extent: 4294967299; allowed are 0 to 4294967295",
+                         std::invalid_argument);
+    CHECK(extent(2U, std::uint64_t{4294967295}).y == 4294967295);
   }
 
   TEST_CASE("wavefront slots and LDS say how many groups a compute unit has room for") {

@@ -20,13 +20,9 @@ struct extent {
   constexpr extent() = default;
   /// Errors   std::invalid_argument – negative or above 4294967295
   template<std::integral I>
-  constexpr extent(I x_) : x(static_cast<std::uint32_t>(x_)) { // NOLINT(*-explicit-*)
-    if (!std::in_range<std::uint32_t>(x_))
-      throw std::invalid_argument("extent: " + std::to_string(x_) +
-                                  "; allowed are 0 to 4294967295");
-  }
-  constexpr extent(std::uint32_t x_, std::uint32_t y_, std::uint32_t z_ = 1) noexcept
-      : x(x_), y(y_), z(z_) {}
+  constexpr extent(I x_) : x(checked(x_)) {} // NOLINT(*-explicit-*)
+  template<std::integral X, std::integral Y, std::integral Z = int>
+  constexpr extent(X x_, Y y_, Z z_ = 1) : x(checked(x_)), y(checked(y_)), z(checked(z_)) {}
 
   /// 2^64 - 1 if it is more.
   [[nodiscard]] constexpr std::uint64_t volume() const noexcept {
@@ -36,6 +32,13 @@ struct extent {
   friend constexpr bool operator==(extent, extent) = default;
   /// As a position, the first is (0, 0, 0), and a size of 0 is (0, 1, 1): compare its x.
   friend constexpr bool operator==(extent, std::integral auto) = delete;
+
+private:
+  static constexpr std::uint32_t checked(std::integral auto n) {
+    if (!std::in_range<std::uint32_t>(n))
+      throw std::invalid_argument("extent: " + std::to_string(n) + "; allowed are 0 to 4294967295");
+    return static_cast<std::uint32_t>(n);
+  }
 };
 
 /// What a launch runs over.
