@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <coroutine>
+#include <exception>
 #include <optional>
 #include <source_location>
 #include <type_traits>
@@ -47,10 +48,12 @@ public:
     if (port_ != nullptr)
       self.take = &take;
   }
-  /// The value that satisfied the predicate.
+  /// The value that satisfied the predicate; or throws what the predicate has thrown.
   T await_resume() {
     while (!is_taken_ && !take(this)) // since the poll said yes
       wait_on_fiber(*port_, &ask, this, at_.get(), where_);
+    if (thrown_) [[unlikely]]
+      std::rethrow_exception(thrown_);
     return value_;
   }
 
@@ -58,27 +61,36 @@ private:
   /// Loads the value. False: somebody else has gone on, or it has come to a newer one.
   static bool take(void* w) {
     auto* const self = static_cast<memory_wait*>(w);
-    if (self->port_ != nullptr)
+    if (self->port_ != nullptr && !self->thrown_)
       self->value_ = self->port_->load_if(self->at_.get(), self->is_met_, self->order_,
                                           self->scope_, self->where_);
-    self->is_taken_ = self->port_ == nullptr || self->is_met_(self->value_);
+    self->is_taken_ = self->port_ == nullptr || self->thrown_ || self->is_met_(self->value_);
     return self->is_taken_;
   }
+  /// What the predicate throws ends the wait: whoever polls has nothing to do with it.
   static bool ask(void* w) {
     auto* const self = static_cast<memory_wait*>(w);
-    if (self->port_ != nullptr)
-      return self->port_->could_load(self->at_.get(), self->is_met_, self->order_, self->scope_,
-                                     self->where_);
+    try {
+      return self->is_met();
+    } catch (...) {
+      self->thrown_ = std::current_exception();
+      return true;
+    }
+  }
+  bool is_met() {
+    if (port_ != nullptr)
+      return port_->could_load(at_.get(), is_met_, order_, scope_, where_);
     // Always atomic: a poll may run on the strand's own thread while another strand writes.
-    std::atomic_ref<T> const cell(*const_cast<T*>(self->at_.get()));
-    self->value_ = cell.load(load_order(self->order_));
-    return self->is_met_(self->value_);
+    std::atomic_ref<T> const cell(*const_cast<T*>(at_.get()));
+    value_ = cell.load(load_order(order_));
+    return is_met_(value_);
   }
 
   global<T const> at_;
   Predicate is_met_;
   T value_{};
   bool is_taken_ = false;
+  std::exception_ptr thrown_; ///< by the predicate
   order order_;
   scope scope_;
   std::source_location where_;
@@ -281,6 +293,7 @@ public:
   /// Awaits that `is_met(value)`; gives the value. The only way to spin that every scheduler knows.
   ///
   /// Suspends while the predicate is false; resumed by a poll that finds it true
+  /// Throws   what the predicate throws, here
   template<storable T, class Predicate>
     requires atomically_storable<std::remove_const_t<T>>
   auto wait_until(global<T> at, Predicate is_met, order o, scope s,
