@@ -198,6 +198,26 @@ struct meet_differently {
   }
 };
 
+/// Collectives that are made, and awaited after others; and a prefix sum over its own input.
+struct meet_later {
+  task<> operator()(any_wavefront auto& wf, global<int> out) const {
+    auto const one = wf.global_id(0) * 0 + 1;
+    auto sum = wf.group_reduce(one * 5, plus{});
+    auto place = wf.group_offset(7);
+    auto sent =
+        wf.group_broadcast(11 + static_cast<int>(wf.index_in_group()), wf.index_in_group() == 0);
+    auto most = wf.group_reduce(one * 3, maximum{});
+    wf.store(out, co_await most);
+    wf.store(out + 1, co_await sent);
+    group_place const where = co_await place;
+    wf.store(out + 2, static_cast<int>(where.total));
+    wf.store(out + 3, co_await sum);
+    auto x = one;
+    wf.store(out + 4, co_await wf.group_prefix_sum(x, x));
+    wf.store(out + 8 + wf.global_id(), x);
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.collectives") {
@@ -307,6 +327,21 @@ TEST_SUITE("emu.collectives") {
         CHECK(out.host()[w * 3 + 2] == (w >= waves - 2 ? 1 : 0));
         before += w;
       }
+    });
+  }
+
+  TEST_CASE("a collective brings its value to the meeting where it is awaited") {
+    with_every_agent([](agent& gpu) {
+      int const n = 256, waves = n / static_cast<int>(gpu.core().shape().wavefront_size);
+      auto out = gpu.allocate<int>(8 + n, "out");
+      succeed(gpu.run({.work_items = n, .work_items_per_group = n}, meet_later{}, out.global()));
+      CHECK(out.host()[0] == 3);
+      CHECK(out.host()[1] == 11);
+      CHECK(out.host()[2] == 7 * waves);
+      CHECK(out.host()[3] == 5 * n);
+      CHECK(out.host()[4] == n);
+      for (int i = 0; i < n; ++i)
+        CHECK(out.host()[8 + i] == i);
     });
   }
 }

@@ -165,6 +165,31 @@ struct shuffle_from_nowhere {
   }
 };
 
+/// An operator with state.
+struct plus_modulo {
+  int modulus = 7;
+  template<class T>
+  [[nodiscard]] static constexpr T identity() {
+    return T{0};
+  }
+  int operator()(int a, int b) const { return (a + b) % modulus; }
+};
+
+struct reduce_modulo_in_coroutines {
+  task<> operator()(any_work_item auto& wi, global<int> out) const {
+    int const i = static_cast<int>(wi.global_id());
+    wi.store(out + 2 * i, co_await wi.group_reduce(i, plus_modulo{13}));
+    wi.store(out + (2 * i + 1), co_await wi.wavefront_reduce(i, plus_modulo{13}));
+  }
+};
+struct reduce_modulo_in_functions {
+  void operator()(any_plain_work_item auto& wi, global<int> out) const {
+    int const i = static_cast<int>(wi.global_id());
+    wi.store(out + 2 * i, wi.group_reduce(i, plus_modulo{13}));
+    wi.store(out + (2 * i + 1), wi.wavefront_reduce(i, plus_modulo{13}));
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.item_collectives") {
@@ -209,6 +234,30 @@ TEST_SUITE("emu.item_collectives") {
                               gpu.run(one, shuffle_from_nowhere{}, out.global())})
         CHECK(contains(fail_with(run, fault::kind::wrong_shape),
                        "a shuffle from a work-item that has not come to it"));
+    });
+  }
+
+  TEST_CASE("an operator's state is the one that the work-items gave it") {
+    with_every_agent([](agent& gpu) {
+      std::uint32_t const size = gpu.core().shape().wavefront_size;
+      auto const answer = [&](auto kernel) {
+        auto out = gpu.allocate<int>(2 * std::size_t{per_group}, "out");
+        succeed(gpu.run({.work_items = per_group, .work_items_per_group = per_group}, kernel,
+                        out.global()));
+        int of_all = 0;
+        for (std::uint32_t i = 0; i < per_group; ++i)
+          of_all = (of_all + static_cast<int>(i)) % 13;
+        for (std::uint32_t i = 0; i < per_group; ++i) {
+          CAPTURE(i);
+          CHECK(out.host()[2 * i] == of_all);
+          int of_wave = 0;
+          for (std::uint32_t j = i / size * size; j < per_group && j / size == i / size; ++j)
+            of_wave = (of_wave + static_cast<int>(j)) % 13;
+          CHECK(out.host()[2 * i + 1] == of_wave);
+        }
+      };
+      answer(reduce_modulo_in_coroutines{});
+      answer(reduce_modulo_in_functions{});
     });
   }
 }

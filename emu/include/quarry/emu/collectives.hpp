@@ -54,6 +54,14 @@ public:
   }
 
 protected:
+  /// await_ready() of a meeting to which each wavefront brings a value. Not before: another meeting
+  /// may take place between the call and the await.
+  template<class T>
+  [[gnu::always_inline]] bool arrive_with(T const& value) {
+    put(value);
+    return await_ready();
+  }
+
   [[nodiscard]] work_group& group() const noexcept { return *wave_.group; }
 
   template<class T>
@@ -124,9 +132,8 @@ class [[nodiscard]] group_reduction : public group_meeting<D> {
 public:
   static constexpr meeting_kind const& kind = kind_of<meeting::reduce, void(T, Op)>;
   group_reduction(wave_slot& w, T partial, Op op, D how, std::source_location where)
-      : group_meeting<D>(w, kind, how, where), op_(op) {
-    this->put(partial);
-  }
+      : group_meeting<D>(w, kind, how, where), partial_(partial), op_(op) {}
+  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(partial_); }
   T await_resume() const {
     T total = Op::template identity<T>();
     this->template for_each_value<T>(
@@ -135,6 +142,7 @@ public:
   }
 
 private:
+  T partial_;
   [[no_unique_address]] Op op_;
 };
 
@@ -144,9 +152,8 @@ class [[nodiscard]] group_prefix : public group_meeting<D> {
 public:
   static constexpr meeting_kind const& kind = kind_of<meeting::prefix_sum, void(T)>;
   group_prefix(wave_slot& w, T wave_total, lanes<T, Size>& out, D how, std::source_location where)
-      : group_meeting<D>(w, kind, how, where), out_(out) {
-    this->put(wave_total);
-  }
+      : group_meeting<D>(w, kind, how, where), wave_total_(wave_total), out_(out) {}
+  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(wave_total_); }
   T await_resume() const {
     T before{};
     T total{};
@@ -160,6 +167,7 @@ public:
   }
 
 private:
+  T wave_total_;
   lanes<T, Size>& out_;
 };
 
@@ -176,9 +184,8 @@ template<divergence_mechanism D>
 class [[nodiscard]] group_offsets : public group_meeting<D> {
 public:
   group_offsets(wave_slot& w, std::uint32_t count, D how, std::source_location where)
-      : group_meeting<D>(w, kind_of<meeting::prefix_sum, group_place>, how, where) {
-    this->put(count);
-  }
+      : group_meeting<D>(w, kind_of<meeting::prefix_sum, group_place>, how, where), count_(count) {}
+  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(count_); }
   group_place await_resume() const {
     group_place place{0, 0, 0, true};
     this->template for_each_value<std::uint32_t>([&](std::uint32_t i, std::uint32_t n) {
@@ -191,6 +198,9 @@ public:
     });
     return place;
   }
+
+private:
+  std::uint32_t count_;
 };
 
 /// Made by wavefront::group_broadcast().
@@ -205,9 +215,8 @@ class [[nodiscard]] group_broadcasting : public group_meeting<D> {
 public:
   static constexpr meeting_kind const& kind = kind_of<meeting::broadcast, void(T)>;
   group_broadcasting(wave_slot& w, T value, bool is_source, D how, std::source_location where)
-      : group_meeting<D>(w, kind, how, where) {
-    this->put(offer{value, is_source ? 1U : 0U});
-  }
+      : group_meeting<D>(w, kind, how, where), offer_{value, is_source ? 1U : 0U} {}
+  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(offer_); }
   T await_resume() const {
     T chosen{};
     this->template for_each_value<offer>([&](std::uint32_t, offer o) {
@@ -216,6 +225,9 @@ public:
     });
     return chosen;
   }
+
+private:
+  offer offer_;
 };
 
 } // namespace quarry::emu

@@ -33,15 +33,30 @@ struct barrier_call : collective_call<M, no_value, no_value> {
   }
 };
 
+/// Of an operator with state, any of the work-items' counts.
+template<class T, class Op>
+struct reduced_value {
+  T value;
+  [[no_unique_address]] Op op;
+};
+
+template<class C, class T, class W>
+[[nodiscard]] lanes<T, W::size> gather_reduced(item_lanes& l, lane_mask who) {
+  lanes<T, W::size> values{};
+  who.for_each([&](int i) { values.set(i, lane_request_of<C>::of(l, i).value.value); });
+  return values;
+}
+
 template<memory_model M, class T, class Op>
-struct group_reduce_call : collective_call<M, T, T> {
+struct group_reduce_call : collective_call<M, reduced_value<T, Op>, T> {
   static constexpr char const* what = "work-group reduce";
   static constexpr meeting_kind const& kind = group_reduction<T, Op, reconverging_t>::kind;
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const where = where_of(l, who);
-    auto const values = gather_values<group_reduce_call, T, W>(l, who);
-    T const total = co_await wf.group_reduce(values, Op{}, reconverging, where);
+    auto const values = gather_reduced<group_reduce_call, T, W>(l, who);
+    Op const op = lane_request_of<group_reduce_call>::of(l, who.first()).value.op;
+    T const total = co_await wf.group_reduce(values, op, reconverging, where);
     give_all<group_reduce_call>(l, who, total);
   }
 };
@@ -111,11 +126,12 @@ struct group_broadcast_call : collective_call<M, offered_value<T>, T> {
 };
 
 template<memory_model M, class T, class Op>
-struct wavefront_reduce_call : collective_call<M, T, T> {
+struct wavefront_reduce_call : collective_call<M, reduced_value<T, Op>, T> {
   static constexpr char const* what = "wavefront reduce";
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    T const total = wf.reduce(gather_values<wavefront_reduce_call, T, W>(l, who), Op{});
+    Op const op = lane_request_of<wavefront_reduce_call>::of(l, who.first()).value.op;
+    T const total = wf.reduce(gather_reduced<wavefront_reduce_call, T, W>(l, who), op);
     give_all<wavefront_reduce_call>(l, who, total);
     co_return;
   }
@@ -191,8 +207,8 @@ public:
   // Of the work-group
 
   template<class T, class Op>
-  auto group_reduce(T value, Op, source where = source::current()) {
-    return meet<group_reduce_call<M, T, Op>>(value, where);
+  auto group_reduce(T value, Op op, source where = source::current()) {
+    return meet<group_reduce_call<M, T, Op>>({value, op}, where);
   }
   /// The sum of the values of the lower work-items.
   template<class T>
@@ -215,8 +231,8 @@ public:
   // Of the wavefront
 
   template<class T, class Op>
-  auto wavefront_reduce(T value, Op, source where = source::current()) {
-    return meet<wavefront_reduce_call<M, T, Op>>(value, where);
+  auto wavefront_reduce(T value, Op op, source where = source::current()) {
+    return meet<wavefront_reduce_call<M, T, Op>>({value, op}, where);
   }
   template<class T>
   auto wavefront_prefix_sum(T value, source where = source::current()) {

@@ -274,13 +274,15 @@ public:
                                   std::source_location where = std::source_location::current()) {
     return group_reduction<T, Op, D>(slot_, emu::reduce(v, op, active_), op, how, where);
   }
-  /// Exclusive prefix sum over the group's active work-items into `out`; gives the group's total.
+  /// Exclusive prefix sum over the group's active work-items into `out`, which may be `v`; gives
+  /// the group's total. `out` lives until it is awaited; of inactive work-items it says nothing.
   template<class T, divergence_mechanism D = converged>
   [[nodiscard]] auto
   group_prefix_sum(lanes<T> const& v, lanes<T>& out, D how = {},
                    std::source_location where = std::source_location::current()) {
+    T const total = emu::reduce(v, plus{}, active_);
     out = emu::exclusive_prefix_sum(v, active_);
-    return group_prefix<T, Size, D>(slot_, emu::reduce(v, plus{}, active_), out, how, where);
+    return group_prefix<T, Size, D>(slot_, total, out, how, where);
   }
   /// The value of the wavefront that submits one (`is_source`), for all.
   template<class T, divergence_mechanism D = converged>

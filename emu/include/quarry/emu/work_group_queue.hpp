@@ -233,12 +233,11 @@ class [[nodiscard]] package_reservation : group_meeting<converged> {
 public:
   package_reservation(Queue& queue, W& wf, std::uint32_t tag, std::source_location where)
       : group_meeting(wf.slot(), kind_of<meeting::prefix_sum, Queue>, {}, where), queue_(queue),
-        wf_(wf), tag_(tag) {
-    put(offer{tag, static_cast<std::uint32_t>(wf.active().count())});
-  }
+        wf_(wf), tag_(tag) {}
   package_reservation(package_reservation const&) = delete;
 
   bool await_ready() {
+    put(offer{tag_, static_cast<std::uint32_t>(wf_.active().count())});
     if (!is_last_to_come())
       return group_meeting::await_ready();
     std::uint32_t const messages = count();
