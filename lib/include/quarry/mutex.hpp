@@ -45,7 +45,9 @@ public:
   }
   ~guard() { unlock(); }
 
-  explicit operator bool() const noexcept { return mutex_ != nullptr; }
+  /// Not of one without a name, which is unlocked again at once: `if (auto held = m.try_lock())`.
+  explicit operator bool() const& noexcept { return mutex_ != nullptr; }
+  explicit operator bool() const&& = delete;
   /// Hands the mutex to the actor that has waited longest. Nothing if the guard is empty.
   void unlock() {
     if (mutex_ != nullptr)

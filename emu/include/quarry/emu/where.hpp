@@ -17,8 +17,10 @@ public:
   mask_scope(mask_scope const&) = delete;
   mask_scope& operator=(mask_scope const&) = delete;
   ~mask_scope() { exec_ = before_.without(left_); }
-  /// True if any lane is active: a block with none is skipped.
-  explicit operator bool() const noexcept { return exec_.any(); }
+  /// True if any lane is active: a block with none is skipped. Not of one without a name, which
+  /// has ended before its block: `if (auto const active = wf.where(condition))`.
+  explicit operator bool() const& noexcept { return exec_.any(); }
+  explicit operator bool() const&& = delete;
 
 private:
   lane_mask& exec_;
