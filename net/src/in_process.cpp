@@ -5,10 +5,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -25,15 +25,13 @@ struct parcel {
   emu::handover order{};        ///< what the source did comes before its delivery
 };
 
-enum class presence : std::uint8_t { here, finished, lost };
-
 } // namespace
 
 /// Inboxes, and who is still there. One lock: messages are 64 kB each, not 8 bytes.
 class in_process::fabric {
 public:
   fabric(std::uint32_t pes, std::size_t per_pair)
-      : count(pes), room(per_pair), inboxes(pes), present(pes, presence::here),
+      : count(pes), room(per_pair), inboxes(pes), has_finished(pes),
         waiting(std::size_t{pes} * pes) {}
 
   std::uint32_t count;
@@ -41,18 +39,16 @@ public:
   std::mutex mutex; // guards what follows
   std::condition_variable changed;
   std::vector<std::deque<parcel>> inboxes;
-  std::vector<presence> present;
+  std::vector<bool> has_finished;
+  std::optional<pe> first_lost; ///< who leaves after it may have done so because of it
   std::vector<std::size_t>
       waiting; // messages of a pair that are not delivered: [source * count + target]
 
-  /// The first pe that left without finishing.
   [[nodiscard]] result<void> check() const {
-    auto const lost = std::find(present.begin(), present.end(), presence::lost);
-    if (lost == present.end())
+    if (!first_lost)
       return {};
-    pe const who{static_cast<std::uint32_t>(lost - present.begin())};
     return make_error(net_errc::peer_lost,
-                      fmt::format("{} left without finishing", to_string(who)));
+                      fmt::format("{} left without finishing", to_string(*first_lost)));
   }
 };
 
@@ -61,9 +57,8 @@ in_process::in_process(std::shared_ptr<fabric> shared, pe self)
 
 in_process::~in_process() {
   std::lock_guard const lock(fabric_->mutex);
-  presence& mine = fabric_->present[self_.id];
-  if (mine == presence::here)
-    mine = presence::lost;
+  if (!fabric_->has_finished[self_.id] && !fabric_->first_lost)
+    fabric_->first_lost = self_;
   fabric_->changed.notify_all();
 }
 
@@ -90,7 +85,7 @@ result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
       return false; // first what it has said before it went
     return ok.error();
   }
-  if (fabric_->present[self_.id] != presence::here)
+  if (fabric_->has_finished[self_.id])
     return make_error(net_errc::already_finished,
                       fmt::format("{} sends after it has finished", to_string(self_)));
   std::size_t& waiting = fabric_->waiting[self_.id * fabric_->count + target.id];
@@ -160,7 +155,7 @@ void in_process::interrupt() {
 
 result<void> in_process::finish() {
   std::lock_guard const lock(fabric_->mutex);
-  fabric_->present[self_.id] = presence::finished;
+  fabric_->has_finished[self_.id] = true;
   fabric_->changed.notify_all();
   return fabric_->check();
 }

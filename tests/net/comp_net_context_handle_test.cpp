@@ -183,5 +183,9 @@ TEST_SUITE("net.comp_net_context_handle") {
     CHECK(stopped([&] {
             context_handle::stop_no_signal_op(static_cast<shmem::signal_op>(9), where);
           }) == "put_signal: a signal is set or added to; there is no operation 9");
+    CHECK(stopped([&] {
+            context_handle::stop_no_comparison(static_cast<shmem::comparison>(6), where);
+          }) == "wait_until: a word is compared by ==, !=, >, >=, < or <=; there is no "
+                "comparison 6");
   }
 }

@@ -22,6 +22,7 @@ enum class mistake : std::uint8_t {
   get_uncountable,
   no_such_signal_op,
   no_such_reduction,
+  no_such_comparison,
   wait_on_private,
   no_such_pe,
   after_destroy,
@@ -66,6 +67,11 @@ struct make_mistake {
     case mistake::no_such_reduction: {
       auto sum = ctx.reduce(wf, static_cast<shmem::reduction>(9), own, own, 1);
       co_await std::move(sum);
+      break;
+    }
+    case mistake::no_such_comparison: {
+      auto wait = ctx.wait_until(wf, words, static_cast<awaited>(6), 1);
+      static_cast<void>(co_await std::move(wait));
       break;
     }
     case mistake::wait_on_private: {
@@ -241,6 +247,9 @@ TEST_SUITE("net.comp_net_faults") {
                    "put_signal: a signal is set or added to; there is no operation 7");
     expect_mistake(mistake::no_such_reduction, fault::kind::wrong_shape,
                    "reduce: there is no reduction 9");
+    expect_mistake(mistake::no_such_comparison, fault::kind::wrong_shape,
+                   "wait_until: a word is compared by ==, !=, >, >=, < or <=; there is no "
+                   "comparison 6");
   }
   TEST_CASE("a wait_until on private memory") {
     expect_mistake(mistake::wait_on_private, fault::kind::out_of_bounds,

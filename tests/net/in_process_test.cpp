@@ -63,4 +63,16 @@ TEST_SUITE("net.in_process") {
     CHECK_THROWS_AS((void)make_in_process(0), std::invalid_argument);
     CHECK_THROWS_AS((void)make_in_process(2, 0), std::invalid_argument);
   }
+
+  TEST_CASE("who leaves because another one has left is not taken for the cause") {
+    auto all = make_in_process(4);
+    all[2].reset();
+    all[0].reset();
+    for (std::uint32_t const left : {1U, 3U}) {
+      auto const heard = all[left]->poll([](auto...) {});
+      REQUIRE(!heard);
+      CHECK(heard.error().what == "pe 2 left without finishing");
+      CHECK(all[left]->finish().error().what == heard.error().what);
+    }
+  }
 }

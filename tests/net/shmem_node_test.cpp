@@ -328,7 +328,7 @@ TEST_SUITE("net.shmem_node") {
       }));
   }
 
-  TEST_CASE("nothing to wait for is waited for at once; a signal's operation that does not exist") {
+  TEST_CASE("nothing to wait for is waited for at once; operations that do not exist") {
     on_all(2, [](node& n) -> std::string {
       auto const words = n.malloc<std::uint64_t>(2);
       QUARRY_OK(words);
@@ -340,6 +340,20 @@ TEST_SUITE("net.shmem_node") {
       QUARRY_OK(some);
       QUARRY_EXPECT(some->empty());
       QUARRY_OK(n.wait_until_all(none, comparison::equal, 1));
+      auto const unknown = static_cast<comparison>(6);
+      std::span<std::uint64_t const> const two = *words;
+      std::uint64_t const* const first = two.data();
+      QUARRY_EXPECT(n.wait_until(first, unknown, 1).error().what ==
+                    "shmem: wait_until: a word is compared by ==, !=, >, >=, < or <=; there is no "
+                    "comparison 6");
+      QUARRY_EXPECT(n.wait_until_all(two, unknown, 1).has_error());
+      QUARRY_EXPECT(n.wait_until_any(two, unknown, 1).has_error());
+      QUARRY_EXPECT(n.wait_until_some(two, unknown, 1).has_error());
+      QUARRY_EXPECT(n.signal_wait_until(first, unknown, 1).has_error());
+      QUARRY_EXPECT(n.test(first, unknown, 1).has_error());
+      QUARRY_EXPECT(n.test_all(two, unknown, 1).has_error());
+      QUARRY_EXPECT(n.test_any(two, unknown, 1).has_error());
+      QUARRY_EXPECT(n.test_some(two, unknown, 1).has_error());
       auto const how = static_cast<signal_op>(9);
       std::uint64_t* const w = words->data();
       std::uint64_t const source[1] = {7};

@@ -311,6 +311,17 @@ TEST_SUITE("net.shmem_team") {
       auto const none = w.reduce(static_cast<reduction>(42), whole, whole, 1);
       QUARRY_EXPECT(none.error().code == invalid);
       QUARRY_EXPECT(none.error().what == "shmem: reduce: there is no reduction 42");
+      auto const partly = w.reduce(reduction::sum, word->data() + 1, word->data(), 2);
+      QUARRY_EXPECT(partly.error().code == invalid);
+      QUARRY_EXPECT(partly.error().what ==
+                    "shmem: reduce: dest and source overlap; allowed are the same place, or two "
+                    "apart");
+      QUARRY_OK(w.reduce(reduction::sum, word->data() + 2, word->data(), 2));
+      QUARRY_OK(w.reduce(reduction::sum, word->data(), word->data(), 2));
+      auto const in_place = w.alltoall(word->data(), word->data(), 1);
+      QUARRY_EXPECT(in_place.error().code == invalid);
+      QUARRY_EXPECT(in_place.error().what.ends_with("alltoall: dest and source overlap; they must "
+                                                    "be apart"));
       float mine = 0;
       auto const outside = w.fcollect(word->data(), &mine, 1);
       QUARRY_EXPECT(outside.error().code == net_errc::outside_heap);

@@ -144,6 +144,17 @@ TEST_SUITE("net.shmem_vocabulary") {
     CHECK_FALSE(exists(static_cast<signal_op>(255)));
   }
 
+  TEST_CASE("there are six comparisons, and the opposite of none other") {
+    CHECK(exists(comparison::equal));
+    CHECK(exists(comparison::less_equal));
+    for (int const n : {6, 255}) {
+      auto const none = static_cast<comparison>(n);
+      CHECK_FALSE(exists(none));
+      CHECK(negated(none) == none);
+      CHECK_FALSE(holds(1, none, 1));
+    }
+  }
+
   TEST_CASE("a ticket that nobody has given is done; it is copied like a number") {
     CHECK(ticket{}.what == ticket::kind::done);
     CHECK(std::is_trivially_copyable_v<ticket>);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine.hpp"
 #include "engine_of.hpp"
+#include "refusals.hpp"
 #include "team_work.hpp"
 
 #include <quarry/net/error.hpp>
@@ -202,6 +203,8 @@ result<context> node::make_context() {
 
 result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is,
                              char const* operation) {
+  if (auto const known = check_exists(is.how, operation); !known)
+    return known;
   if (auto const ok = check_place(at, bytes, bytes, operation); !ok)
     return ok;
   return engine_->wait_word(at, bytes, is.is_met, is.condition, {operation});
@@ -210,6 +213,8 @@ result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is
 result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
                                                   erased_condition is, char const* operation) {
+  if (auto const known = check_exists(is.how, operation); !known)
+    return known.error();
   if (auto const ok = check_words(first, count, bytes, skip, operation); !ok)
     return ok.error();
   return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
@@ -219,6 +224,8 @@ result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t
 result<std::vector<std::size_t>> node::test_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
                                                   erased_condition is, char const* operation) {
+  if (auto const known = check_exists(is.how, operation); !known)
+    return known.error();
   if (auto const ok = check_words(first, count, bytes, skip, operation); !ok)
     return ok.error();
   std::vector<std::size_t> met;
@@ -246,6 +253,13 @@ result<void> node::check_words(void const* first, std::size_t count, unsigned by
   if (count == 0 && !engine_->has_failed())
     return {}; // an empty span is nowhere
   return check_place(first, bytes_of(count, bytes), bytes, operation);
+}
+
+result<void> node::check_exists(comparison c, char const* operation) {
+  if (exists(c))
+    return {};
+  return error{std::make_error_code(std::errc::invalid_argument),
+               "shmem: " + why_not(c, operation)};
 }
 
 result<void> node::check_skip(std::size_t count, std::span<bool const> skip,

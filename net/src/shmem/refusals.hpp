@@ -22,5 +22,10 @@ namespace quarry::net::shmem {
   return fmt::format("{}: a signal is set or added to; there is no operation {}", name,
                      static_cast<int>(how));
 }
+/// The same.
+[[nodiscard]] inline std::string why_not(comparison how, char const* name) {
+  return fmt::format("{}: a word is compared by ==, !=, >, >=, < or <=; there is no comparison {}",
+                     name, static_cast<int>(how));
+}
 
 } // namespace quarry::net::shmem

@@ -21,6 +21,11 @@ error no_member(char const* name) {
   return invalid(fmt::format("{}: this pe is no member of the team, or it was destroyed", name));
 }
 
+/// Do so many bytes at two places of the heap?
+bool overlap(std::uint64_t a, std::uint64_t b, std::size_t bytes) {
+  return (a < b ? b - a : a - b) < bytes;
+}
+
 } // namespace
 
 bool team::is_member() const noexcept {
@@ -165,6 +170,8 @@ result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t by
   auto const from = engine_->offset_of(source, bytes_of(state_->count, bytes), "alltoall");
   if (!from)
     return from.error();
+  if (overlap(*to, *from, bytes_of(state_->count, bytes)))
+    return invalid("alltoall: dest and source overlap; they must be apart");
   team_work work(*engine_, *state_, "alltoall");
   if (auto const met = work.meet(collective::alltoall, details_of(bytes, *to)); !met)
     return met;
@@ -181,6 +188,8 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   auto const from = engine_->offset_of(source, bytes_of(count, each), "reduce");
   if (!from)
     return from.error();
+  if (*to != *from && overlap(*to, *from, bytes_of(count, each)))
+    return invalid("reduce: dest and source overlap; allowed are the same place, or two apart");
   return team_work(*engine_, *state_, "reduce")
       .reduce({*to, *from, count, each, c}, details_of(count, kind, *to, *from));
 }

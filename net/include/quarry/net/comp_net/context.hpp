@@ -231,6 +231,8 @@ public:
     handle_.check_made(wait_call<word>::what, where);
     static_cast<void>(handle_.net().offset_of(at.get(), sizeof(T), wait_call<word>::what, where));
     emu::check_alignment(at.get(), sizeof(T), where);
+    if (!shmem::exists(how)) [[unlikely]]
+      context_handle::stop_no_comparison(how, where);
     return start(self, wait_call<word>{at, how, value}, where);
   }
   /// What was asked for before arrives, at each pe, before what is asked for after it.

@@ -43,6 +43,7 @@ public:
   /// operation that does not exist.
   [[noreturn]] static void stop_not_for_these(shmem::reduction how, std::source_location where);
   [[noreturn]] static void stop_no_signal_op(shmem::signal_op how, std::source_location where);
+  [[noreturn]] static void stop_no_comparison(shmem::comparison how, std::source_location where);
 
   /// A task of a wavefront, or what a work-item awaits.
   template<caller A, class Call>

@@ -120,7 +120,8 @@ public:
 
   // Waiting for what others put here. The words are in the symmetric heap.
 
-  /// Waits until the word compares so. Errors   outside_heap – private memory; timeout, …
+  /// Waits until the word compares so. Errors   outside_heap – private memory; timeout; … ;
+  /// invalid_argument – no comparison, here and below
   template<atomic_word T>
   [[nodiscard]] result<void> wait_until(T const* at, comparison c, std::type_identity_t<T> value) {
     condition<T> const is{c, value};
@@ -163,6 +164,8 @@ public:
   /// Does the word compare so now?
   template<atomic_word T>
   [[nodiscard]] result<bool> test(T const* at, comparison c, std::type_identity_t<T> value) {
+    if (auto const known = check_exists(c, "test"); !known)
+      return known.error();
     auto const word = read_word(at, sizeof(T), "test");
     if (!word)
       return word.error();
@@ -252,6 +255,7 @@ private:
 
   /// A comparison without its type.
   struct erased_condition {
+    comparison how;
     bool (*is_met)(std::uint64_t word, void const* condition);
     void const* condition;
   };
@@ -260,7 +264,8 @@ private:
     comparison how;
     T than;
     [[nodiscard]] erased_condition erased() const noexcept {
-      return {[](std::uint64_t word, void const* c) {
+      return {how,
+              [](std::uint64_t word, void const* c) {
                 auto const* const self = static_cast<condition const*>(c);
                 return holds(static_cast<T>(word), self->how, self->than);
               },
@@ -294,6 +299,7 @@ private:
   std::optional<std::size_t> any_of(std::vector<std::size_t> const& met);
   result<std::uint64_t> read_word(void const* at, unsigned bytes, char const* operation);
   result<void> check_place(void const* at, std::size_t bytes, unsigned each, char const* operation);
+  static result<void> check_exists(comparison c, char const* operation);
   static result<void> check_skip(std::size_t count, std::span<bool const> skip,
                                  char const* operation);
 

@@ -59,11 +59,17 @@ concept reducible = std::integral<T> || std::floating_point<T>;
   return names[static_cast<int>(c)];
 }
 
-/// What holds where the other one does not.
+[[nodiscard]] constexpr bool exists(comparison c) noexcept {
+  return c <= comparison::less_equal;
+}
+
+/// What holds where the other one does not. Of one that does not exist, itself.
 [[nodiscard]] constexpr comparison negated(comparison c) noexcept {
   constexpr comparison opposites[] = {comparison::not_equal,     comparison::equal,
                                       comparison::less_equal,    comparison::less,
                                       comparison::greater_equal, comparison::greater};
+  if (!exists(c))
+    return c;
   return opposites[static_cast<int>(c)];
 }
 
