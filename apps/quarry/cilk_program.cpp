@@ -63,7 +63,6 @@ emu::cilk_options options_of(cilk_settings const& s, std::uint32_t depth) {
 
 void add_flow(program_result& r, run_options const& o, cilk_settings const& s, double seconds,
               emu::flow_counts const& counts) {
-  r.settings.push_back({"compute units", fmt::format("{}", machine_of(o).compute_units)});
   r.settings.push_back({"channel width", fmt::format("{}", s.width)});
   r.settings.push_back({"traversal", name_of(traversal_choices, s.order)});
   r.settings.push_back({"full channel", name_of(full_choices, s.full)});

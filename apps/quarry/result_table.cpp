@@ -2,6 +2,7 @@
 #include "result_table.hpp"
 
 #include "build_info.hpp"
+#include "cluster.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -46,7 +47,10 @@ std::vector<setting> common_settings(run_options const& options) {
   }
   all.push_back({"wavefront size", fmt::format("{}", options.wavefront_size)});
   all.push_back({"threads per node", fmt::format("{}", threads_per_node(options))});
+  all.push_back({"compute units", fmt::format("{}", machine_of(options).compute_units)});
   all.push_back({"seed", fmt::format("{}", options.seed)});
+  if (options.checks_bounds)
+    all.push_back({"bounds", "checked"});
   return all;
 }
 

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/semaphore.hpp>
 
+#include <limits>
 #include <mutex>
+#include <stdexcept>
+#include <string>
 
 namespace quarry {
 
@@ -17,6 +20,9 @@ void semaphore::release(std::size_t units) {
   wait_place* released = nullptr;
   {
     std::lock_guard const guard(queue_);
+    if (units > std::numeric_limits<std::size_t>::max() - units_)
+      throw std::overflow_error("semaphore: " + std::to_string(units) + " units more than " +
+                                std::to_string(units_) + " are more than it can count");
     // A unit goes to a waiter without being free in between.
     units_ += units;
     released = queue_.grant(units_);

@@ -151,6 +151,12 @@ TEST_SUITE("apps.graph_csr") {
                                                     .self_loop_count = 1});
     CHECK(to_string(summarize(small_graph())).find("largest out-degree  3 (vertex 1)\n") !=
           std::string::npos);
+    // Without edges no vertex has the most.
+    CHECK(to_string(summarize({.vertex_count = 2, .offsets = {0, 0, 0}, .targets = {}}))
+              .starts_with("vertices            2\n"
+                           "edges               0\n"
+                           "largest in-degree   0\n"
+                           "largest out-degree  0\n"));
   }
 
   TEST_CASE("each vertex is owned once, by the node whose block it lies in") {

@@ -176,6 +176,9 @@ TEST_SUITE("apps.litmus_command") {
     CHECK(json.at("tests")[0].at("verdict") == "refused");
     CHECK(json["tests"][0].at("refused").get<std::string>().ends_with("after a declaration"));
     CHECK(litmus({here.path() / "bad1.litmus"}).status == 2);
+    auto const endless = litmus({"/dev/zero"});
+    CHECK(endless.status == 2);
+    CHECK(endless.says("cannot read /dev/zero: more than 16 MiB are no litmus test"));
     auto const list =
         here.write("e.csv", "test,verdict,class\nbad1.litmus,allowed,exact-allowed\n");
     auto const unmet = litmus({here.path(), "--expected", list});

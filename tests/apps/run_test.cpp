@@ -48,7 +48,8 @@ TEST_SUITE("apps.run") {
     CHECK(outcome.err == "");
     std::regex const table("# quarry [0-9.]+ run good\n"
                            "#  transport in-process  scheduler native  style gravel  "
-                           "aggregators 1  wavefront size 64  threads per node [0-9]+  seed 9\n"
+                           "aggregators 1  wavefront size 64  threads per node [0-9]+  "
+                           "compute units [0-9]+  seed 9\n"
                            "#  answers two\n"
                            "#\n"
                            "#  nodes +updates +time +messages +#wrong\n"
@@ -63,13 +64,17 @@ TEST_SUITE("apps.run") {
   TEST_CASE("JSON holds what the table holds, exactly") {
     temporary_folder const folder;
     auto const file = folder.path() / "result.json";
-    CHECK(probe({"good", "--style", "no_aggregation", "--json", file.string()}).status == 0);
+    CHECK(probe({"good", "--style", "no_aggregation", "--compute-units", "3", "--check-bounds",
+                 "--json", file.string()})
+              .status == 0);
     auto const json = nlohmann::json::parse(temporary_folder::read(file));
     CHECK(json["program"] == "good");
     CHECK(json["verified"] == true);
     CHECK(json["wrong"] == 0);
     CHECK(json["options"]["style"] == "no_aggregation");
     CHECK(json["options"]["answers"] == "two");
+    CHECK(json["options"]["compute units"] == "3");
+    CHECK(json["options"]["bounds"] == "checked");
     CHECK(json["figures"].size() == 3);
     CHECK(json["figures"][0]["value"] == std::uint64_t{1} << 60);
     CHECK(json["figures"][1]["unit"] == "ms");

@@ -6,7 +6,10 @@
 #include <quarry/yield.hpp>
 
 #include <atomic>
+#include <cstddef>
+#include <limits>
 #include <memory>
+#include <stdexcept>
 #include <vector>
 
 using namespace quarry;
@@ -93,5 +96,19 @@ TEST_SUITE("lib.semaphore") {
     CHECK(order.empty());
     CHECK(units.try_acquire());
     CHECK_FALSE(units.try_acquire());
+  }
+
+  TEST_CASE("more free units than can be counted are refused, and none of them is given") {
+    constexpr std::size_t most = std::numeric_limits<std::size_t>::max();
+    semaphore units(2);
+    CHECK_THROWS_WITH_AS(units.release(most - 1),
+                         "semaphore: 18446744073709551614 units more than 2 are more than it can "
+                         "count",
+                         std::overflow_error);
+    CHECK(units.try_acquire());
+    CHECK(units.try_acquire());
+    CHECK_FALSE(units.try_acquire());
+    units.release(most);
+    CHECK(units.try_acquire());
   }
 }

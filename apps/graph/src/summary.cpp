@@ -27,19 +27,21 @@ graph_summary summarize(csr_graph const& graph) {
 }
 
 std::string to_string(graph_summary const& summary) {
-  // As in a Matrix Market file, and of the lines of names beside it.
-  auto const number_of = [](std::uint32_t vertex) { return std::uint64_t{vertex} + 1; };
+  // Numbered as in a Matrix Market file, and as the lines of names beside it.
+  auto const largest = [](std::uint64_t degree, std::uint32_t vertex) {
+    return degree == 0 ? "0" : fmt::format("{} (vertex {})", degree, std::uint64_t{vertex} + 1);
+  };
   return fmt::format("vertices            {}\n"
                      "edges               {}\n"
-                     "largest in-degree   {} (vertex {})\n"
-                     "largest out-degree  {} (vertex {})\n"
+                     "largest in-degree   {}\n"
+                     "largest out-degree  {}\n"
                      "isolated vertices   {}\n"
                      "without out-edges   {}\n"
                      "self loops          {}\n",
-                     summary.vertex_count, summary.edge_count, summary.max_in_degree,
-                     number_of(summary.max_in_degree_vertex), summary.max_out_degree,
-                     number_of(summary.max_out_degree_vertex), summary.isolated_count,
-                     summary.sink_count, summary.self_loop_count);
+                     summary.vertex_count, summary.edge_count,
+                     largest(summary.max_in_degree, summary.max_in_degree_vertex),
+                     largest(summary.max_out_degree, summary.max_out_degree_vertex),
+                     summary.isolated_count, summary.sink_count, summary.self_loop_count);
 }
 
 } // namespace quarry::graph

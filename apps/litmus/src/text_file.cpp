@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <string>
 
 namespace quarry::litmus {
 
@@ -14,8 +15,13 @@ result<std::string> read_text(std::filesystem::path const& file) {
                                                                &std::fclose);
   if (stream) {
     char buffer[16384];
-    while (auto const got = std::fread(buffer, 1, sizeof buffer, stream.get()))
+    while (auto const got = std::fread(buffer, 1, sizeof buffer, stream.get())) {
       text.append(buffer, got);
+      if (text.size() > most_text_bytes)
+        return error{std::make_error_code(std::errc::file_too_large),
+                     "cannot read " + file.string() + ": more than " +
+                         std::to_string(most_text_bytes >> 20) + " MiB are no litmus test"};
+    }
     if (std::ferror(stream.get()) == 0)
       return text;
   }

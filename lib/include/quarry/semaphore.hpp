@@ -22,6 +22,7 @@ public:
   acquire(std::source_location where = std::source_location::current()) noexcept;
   /// False if acquire() would suspend.
   [[nodiscard]] bool try_acquire() noexcept;
+  /// Errors   std::overflow_error – more free units than it can count: none is given then
   void release(std::size_t units = 1);
 
 private:
