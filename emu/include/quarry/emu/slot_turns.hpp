@@ -59,7 +59,8 @@ struct slot_claim {
 /// payloads.
 ///
 /// Shape    a power of two of slots, 1 to 2^IndexBits, so that the indices wrap where they should;
-///          tickets are counted modulo 2^IndexBits: at most that many producers may wait for a slot
+///          tickets are counted modulo 2^IndexBits: fewer producers, and at most that many
+///          consumers, may be at one slot at once
 /// Source   thesis A.2.2, Table A-1 column MPMC (the numbers below are its lines)
 template<int IndexBits>
 class slot_turns {
