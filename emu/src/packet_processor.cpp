@@ -67,8 +67,11 @@ outcome packet_processor::wait(signal& s) {
   if (value == 0)
     return {};
   auto own = first_fault();
-  if (stuck && own) // why it waits, perhaps
-    stuck->report += "\nthe first fault of " + name() + ":\n" + own->report;
+  if (stuck) { // why it waits, perhaps
+    stuck->report += what_is_held_up();
+    if (own)
+      stuck->report += "\nthe first fault of " + name() + ":\n" + own->report;
+  }
   if (stuck)
     return end_of_wait(agent_.scheduler(), std::move(stuck));
   return outcome(own ? std::move(*own)
@@ -143,7 +146,8 @@ bool packet_processor::finish_dispatches(Core& self) {
 /// Takes one packet, and does it once it is due.
 template<class Core>
 bool packet_processor::take_packet(Core& self) {
-  if (!is_blocked_) {
+  bool const is_new = !is_blocked_;
+  if (is_new) {
     if (!queue_.is_ready(self))
       return false;
     next_ = self.load(queue_.next());
@@ -151,11 +155,45 @@ bool packet_processor::take_packet(Core& self) {
     ++taken_;
     is_blocked_ = true;
   }
-  if (!is_due(self, next_))
+  if (!is_due(self, next_)) {
+    if (is_new)
+      hold_up(held_packet{next_, taken_ - 1});
     return false;
+  }
+  if (!is_new)
+    hold_up(std::nullopt);
   is_blocked_ = false;
   do_packet(self, next_);
   return true;
+}
+
+void packet_processor::hold_up(std::optional<held_packet> p) {
+  std::lock_guard const lock(mutex_);
+  held_up_ = p;
+}
+
+std::string packet_processor::what_is_held_up() {
+  std::lock_guard const lock(mutex_);
+  if (!held_up_)
+    return {};
+  packet_header const h = held_up_->what.header();
+  std::string line = fmt::format("\n{}: packet {} waits", name(), held_up_->number);
+  if (h.barrier)
+    line += " until every packet before it has completed";
+  if (h.type != packet_type::barrier_and && h.type != packet_type::barrier_or)
+    return line;
+  line += fmt::format("{} for {} of its signals:", h.barrier ? ", and" : "",
+                      h.type == packet_type::barrier_and ? "all" : "one");
+  for (std::uint64_t const handle : held_up_->what.as<barrier_packet>().dep_signal)
+    if (handle != 0)
+      line += fmt::format(" {:#x} ({})", handle, place_of(handle));
+  return line;
+}
+
+std::string packet_processor::place_of(std::uint64_t handle) const {
+  auto const* const at = reinterpret_cast<void const*>(handle);
+  std::string const here = agent_.known().locate(at);
+  return here.empty() ? queue_.known().locate(at) : here;
 }
 
 /// Has everything happened that the packet waits for?

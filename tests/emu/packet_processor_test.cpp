@@ -4,6 +4,7 @@
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -378,6 +379,38 @@ TEST_SUITE("emu.packet_processor") {
     CHECK(o.get_fault()->what == fault::kind::deadlock);
     CHECK(o.get_fault()->report.find("wait_until") != std::string::npos);
     CHECK(o.get_fault()->report.find("command processor core 0") != std::string::npos);
+  }
+
+  TEST_CASE("who waits in vain is told which packet waits, and for which signals") {
+    auto const check = [](executor& scheduler) {
+      agent gpu(scheduler, shape);
+      allocations& known = gpu.core().known();
+      signal never(known, 1, "never"), elsewhere(known, 1, "elsewhere"), end(known);
+      user_queue queue(known, 4, {}, "the queue");
+      packet_processor processor(gpu.core(), queue);
+      REQUIRE(processor.submit(barrier_packet{.dep_signal = {0, 0, 0}})); // waits for nothing
+      REQUIRE(processor.submit(
+          barrier_packet{.header = packet_header{packet_type::barrier_or, true}.bits(),
+                         .dep_signal = {never.handle(), 0, elsewhere.handle()},
+                         .completion_signal = end.handle()}));
+      outcome const o = processor.wait(end);
+      REQUIRE(!o);
+      CHECK_SAYS(o.get_fault()->report,
+                 "the queue: packet 1 waits until every packet before it has completed, and for "
+                 "one of its signals: 0x");
+      CHECK_SAYS(o.get_fault()->report, "(never, byte 0) 0x");
+      CHECK_SAYS(o.get_fault()->report, "(elsewhere, byte 0)");
+      std::atomic_ref(never.word().get()[0]).store(0); // lets it go
+      REQUIRE(processor.wait(end));
+      signal third(known, 1, "third");
+      outcome const over = processor.wait(third);
+      REQUIRE(!over);
+      CHECK(over.get_fault()->report.find("packet 1") == std::string::npos);
+    };
+    native_scheduler native({.threads = 2, .stall_timeout = impatience});
+    check(native);
+    sequential_scheduler sequential;
+    check(sequential);
   }
 
   TEST_CASE("so it is a failure of an exploration, though nobody looks at what wait() returns") {
