@@ -171,15 +171,27 @@ actor& sequential_scheduler::choose_next() {
 
 bool sequential_scheduler::ask_each_polling() {
   std::size_t const count = polling_.size();
-  std::erase_if(polling_, [this](actor* a) {
-    is_asking_ = true;
-    bool const is_over = a->poll(a->poll_argument);
-    is_asking_ = false;
-    if (is_over)
-      make_ready(*a);
-    return is_over;
-  });
+  for (std::size_t i = 0; i < polling_.size();) {
+    actor& a = *polling_[i];
+    if (!ask(a)) { // what it throws leaves the list as it is
+      ++i;
+      continue;
+    }
+    polling_.erase(polling_.begin() + static_cast<std::ptrdiff_t>(i));
+    make_ready(a);
+  }
   return polling_.size() != count;
+}
+
+/// On behalf of an actor that waits.
+inline bool sequential_scheduler::ask(actor& a) {
+  struct asking {
+    explicit asking(bool& f) noexcept : is_under_way(f) { is_under_way = true; }
+    asking(asking const&) = delete;
+    ~asking() { is_under_way = false; }
+    bool& is_under_way;
+  } const now(is_asking_);
+  return a.poll(a.poll_argument);
 }
 
 void sequential_scheduler::run_actor(void* a) {
@@ -241,21 +253,42 @@ bool sequential_scheduler::wake_a_waiter() {
   return true;
 }
 
+/// An actor waits; whoever drives the scheduler goes on.
+bool sequential_scheduler::wait_until(actor& self, bool (*is_over)(void*), void* argument,
+                                      wait_site const& site) {
+  if (self.is_abandoned) [[unlikely]]
+    count_unwinding(self);
+  struct waiting {
+    waiting(std::vector<actor*>& l, actor& a) : list(l), who(a) { list.push_back(&who); }
+    waiting(waiting const&) = delete;
+    ~waiting() { std::erase(list, &who); } // also by what is_over() throws
+    std::vector<actor*>& list;
+    actor& who;
+  } const now(waiting_in_run_until_, self);
+  struct question {
+    bool (*is_over)(void*);
+    void* argument;
+  } asked{is_over, argument};
+  // What it throws where another actor runs, it throws once more where this one does.
+  auto const poll = [](void* q) noexcept {
+    try {
+      return static_cast<question*>(q)->is_over(static_cast<question*>(q)->argument);
+    } catch (...) {
+      return true;
+    }
+  };
+  while (!is_over(argument) && !nobody_can_go_on_ && !self.is_abandoned) {
+    self.poll_for(site.what, site.where, nullptr, poll, &asked);
+    self.fiber->suspend();
+  }
+  nobody_can_go_on_ = false; // taken note of: what the actor does next may wait again
+  return is_over(argument);
+}
+
 bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument,
                                      wait_site const& site) {
-  if (current_ != nullptr) { // an actor waits; whoever drives the scheduler goes on
-    actor& self = *current_;
-    if (self.is_abandoned) [[unlikely]]
-      count_unwinding(self);
-    waiting_in_run_until_.push_back(&self);
-    while (!is_over(argument) && !nobody_can_go_on_ && !self.is_abandoned) {
-      self.poll_for(site.what, site.where, nullptr, is_over, argument);
-      self.fiber->suspend();
-    }
-    nobody_can_go_on_ = false; // taken note of: what the actor does next may wait again
-    std::erase(waiting_in_run_until_, &self);
-    return is_over(argument);
-  }
+  if (current_ != nullptr)
+    return wait_until(*current_, is_over, argument, site);
   driving thread(*this);
   while (!is_over(argument)) {
     if (step() == step_result::nobody && !wake_a_waiter())

@@ -41,6 +41,10 @@ task<> tells_itself(actor const*& me, event& until) {
   co_await until.wait();
 }
 
+class all_zero final : public chooser {
+  unsigned pick(unsigned, choice_kind) override { return 0; }
+};
+
 struct outcome {
   std::string log;
   std::uint64_t hash;
@@ -227,6 +231,60 @@ TEST_SUITE("lib.sequential_scheduler") {
     n.wait(s);
   }
 
+  TEST_CASE("what a question throws is thrown where somebody waits for its answer") {
+    sequential_scheduler s;
+    bool throws = false, has_thrown = false;
+    s.run({[&] {
+             CHECK_THROWS_WITH_AS(static_cast<void>(s.run_until([&] {
+                                    if (throws)
+                                      throw std::runtime_error("no answer");
+                                    return false;
+                                  })),
+                                  "no answer", std::runtime_error);
+             has_thrown = true;
+           },
+           [&] {
+             throws = true;
+             CHECK(s.run_until([&] { return has_thrown; }));
+           }});
+    CHECK(has_thrown);
+  }
+
+  TEST_CASE("after a poll that has thrown, an actor that operates for another one is refused") {
+    all_zero boring;
+    sequential_scheduler s({.choices = &boring});
+    strand a(s, "a");
+    bool throws = false, is_over = false, is_refused = false;
+    actor* other = nullptr;
+    auto const polls = [&]() -> task<> {
+      other = &co_await this_actor();
+      auto const ask = [&] {
+        if (throws)
+          throw std::runtime_error("no answer");
+        return is_over;
+      };
+      poll_until wait(ask);
+      co_await wait;
+    };
+    auto const operates = [&]() -> task<> {
+      actor& self = co_await this_actor();
+      throws = true;
+      CHECK_THROWS_AS(s.decision_point(self), std::runtime_error);
+      throws = false;
+      is_over = true;
+      try {
+        s.decision_point(*other);
+      } catch (std::logic_error const&) {
+        is_refused = true;
+      }
+    };
+    nursery n;
+    n.start(a, polls(), "polls");
+    n.start(a, operates(), "operates");
+    n.wait(s);
+    CHECK(is_refused);
+  }
+
   TEST_CASE("an execution that is given up unwinds actors in mid-function") {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       sequential_scheduler s({.seed = seed, .most_decisions = 500});
@@ -261,9 +319,7 @@ TEST_SUITE("lib.sequential_scheduler") {
     CHECK(left == "swallower ");
     CHECK(alive == 1);
     // The next ones have fibers of their own.
-    class all_zero final : public chooser {
-      unsigned pick(unsigned, choice_kind) override { return 0; }
-    } boring;
+    all_zero boring;
     s.begin(boring);
     bool ran = false;
     s.run([&] { ran = true; });

@@ -132,6 +132,8 @@ private:
   actor& choose_next();
   bool ask_the_polling() { return !polling_.empty() && ask_each_polling(); }
   bool ask_each_polling();
+  [[nodiscard]] bool ask(actor& a);
+  bool wait_until(actor& self, bool (*is_over)(void*), void* argument, wait_site const& site);
   void tell_alone() {
     if (decisions_ >= options_.tells_alone_from) [[unlikely]]
       options_.choices->on_alone();
