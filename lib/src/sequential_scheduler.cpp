@@ -10,11 +10,23 @@
 #include <algorithm>
 #include <chrono>
 #include <stdexcept>
+#include <thread>
 #include <utility>
 
 namespace quarry {
 
 static_assert(scheduler<sequential_scheduler>);
+
+namespace {
+
+/// The scheduler that runs actors on the thread, the innermost; its address stands for the thread.
+thread_local sequential_scheduler* driven_here = nullptr;
+
+} // namespace
+
+inline bool sequential_scheduler::is_driven_here() const noexcept {
+  return driver_.load(std::memory_order_relaxed) == &driven_here;
+}
 
 /// While it lives, the calling thread runs actors, and no report from another thread reads them.
 class sequential_scheduler::driving {
@@ -39,14 +51,17 @@ private:
     // Acquire and release: the table is read between two slices.
     while (scheduler_.is_held_.exchange(true, std::memory_order_acquire))
       std::this_thread::yield();
-    scheduler_.driver_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    scheduler_.driver_.store(&driven_here, std::memory_order_relaxed);
+    outer_ = std::exchange(driven_here, &scheduler_);
   }
   void let_go() {
-    scheduler_.driver_.store({}, std::memory_order_relaxed);
+    driven_here = outer_;
+    scheduler_.driver_.store(nullptr, std::memory_order_relaxed);
     scheduler_.is_held_.store(false, std::memory_order_release);
   }
 
   sequential_scheduler& scheduler_;
+  sequential_scheduler* outer_ = nullptr; ///< what the thread runs beside it
 };
 
 sequential_scheduler::sequential_scheduler() : sequential_scheduler(options{}) {}
@@ -79,8 +94,7 @@ void sequential_scheduler::begin(chooser& choices) {
 void sequential_scheduler::make_ready(actor& a) {
   if (a.is_abandoned)
     return;
-  if (current_ == nullptr &&
-      driver_.load(std::memory_order_relaxed) != std::this_thread::get_id()) {
+  if (current_ == nullptr && !is_driven_here()) {
     driving const thread(*this); // against reports, when the host wakes or spawns between two runs
     take_up(a);
   } else {
@@ -119,7 +133,7 @@ void sequential_scheduler::withdraw(actor const& a) {
 }
 
 bool sequential_scheduler::pause_for_report() {
-  if (driver_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+  if (is_driven_here())
     return true; // an actor, or its host, asks: nobody else runs
   is_report_wanted_.store(true, std::memory_order_relaxed);
   auto const end = std::chrono::steady_clock::now() + std::chrono::seconds(1);
@@ -134,7 +148,7 @@ bool sequential_scheduler::pause_for_report() {
 }
 
 void sequential_scheduler::go_on_after_report() {
-  if (driver_.load(std::memory_order_relaxed) == std::this_thread::get_id())
+  if (is_driven_here())
     return;
   is_held_.store(false, std::memory_order_release);
   is_report_wanted_.store(false, std::memory_order_relaxed);
@@ -304,7 +318,7 @@ void sequential_scheduler::tell_all(actor& self) noexcept {
 }
 
 void sequential_scheduler::decision_point(actor& self) {
-  if (self.is_abandoned || current_ != &self) [[unlikely]]
+  if (!is_driven_here() || self.is_abandoned || current_ != &self) [[unlikely]]
     return out_of_turn(self);
   if (debugger_asks()) [[unlikely]]
     debug_decision(debug_entry(), &self, decisions_ + 1);
@@ -327,6 +341,10 @@ void sequential_scheduler::decision_point(actor& self) {
 }
 
 void sequential_scheduler::out_of_turn(actor& self) {
+  if (!is_driven_here() && driver_.load(std::memory_order_relaxed) != nullptr)
+    throw std::logic_error(fmt::format("an operation of {} in a thread that runs none of the "
+                                       "actors: a thread of one's own has no core",
+                                       self.name()));
   if (self.is_abandoned)
     return count_unwinding(self);
   if (current_ != nullptr && !is_asking_) // outside of all turns are hosts before they wait

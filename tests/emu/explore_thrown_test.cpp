@@ -6,9 +6,11 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <thread>
 
 namespace {
 
@@ -99,5 +101,28 @@ TEST_SUITE("emu.explore_thrown") {
     CHECK_MESSAGE(v.failure->report.starts_with("an operation of host in a turn of producer: "),
                   v.failure->report);
     CHECK(v.failure->report.find("thrown by producer") != std::string::npos);
+  }
+
+  TEST_CASE("so is a thread that uses the core of the actor which has made it") {
+    verdict const v = explore({.executions = 5, .diagnoses = false}, [](world& w) {
+      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      w.start("producer", [&](world_core& self) {
+        std::exception_ptr refused;
+        std::thread([&, at = flag.global()] {
+          try {
+            self.store(at, 1);
+          } catch (...) {
+            refused = std::current_exception();
+          }
+        }).join();
+        if (refused)
+          std::rethrow_exception(refused);
+      });
+      w.join();
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK_MESSAGE(v.failure->report.starts_with("an operation of producer in a thread that runs "
+                                                "none of the actors: "),
+                  v.failure->report);
   }
 }

@@ -12,6 +12,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <thread>
 
 using namespace quarry;
 
@@ -34,6 +35,17 @@ task<> writer(std::string& log, char what) {
 task<> operates_for(actor const* const& other) {
   executor& s = (co_await this_actor()).home->owner();
   s.decision_point(const_cast<actor&>(*other));
+}
+
+task<> lends_to_a_thread(std::string& refused) {
+  actor& self = co_await this_actor();
+  std::thread([&] {
+    try {
+      self.home->owner().decision_point(self);
+    } catch (std::logic_error const& e) {
+      refused = e.what();
+    }
+  }).join();
 }
 
 task<> tells_itself(actor const*& me, event& until) {
@@ -229,6 +241,17 @@ TEST_SUITE("lib.sequential_scheduler") {
                          std::logic_error);
     until.set();
     n.wait(s);
+  }
+
+  TEST_CASE("so is a thread that operates for the actor that has made it") {
+    sequential_scheduler s;
+    strand a(s, "a");
+    std::string refused;
+    nursery n;
+    n.start(a, lends_to_a_thread(refused), "the one");
+    n.wait(s);
+    CHECK(refused == "an operation of the one in a thread that runs none of the actors: a thread "
+                     "of one's own has no core");
   }
 
   TEST_CASE("what a question throws is thrown where somebody waits for its answer") {

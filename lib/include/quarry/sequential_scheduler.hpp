@@ -13,7 +13,6 @@
 #include <optional>
 #include <random>
 #include <span>
-#include <thread>
 #include <vector>
 
 namespace quarry {
@@ -66,7 +65,8 @@ public:
     return current_ == nullptr ? nullptr : current_->home;
   }
   [[nodiscard]] bool decides() const noexcept override { return true; }
-  /// Errors   std::logic_error – another actor's function does it: each has a core of its own
+  /// Errors   std::logic_error – another actor's function does it, or a thread that does not run
+  ///          the actors: each has a core of its own
   void decision_point(actor& self) override;
   void tell_all(actor& self) noexcept override;
 
@@ -147,6 +147,7 @@ private:
   void withdraw(actor const& a);
   void take_from_all_lists(actor& a) noexcept;
   void run_slice(actor& a);
+  [[nodiscard]] bool is_driven_here() const noexcept;
   void out_of_turn(actor& self);
   bool wake_a_waiter();
   static void run_actor(void* a);
@@ -172,7 +173,7 @@ private:
 
   std::atomic<bool> is_held_{false};          ///< by the thread that runs actors, or by a report
   std::atomic<bool> is_report_wanted_{false}; ///< whoever runs actors should let go for a moment
-  std::atomic<std::thread::id> driver_{};     ///< the thread that runs actors, if one does
+  std::atomic<void const*> driver_{nullptr};  ///< the thread that runs actors, if one does
 };
 
 } // namespace quarry
