@@ -230,12 +230,26 @@ void sequential_scheduler::run_slice(actor& a) {
     if (has_yielded && options_.choices != nullptr)
       options_.choices->on_yield(a.number);
   }
+  if (has_yielded && ready_.size() == 1 && options_.choices != nullptr &&
+      (a.state == actor_state::ready || a.state == actor_state::waiting))
+    count_lone_slice();
   if (a.state == actor_state::polling)
     polling_.push_back(&a);
   if (is_idle) // suspended at a co_await, or done
     fibers_.give_back(*std::exchange(a.fiber, nullptr));
   if (a.state == actor_state::done)
     a.on_done();
+}
+
+/// Whoever goes on without an alternative, and without an operation, may do so for ever: by
+/// yielding, or in turns with somebody whom it wakes.
+void sequential_scheduler::count_lone_slice() {
+  if (is_out_of_decisions())
+    return;
+  if (debugger_asks()) [[unlikely]]
+    debug_decision(debug_entry(), nullptr, decisions_ + 1);
+  set_decisions(decisions_ + 1);
+  tell_alone();
 }
 
 sequential_scheduler::step_result sequential_scheduler::step() {

@@ -74,6 +74,22 @@ std::string explored_memory::busiest(std::size_t most) const {
   return text;
 }
 
+std::string explored_memory::idlest(report const& table, std::size_t most) const {
+  std::string text;
+  for (report_row const& row : table.rows) {
+    if (row.state != actor_state::ready || row.who == nullptr)
+      continue;
+    cache_port const* const port = find_port(*row.who);
+    if (port != nullptr && actors_[port->id()].operations != 0)
+      continue;
+    if (most-- == 0)
+      break;
+    text += fmt::format("{}{}", text.empty() ? "" : ", ",
+                        port == nullptr ? row.actor : name_of(port->id()));
+  }
+  return text;
+}
+
 // Findings
 
 void explored_memory::found(finding f) {

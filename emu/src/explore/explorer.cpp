@@ -127,6 +127,7 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
                   .when_given_up =
                       [this](report const& table) {
                         waits_ = source_lines_of(table.to_string());
+                        idlest_ = memory_.idlest(table);
                         threads_.end();
                       },
                   .when_left = [this](actor const& a) { leave(a); }}),
@@ -212,6 +213,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   memory_.begin(recorder_, keeps_history);
   waits_.clear();
   who_waits_.clear();
+  idlest_.clear();
   left_.clear();
   executions_.store(executions_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   is_running_.store(true, std::memory_order_relaxed);
@@ -234,7 +236,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
           is_cut,
           is_beyond,
           is_beyond && end_.was_at_work(),
-          is_cut || is_beyond ? memory_.busiest() : "",
+          is_cut || is_beyond ? busiest() : "",
           memory_.history(),
           memory_.equal_count(),
           memory_.has_left_out()};
@@ -246,6 +248,13 @@ explorer::result explorer::repeat(choice_record const& r, bool keeps_history) {
   return run(choices, keeps_history);
 }
 
+std::string explorer::busiest() const {
+  std::string const those = memory_.busiest();
+  return idlest_.empty() ? those
+                         : fmt::format("{}{}{} (without an operation)", those,
+                                       those.empty() ? "" : ", ", idlest_);
+}
+
 /// What can be said only now.
 void explorer::end_execution() {
   threads_.forget_thrown();
@@ -254,7 +263,7 @@ void explorer::end_execution() {
         {"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits_),
          fmt::format("livelock: nobody changes memory or wakes anybody any more, even if all "
                      "take turns and see the newest values\n  busiest: {}\n{}",
-                     memory_.busiest(), who_waits_)});
+                     busiest(), who_waits_)});
   if (!left_.empty())
     memory_.found_or_noted(
         {"unwinding", source_lines_of(left_),

@@ -127,6 +127,7 @@ private:
   struct cause;
   [[nodiscard]] std::optional<cause> why_others_wait() const;
   void leave(actor const& a);
+  [[nodiscard]] std::string busiest() const;
   void end_execution();
 
   watchdog& watch_;
@@ -139,6 +140,7 @@ private:
   recorder recorder_{end_};
   std::string waits_;     ///< where somebody waited when the execution was given up
   std::string who_waits_; ///< the same as a report
+  std::string idlest_;    ///< who went on then without an operation
   std::string left_;      ///< who could not be unwound
   std::atomic<bool> is_running_{false};
   std::atomic<std::uint64_t> executions_{0};

@@ -35,7 +35,9 @@ public:
     std::optional<std::uint64_t> seed{};
     /// Decisions after which run_until() gives up, as if nobody could go on.
     std::uint64_t most_decisions = 100'000'000;
-    /// From this decision on, choices->on_alone() is called where there is nothing to choose.
+    /// From this decision on, choices->on_alone() is called where there is nothing to choose: at
+    /// operations and yields of who is alone, and where somebody begins to wait beside a single one
+    /// that is ready.
     std::uint64_t tells_alone_from = ~std::uint64_t{0};
     /// Decides instead of the seed, with the actor that runs as its first alternative.
     chooser* choices = nullptr;
@@ -138,6 +140,7 @@ private:
     if (decisions_ >= options_.tells_alone_from) [[unlikely]]
       options_.choices->on_alone();
   }
+  void count_lone_slice();
   void set_decisions(std::uint64_t count) noexcept {
     std::atomic_ref(decisions_).store(count, std::memory_order_relaxed);
   }

@@ -77,6 +77,8 @@ public:
   void count_operations() noexcept;
   /// Those that did most operations since then, and where their last ones were.
   [[nodiscard]] std::string busiest(std::size_t most = 3) const;
+  /// "wave 1:1:1:1 (0,0,0)/0": who goes on there, but has done no operation since then.
+  [[nodiscard]] std::string idlest(report const& table, std::size_t most = 3) const;
 
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
