@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/event.hpp>
+#include <quarry/sequential_scheduler.hpp>
 
 #include <mutex>
 
@@ -16,6 +17,9 @@ void event::set() {
 }
 
 void event::reset() noexcept {
+  // To a search: a wait, or a set(), before it is another matter than one after it. Among
+  // themselves those need no order, so that they say nothing.
+  sequential_scheduler::tell_all_here();
   std::lock_guard const guard(queue_);
   is_set_ = false;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/latch.hpp>
+#include <quarry/sequential_scheduler.hpp>
 
 #include <fmt/core.h>
 
@@ -10,6 +11,8 @@ namespace quarry {
 
 /// Under the lock. Those who are to be woken now.
 wait_place* latch::lower(std::size_t by) {
+  if (by >= count_) // to a search: until then it is all one who comes first, but not from then on
+    sequential_scheduler::tell_all_here();
   if (by > count_)
     throw std::invalid_argument(
         fmt::format("latch: count_down by {}, but only {} are left", by, count_));

@@ -331,6 +331,11 @@ void sequential_scheduler::tell_all(actor& self) noexcept {
     options_.choices->on_effect(self.number, {.is_any = true});
 }
 
+void sequential_scheduler::tell_all_here() noexcept {
+  if (driven_here != nullptr && driven_here->current_ != nullptr)
+    driven_here->tell_all(*driven_here->current_);
+}
+
 void sequential_scheduler::decision_point(actor& self) {
   if (!is_driven_here() || self.is_abandoned || current_ != &self) [[unlikely]]
     return out_of_turn(self);

@@ -71,6 +71,8 @@ public:
   ///          the actors: each has a core of its own
   void decision_point(actor& self) override;
   void tell_all(actor& self) noexcept override;
+  /// Of the actor that runs on the calling thread; nothing where no such scheduler runs one.
+  static void tell_all_here() noexcept;
 
   /// Runs `host` as actor 0, on a fiber of its own, to its end. Rethrows what it throws.
   ///
