@@ -5,6 +5,7 @@
 #include <quarry/task.hpp>
 #include <quarry/wait_queue.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,7 +14,8 @@ namespace quarry {
 class executor;
 
 /// Children that end before their parent goes on: starts tasks as actors, on any strands, and joins
-/// them all.
+/// them all. What came before start() comes before the child, which comes before the end of join():
+/// also in device memory under `explore`, at system scope.
 ///
 /// Who starts children must join() or wait() before the nursery dies. When an actor that waits in
 /// join() is destroyed, as a wavefront of a launch that has failed, its children on the same strand
@@ -45,7 +47,7 @@ public:
 
 private:
   struct state;
-  static task<> run(std::shared_ptr<state> shared, task<> child);
+  static task<> run(std::shared_ptr<state> shared, task<> child, std::uint32_t begun);
 
   std::shared_ptr<state> state_; ///< the children share it: one may be told to go on by its death
 };
@@ -66,6 +68,7 @@ private:
   bool enlist(actor& self) noexcept;
 
   nursery& nursery_;
+  executor* executor_ = nullptr; ///< of who joins
   std::source_location where_;
   wait_place place_;
 };

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <mutex>
 #include <source_location>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -26,6 +27,24 @@ public:
     static_cast<void>(address);
     return {};
   }
+
+  // What starting and joining orders, for models of memory; all by the actor that runs
+
+  using edge = std::uint32_t;
+  static constexpr edge nothing = ~edge{0};
+  /// What it has done so far, for an actor that it starts on `s`.
+  [[nodiscard]] virtual edge before_start(strand const& s) {
+    static_cast<void>(s);
+    return nothing;
+  }
+  /// It has been started with that: it comes after.
+  virtual void after_start(edge e) { static_cast<void>(e); }
+  /// What it has done, for who joins it. Somebody else may go on first.
+  ///
+  /// Throws   `abandoned`
+  [[nodiscard]] virtual edge at_end() { return nothing; }
+  /// It has joined those, and comes after them.
+  virtual void after_join(std::span<edge const> ends) { static_cast<void>(ends); }
 };
 
 /// What strands and actors know of the scheduler that runs them. It is asked once per slice or

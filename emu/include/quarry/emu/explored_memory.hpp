@@ -117,6 +117,11 @@ public:
   using edge = race_detector::edge;
   [[nodiscard]] edge signal(actor& self);
   void receive(actor& self, edge from);
+  // Of a nursery's children, but for those of a wavefront, which run as a part of it
+  [[nodiscard]] edge before_start(strand const& s) override;
+  void after_start(edge e) override;
+  [[nodiscard]] edge at_end() override;
+  void after_join(std::span<edge const> ends) override;
 
   /// Delayed stores come to their level. True if there were any.
   bool settle();

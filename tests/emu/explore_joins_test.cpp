@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a nursery orders in device memory: children come after their start, and before who joins.
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+#include <quarry/event.hpp>
+#include <quarry/nursery.hpp>
+#include <quarry/strand.hpp>
+#include <quarry/sync_wait.hpp>
+#include <quarry/this_actor.hpp>
+#include <quarry/when_all.hpp>
+#include <quarry/yield.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <functional>
+#include <stdexcept>
+#include <string>
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+using word = std::uint32_t;
+
+/// Words that lie apart, and where children run.
+struct family {
+  explicit family(world& of)
+      : w(of), all(of.allocate<word>(64, "words")), place(w.scheduler(), "place") {}
+  [[nodiscard]] global<word> operator[](int i) { return all.global() + 16 * i; }
+  /// The core of the actor that asks.
+  [[nodiscard]] world_core core_of(actor& self) { return world_core({&self, &w.scheduler()}); }
+
+  world& w;
+  buffer<word> all;
+  strand place;
+};
+
+/// Plain accesses throughout.
+task<> add_to(family& f, int which, word n) {
+  world_core const self = f.core_of(co_await this_actor());
+  self.store(f[which], self.load(f[which]) + n);
+}
+
+task<word> number_of(word n) {
+  co_await yield();
+  co_return n;
+}
+struct has_children {
+  task<> operator()(any_wavefront auto& wf, global<word> sum) const {
+    auto both = when_all(number_of(1), number_of(2));
+    auto const [one, other] = co_await std::move(both);
+    wf.fetch_add(sum, one + other, order::relaxed, scope::agent);
+  }
+};
+
+verdict explore_family(std::function<task<>(family&, world_core&)> parent,
+                       std::string strategy = "swarm") {
+  return explore({.executions = strategy == "exhaustive" ? 200'000U : 400U,
+                  .strategy = std::move(strategy),
+                  .diagnoses = false,
+                  .keeps_failures = false},
+                 [&](world& w) {
+                   family f(w);
+                   w.start_task("parent", [&](world_core& self) { return parent(f, self); });
+                   w.join();
+                 });
+}
+
+/// One by one: every search, and what it says of the parent.
+void check_all(std::function<task<>(family&, world_core&)> const& parent) {
+  for (char const* const strategy : {"swarm", "random_walk", "pct", "exhaustive"}) {
+    CAPTURE(strategy);
+    verdict const v = explore_family(parent, strategy);
+    CHECK_MESSAGE(v, v.to_string());
+  }
+}
+
+} // namespace
+
+TEST_SUITE("emu.explore_joins") {
+  TEST_CASE("what came before its start a child sees, and who joins sees what it did") {
+    check_all([](family& f, world_core& self) -> task<> {
+      self.store(f[0], 1);
+      nursery n;
+      n.start(f.place, add_to(f, 0, 2), "child");
+      co_await n.join();
+      f.w.check(self.load(f[0]) == 3, "3 in all");
+    });
+  }
+
+  TEST_CASE("so it is where the child has ended before the join") {
+    check_all([](family& f, world_core& self) -> task<> {
+      event has_ended;
+      auto const child = [&]() -> task<> {
+        co_await add_to(f, 0, 2);
+        has_ended.set();
+      };
+      nursery n;
+      n.start(f.place, child(), "child");
+      co_await has_ended.wait();
+      co_await yield();
+      co_await n.join();
+      f.w.check(self.load(f[0]) == 2, "it has added 2");
+    });
+  }
+
+  TEST_CASE("an event orders no memory, a join does") {
+    auto const parent_waits = [](bool joins_first) {
+      return explore_family([joins_first](family& f, world_core& self) -> task<> {
+        event has_stored;
+        auto const child = [&]() -> task<> {
+          co_await add_to(f, 0, 2);
+          has_stored.set();
+        };
+        nursery n;
+        n.start(f.place, child(), "child");
+        co_await has_stored.wait();
+        if (joins_first)
+          co_await n.join();
+        self.load(f[0]);
+        co_await n.join();
+      });
+    };
+    verdict const unordered = parent_waits(false);
+    REQUIRE_MESSAGE(unordered.failure, unordered.to_string());
+    CHECK(unordered.failure->kind == "race");
+    verdict const right = parent_waits(true);
+    CHECK_MESSAGE(right, right.to_string());
+  }
+
+  TEST_CASE("when_all() gives what its tasks have stored") {
+    check_all([](family& f, world_core& self) -> task<> {
+      self.store(f[0], 1);
+      auto both = when_all(add_to(f, 0, 2), add_to(f, 1, 4));
+      co_await std::move(both);
+      f.w.check(self.load(f[0]) + self.load(f[1]) == 7, "7 in all");
+    });
+  }
+
+  TEST_CASE("two children are not ordered with each other") {
+    verdict const v = explore_family([](family& f, world_core&) -> task<> {
+      auto both = when_all(add_to(f, 0, 2), add_to(f, 0, 4));
+      co_await std::move(both);
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "race");
+  }
+
+  TEST_CASE("what a child's child did is there, too; and what a child did that throws") {
+    check_all([](family& f, world_core& self) -> task<> {
+      auto const child = [&]() -> task<> {
+        nursery inner;
+        inner.start(f.place, add_to(f, 0, 2), "grandchild");
+        co_await inner.join();
+      };
+      auto const throws = [&]() -> task<> {
+        co_await add_to(f, 1, 4);
+        throw std::runtime_error("after 4");
+      };
+      self.store(f[0], 1);
+      nursery n;
+      n.start(f.place, child(), "child");
+      n.start(f.place, throws(), "throws");
+      try {
+        co_await n.join();
+      } catch (std::runtime_error const&) {
+        f.w.check(self.load(f[0]) + self.load(f[1]) == 7, "7 in all");
+      }
+    });
+  }
+
+  TEST_CASE("a world function that waits for a nursery, or for a task, finds it in host memory") {
+    verdict const v = explore({.executions = 400, .keeps_failures = false}, [](world& w) {
+      family f(w);
+      w.host().store(f[0], 1);
+      sync_wait(f.place, add_to(f, 0, 2));
+      w.check(w.host().load(f[0]) == 3 && f.all.host()[0] == 3, "3 in all");
+      nursery n;
+      n.start(f.place, add_to(f, 0, 4), "child");
+      n.wait(w.scheduler());
+      w.check(w.host().load(f[0]) == 7 && f.all.host()[0] == 7, "7 in all");
+    });
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("others see a child's last stores late, as long as nobody has joined it") {
+    bool is_late = false;
+    verdict const v = explore({.executions = 2'000,
+                               .runs_repeated = true,
+                               .detects_races = false,
+                               .keeps_failures = false},
+                              [&](world& w) {
+                                family f(w);
+                                auto const child = [&]() -> task<> {
+                                  world_core const self = f.core_of(co_await this_actor());
+                                  self.store(f[0], 1);
+                                  self.store(f[1], 1, order::relaxed, scope::system);
+                                };
+                                w.start_task("parent", [&](world_core& self) -> task<> {
+                                  self.load(f[2]);
+                                  nursery n;
+                                  n.start(f.place, child(), "child");
+                                  co_await n.join();
+                                });
+                                w.start("other", [&](world_core& self) {
+                                  if (self.load(f[1], order::acquire, scope::system) == 1)
+                                    is_late = is_late || self.load(f[0]) == 0;
+                                });
+                                w.join();
+                              });
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK(is_late);
+  }
+
+  TEST_CASE("where there are too many children, who joins them is told so") {
+    explore_options o{.executions = 1, .most_decisions = 100'000, .diagnoses = false};
+    o.keeps_failures = false;
+    verdict const v = explore(o, [](world& w) {
+      family f(w);
+      auto const many = [&]() -> task<> {
+        for (int i = 0; i < 2'100; ++i) {
+          auto both = when_all(number_of(1), number_of(2));
+          co_await std::move(both);
+        }
+      };
+      sync_wait(f.place, many());
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "exception");
+    CHECK_MESSAGE(v.failure->report.starts_with("explore: an execution has at most 4096 actors"),
+                  v.failure->report);
+  }
+
+  TEST_CASE("a wavefront's children are a part of it") {
+    verdict const v = explore({.executions = 200, .keeps_failures = false}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto sum = gpu.allocate<word>(1, "sum");
+      static_cast<void>(
+          gpu.run({.work_items = 64, .work_items_per_group = 32}, has_children{}, sum.global()));
+      w.check(sum.host()[0] == 6, "3 of each");
+    });
+    CHECK_MESSAGE(v, v.to_string());
+  }
+}
