@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/yield.hpp>
@@ -6,6 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <functional>
 
 namespace {
 
@@ -35,6 +37,16 @@ verdict explore_handover(bool gives, bool takes) {
   });
 }
 
+struct stores_and_gives {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> at, handover& order,
+                    bool& is_set) const {
+    wf.store(at, 42U);
+    order.give();
+    is_set = true;
+    co_return;
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.handover") {
@@ -46,6 +58,27 @@ TEST_SUITE("emu.handover") {
   TEST_CASE("without the giving or the taking there is no order") {
     CHECK(explore_handover(false, true).failure);
     CHECK(explore_handover(true, false).failure);
+  }
+
+  TEST_CASE("a kernel's wavefront gives what it has done") {
+    verdict const v = explore({.executions = 200, .diagnoses = false}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto word = w.allocate<std::uint32_t>(1, "word");
+      handover order;
+      bool is_set = false;
+      w.start("host", [&](world_core&) {
+        static_cast<void>(gpu.run({.work_items = 1}, stores_and_gives{}, word.global(),
+                                  std::ref(order), std::ref(is_set)));
+      });
+      w.start_task("taker", [&](world_core& self) -> task<> {
+        while (!is_set)
+          co_await yield();
+        order.take();
+        w.check(self.load(word.global()) == 42, "the word is stale");
+      });
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("outside of explored executions it does nothing") {

@@ -311,23 +311,6 @@ void explored_memory::meet(work_group& g, std::uint32_t who) {
   races_.meet({those.data(), count});
 }
 
-explored_memory::edge explored_memory::signal(actor& self) {
-  ++activity_;
-  actor_id const id = join(self).id();
-  machine_.fence(id, order::release, scope::system);
-  tell(0, order::release);
-  return races_.signal(id);
-}
-
-void explored_memory::receive(actor& self, edge from) {
-  ++activity_;
-  actor_id const id = join(self).id();
-  end_polling(id);
-  machine_.fence(id, order::acquire, scope::system);
-  tell(0, order::acquire);
-  races_.receive(id, from);
-}
-
 void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
   tell_any();
   known_ = {};

@@ -3,6 +3,7 @@
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
+#include <quarry/emu/work_group.hpp>
 
 namespace quarry::emu {
 namespace {
@@ -13,6 +14,32 @@ bool is_of_kernels(strand const& s) {
 }
 
 } // namespace
+
+/// A wavefront has its own.
+cache_port& explored_memory::ordered_port(actor& self) {
+  cache_port*& port = port_of(self);
+  if (port != nullptr) [[likely]]
+    return *port;
+  auto const* const wave = dynamic_cast<wave_slot const*>(&self);
+  return wave != nullptr ? *wave->port : join_host(self, port);
+}
+
+explored_memory::edge explored_memory::signal(actor& self) {
+  ++activity_;
+  actor_id const id = ordered_port(self).id();
+  machine_.fence(id, order::release, scope::system);
+  tell(0, order::release);
+  return races_.signal(id);
+}
+
+void explored_memory::receive(actor& self, edge from) {
+  ++activity_;
+  actor_id const id = ordered_port(self).id();
+  end_polling(id);
+  machine_.fence(id, order::acquire, scope::system);
+  tell(0, order::acquire);
+  races_.receive(id, from);
+}
 
 explored_memory::edge explored_memory::before_start(strand const& s) {
   actor* const self = scheduler_.current();
