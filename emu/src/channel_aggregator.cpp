@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "end_of_wait.hpp"
 #include "what_was_thrown.hpp"
 
 #include <quarry/emu/channel_aggregator.hpp>
@@ -73,7 +74,7 @@ outcome channel_aggregator::wait() {
   if (!stuck)
     return outcome(first_fault_);
   stuck->report += narrow_channels();
-  return outcome(std::move(stuck));
+  return end_of_wait(agent_.scheduler(), std::move(stuck));
 }
 
 /// Those for whose room somebody waits in vain.

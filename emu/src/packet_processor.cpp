@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "end_of_wait.hpp"
 #include "what_was_thrown.hpp"
 
 #include <quarry/emu/agent_core.hpp>
@@ -21,14 +22,6 @@ global<std::int64_t> signal_word(std::uint64_t handle) {
 /// A packet cannot be done; says why.
 [[noreturn]] void refuse(std::string const& why) {
   throw std::invalid_argument(why);
-}
-
-/// Of a host that has waited, in vain if there is a fault. It may not look at what it gets: under
-/// `explore` that is a failure all the same.
-outcome end_of_wait(executor& s, std::optional<fault> stuck) {
-  if (auto* const memory = explored_memory::of(s); stuck && memory != nullptr)
-    memory->found(*stuck);
-  return outcome(std::move(stuck));
 }
 
 } // namespace

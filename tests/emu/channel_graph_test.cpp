@@ -3,6 +3,7 @@
 #include "test_agents.hpp"
 
 #include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
 
 #include <cstdint>
 #include <fibonacci/flow_graph.hpp>
@@ -234,6 +235,23 @@ TEST_SUITE("emu.channel_graph") {
     REQUIRE(at != std::string::npos);
     CHECK(report.find("producers wait for room\n", at) != std::string::npos);
     CHECK(report.find("channel_options::full", at) != std::string::npos);
+  }
+
+  TEST_CASE("so it is a failure of an exploration, though nobody looks at what the wait returns") {
+    verdict const v =
+        explore({.executions = 20, .diagnoses = false, .keeps_failures = false}, [](world& w) {
+          wide_agent gpu(w.scheduler(), shape);
+          channel_graph g(gpu);
+          auto& numbers =
+              g.add_channel<number>({.width = 2, .elements_per_done_count = 1, .name = "numbers"});
+          g.connect(numbers, send_two{}, std::ref(numbers));
+          g.put(numbers, {3});
+          g.execute();
+          static_cast<void>(g.wait_for_done());
+        });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "deadlock");
+    CHECK_SAYS(v.failure->report, "channel numbers: 1 of 2 elements in use, 1 producer waits");
   }
 
   TEST_CASE("a cycle that is too narrow for one generation ends well if wavefronts yield") {
