@@ -248,6 +248,43 @@ TEST_SUITE("emu.explore_ends") {
       }
   }
 
+  TEST_CASE("where every execution was cut off nothing is right, also after a single decision") {
+    for (char const* const strategy : {"swarm", "random_walk", "pct", "exhaustive"})
+      for (std::uint64_t const most : {1U, 2U, 3U}) {
+        CAPTURE(strategy);
+        CAPTURE(most);
+        verdict const v =
+            explore({.executions = 20, .strategy = strategy, .most_decisions = most}, [](world& w) {
+              auto words = w.allocate<std::uint32_t>(32, "words");
+              for (std::size_t const i : {0U, 16U})
+                w.start("worker", [at = words.global() + i](world_core& self) {
+                  for (int n = 0; n != 4; ++n)
+                    self.fetch_add(at, 1, order::relaxed, scope::system);
+                });
+              w.join();
+            });
+        CHECK_MESSAGE(!v, v.to_string());
+        CHECK(v.inconclusive == v.executions);
+        CHECK(v.to_string().starts_with("OPEN  "));
+      }
+  }
+
+  TEST_CASE("who is alone, and only waits at the limit, has been explored") {
+    verdict const v = explore({.executions = 20, .most_decisions = 16}, [](world& w) {
+      auto words = w.allocate<std::uint32_t>(32, "words");
+      auto const flag = words.global();
+      w.start("sets",
+              [=](world_core& self) { self.store(flag, 1, order::relaxed, scope::system); });
+      w.start("waits", [=](world_core& self) {
+        while (self.load(flag, order::relaxed, scope::system) == 0) {
+        }
+      });
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK_FALSE(v.is_open());
+  }
+
   TEST_CASE("an execution has a decision at least") {
     CHECK_THROWS_WITH_AS(static_cast<void>(explore({.most_decisions = 0}, [](world&) {})),
                          "explore: an execution of no decisions; most_decisions is at least 1",

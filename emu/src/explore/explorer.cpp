@@ -72,12 +72,15 @@ void fair_end::on_only(std::uint32_t actor) {
 }
 
 void fair_end::begin_if_due() {
-  if (!early_activity_ && scheduler_.decision_count() >= begins_at_ / 2)
-    early_activity_ = memory_.activity();
-  if (scheduler_.decision_count() < begins_at_ || scheduler_.is_out_of_decisions())
+  if (scheduler_.decision_count() < begins_at_) {
+    if (!early_activity_ && scheduler_.decision_count() >= begins_at_ / 2)
+      early_activity_ = memory_.activity();
+    return;
+  }
+  if (scheduler_.is_out_of_decisions())
     return;
   if (!std::exchange(has_begun_, true)) {
-    was_at_work_ = memory_.activity() != early_activity_;
+    was_at_work_ = memory_.activity() != early_activity_; // with a single decision nobody knows
     while (memory_.settle()) {
     }
     memory_.count_operations();
@@ -122,7 +125,7 @@ std::uint64_t with_end(std::uint64_t most_decisions) {
 explorer::explorer(explore_options const& o, std::function<void(world&)> const& f, watchdog& watch)
     : watch_(watch), function_(f),
       scheduler_({.most_decisions = with_end(o.most_decisions),
-                  .tells_alone_from = o.most_decisions,
+                  .tells_alone_from = o.most_decisions / 2,
                   .when_nobody_can = [this] { return memory_.settle() || end_.look_again(); },
                   .when_given_up =
                       [this](report const& table) {
