@@ -54,7 +54,8 @@ TEST_SUITE("emu.explore_thrown") {
             });
             w.join();
           });
-      check_told(v, "no such file\n  thrown by producer; others go on for ever: ", "consumer");
+      check_told(
+          v, "no such file\n  thrown by producer; others do not come to their end: ", "consumer");
     }
   }
 
@@ -66,8 +67,8 @@ TEST_SUITE("emu.explore_thrown") {
       static_cast<void>(gpu.run({.work_items = 32}, awaits_one{}, flag.global()));
       w.join();
     });
-    check_told(
-        v, "no such file\n  thrown by producer; others wait for ever: ", "wavefront 0 of group 0");
+    check_told(v, "no such file\n  thrown by producer; others do not come to their end: ",
+               "wavefront 0 of group 0");
   }
 
   TEST_CASE("who has thrown is told, too, where all others come to their ends") {

@@ -172,41 +172,45 @@ void explorer::run_world() {
   }
 }
 
-/// What a world has thrown, with who did, and whom it has left waiting.
-std::string explorer::told(std::exception const& e) const {
-  auto const& t = threads_.last_thrown();
-  if (t.what != std::current_exception())
-    return e.what();
-  return fmt::format("{}\n  thrown by {}{}", e.what(), t.who,
-                     t.is_heard ? "" : "; others go on for ever: " + who_waits_);
-}
+namespace {
 
-/// What an actor has thrown, for which a kernel may wait in vain.
-struct explorer::cause {
-  std::string what;
-  std::string who;
+using finding = emu::explored_memory::finding;
 
-  [[nodiscard]] std::optional<emu::explored_memory::finding>
-  instead_of(std::optional<emu::explored_memory::finding> f) const {
-    if (f && (f->kind == to_string(emu::fault::kind::deadlock) ||
-              f->kind == to_string(emu::fault::kind::not_resident)))
-      f = {"exception", without_addresses(what),
-           fmt::format("{}\n  thrown by {}; others wait for ever: {}", what, who, f->report)};
-    return f;
-  }
-};
-
-std::optional<explorer::cause> explorer::why_others_wait() const {
-  auto const& t = threads_.thrown_first();
+/// What an actor has thrown; nothing, unless it is a std::exception: it goes through where it is
+/// heard of.
+std::optional<finding> finding_of(world_threads::thrown const& t) {
   if (!t.what)
     return std::nullopt;
   try {
     std::rethrow_exception(t.what);
   } catch (std::exception const& e) {
-    return cause{e.what(), t.who};
-  } catch (...) { // goes through where it is heard of
+    return finding{"exception", without_addresses(e.what()),
+                   fmt::format("{}\n  thrown by {}", e.what(), t.who)};
+  } catch (...) {
     return std::nullopt;
   }
+}
+
+/// Those that it has left waiting are no failure of their own.
+finding with_others(finding f, std::string_view others) {
+  f.report += fmt::format("; others do not come to their end: {}", others);
+  return f;
+}
+
+bool is_wait_in_vain(finding const& f) {
+  return f.kind == to_string(emu::fault::kind::deadlock) ||
+         f.kind == to_string(emu::fault::kind::not_resident);
+}
+
+} // namespace
+
+/// What a world has thrown, an actor of it perhaps.
+void explorer::found(std::exception const& e) {
+  auto const& t = threads_.last_thrown();
+  auto by_actor = t.what == std::current_exception() ? finding_of(t) : std::nullopt;
+  if (!by_actor)
+    return memory_.found({"exception", without_addresses(e.what()), e.what()});
+  memory_.found(t.is_heard ? *std::move(by_actor) : with_others(*std::move(by_actor), who_waits_));
 }
 
 explorer::result explorer::run(chooser& choices, bool keeps_history) {
@@ -225,17 +229,18 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   } catch (emu::kernel_stop const& stop) { // by an operation of a host thread
     memory_.found(stop, to_string(stop.what));
   } catch (std::exception const& e) {
-    memory_.found({"exception", without_addresses(e.what()), told(e)});
+    found(e);
   } catch (...) {
     is_running_.store(false, std::memory_order_relaxed); // while it goes through, nobody is stuck
     throw;
   }
   is_running_.store(false, std::memory_order_relaxed);
-  auto const why = why_others_wait();
+  auto cause = finding_of(threads_.thrown_first()); // for which a kernel may wait in vain
   end_execution();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();
-  return {why ? why->instead_of(memory_.first_finding()) : memory_.first_finding(),
+  auto const& f = memory_.first_finding();
+  return {cause && f && is_wait_in_vain(*f) ? with_others(*std::move(cause), f->report) : f,
           is_cut,
           is_beyond,
           is_beyond && end_.was_at_work(),

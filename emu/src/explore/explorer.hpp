@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <span>
@@ -123,9 +124,7 @@ public:
 
 private:
   void run_world();
-  [[nodiscard]] std::string told(std::exception const& e) const;
-  struct cause;
-  [[nodiscard]] std::optional<cause> why_others_wait() const;
+  void found(std::exception const& e);
   void leave(actor const& a);
   [[nodiscard]] std::string busiest() const;
   void end_execution();
