@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/replay_file.hpp>
 #include <quarry/fnv_hash.hpp>
+#include <quarry/read_text.hpp>
 
 #include <fmt/core.h>
 
@@ -13,7 +14,6 @@
 #include <fstream>
 #include <link.h>
 #include <string_view>
-#include <vector>
 
 namespace quarry {
 namespace {
@@ -68,24 +68,15 @@ error unreadable(std::string_view why) {
 }
 
 /// What is in a file or comes out of a pipe; of a device there may be no end.
-result<std::string> read_text(std::string const& file) {
+result<std::string> text_of(std::string const& file) {
   std::error_code code;
   auto const kind = std::filesystem::status(file, code).type();
   if (code)
     return unreadable(code.message());
   if (kind != std::filesystem::file_type::regular && kind != std::filesystem::file_type::fifo)
     return unreadable("it is neither a file nor a pipe");
-  std::ifstream in(file, std::ios::binary);
-  std::string text;
-  std::vector<char> part(1U << 16);
-  while (in.read(part.data(), static_cast<std::streamsize>(part.size())) || in.gcount() > 0) {
-    text.append(part.data(), static_cast<std::size_t>(in.gcount()));
-    if (text.size() > most_bytes)
-      return unreadable(fmt::format("it has more than {} bytes", most_bytes));
-  }
-  if (!in.is_open() || in.bad())
-    return unreadable(std::strerror(errno));
-  return text;
+  auto const text = read_text(file, most_bytes);
+  return text ? text : unreadable(text.error().what);
 }
 
 int find_build_id(dl_phdr_info* object, std::size_t, void* into) {
@@ -199,7 +190,7 @@ result<void> replay_file::write(std::string const& file) const {
 }
 
 result<replay_file> replay_file::read(std::string const& file) {
-  auto const text = read_text(file);
+  auto const text = text_of(file);
   if (!text)
     return error{text.error().code, fmt::format("{}: {}", file, text.error().what)};
   auto parsed = from_text(*text);

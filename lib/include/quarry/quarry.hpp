@@ -60,5 +60,6 @@
 #include <quarry/fnv_hash.hpp>
 #include <quarry/frame_pool.hpp>
 #include <quarry/random_bits.hpp>
+#include <quarry/read_text.hpp>
 #include <quarry/spin_lock.hpp>
 #include <quarry/wait_queue.hpp>
