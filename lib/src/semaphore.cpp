@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/semaphore.hpp>
 
+#include <fmt/core.h>
+
 #include <limits>
 #include <mutex>
 #include <stdexcept>
-#include <string>
 
 namespace quarry {
 
@@ -21,8 +22,8 @@ void semaphore::release(std::size_t units) {
   {
     std::lock_guard const guard(queue_);
     if (units > std::numeric_limits<std::size_t>::max() - units_)
-      throw std::overflow_error("semaphore: " + std::to_string(units) + " units more than " +
-                                std::to_string(units_) + " are more than it can count");
+      throw std::overflow_error(fmt::format(
+          "semaphore: {} units more than {} are more than it can count", units, units_));
     // A unit goes to a waiter without being free in between.
     units_ += units;
     released = queue_.grant(units_);
