@@ -64,9 +64,8 @@ outcome packet_processor::wait(signal& s) {
     stuck->report += what_is_held_up();
     if (own)
       stuck->report += "\nthe first fault of " + name() + ":\n" + own->report;
-  }
-  if (stuck)
     return end_of_wait(agent_.scheduler(), std::move(stuck));
+  }
   return outcome(own ? std::move(*own)
                      : fault{fault::kind::bad_packet, name(),
                              fmt::format("a packet that counts in a signal, which is {}, has "
@@ -150,34 +149,34 @@ bool packet_processor::take_packet(Core& self) {
   }
   if (!is_due(self, next_)) {
     if (is_new)
-      hold_up(held_packet{next_, taken_ - 1});
+      hold_up(true);
     return false;
   }
   if (!is_new)
-    hold_up(std::nullopt);
+    hold_up(false);
   is_blocked_ = false;
   do_packet(self, next_);
   return true;
 }
 
-void packet_processor::hold_up(std::optional<held_packet> p) {
+void packet_processor::hold_up(bool holds) {
   std::lock_guard const lock(mutex_);
-  held_up_ = p;
+  is_held_up_ = holds;
 }
 
 std::string packet_processor::what_is_held_up() {
   std::lock_guard const lock(mutex_);
-  if (!held_up_)
+  if (!is_held_up_)
     return {};
-  packet_header const h = held_up_->what.header();
-  std::string line = fmt::format("\n{}: packet {} waits", name(), held_up_->number);
+  packet_header const h = next_.header();
+  std::string line = fmt::format("\n{}: packet {} waits", name(), taken_ - 1);
   if (h.barrier)
     line += " until every packet before it has completed";
   if (h.type != packet_type::barrier_and && h.type != packet_type::barrier_or)
     return line;
   line += fmt::format("{} for {} of its signals:", h.barrier ? ", and" : "",
                       h.type == packet_type::barrier_and ? "all" : "one");
-  for (std::uint64_t const handle : held_up_->what.as<barrier_packet>().dep_signal)
+  for (std::uint64_t const handle : next_.as<barrier_packet>().dep_signal)
     if (handle != 0)
       line += fmt::format(" {:#x} ({})", handle, place_of(handle));
   return line;

@@ -82,10 +82,6 @@ private:
     std::uint64_t signal;
     bool was_prepared = false;
   };
-  struct held_packet {
-    packet what;
-    std::uint64_t number;
-  };
 
   void rang() noexcept override { by_.wake(core_); }
   template<class Core>
@@ -96,7 +92,7 @@ private:
   [[nodiscard]] bool is_due(Core& self, packet const& p);
   template<class Core>
   [[nodiscard]] bool is_over(Core& self, barrier_packet const& p, bool all);
-  void hold_up(std::optional<held_packet> p);
+  void hold_up(bool holds);
   /// A line about the packet that waits for what is before it; empty if there is none.
   [[nodiscard]] std::string what_is_held_up();
   [[nodiscard]] std::string place_of(std::uint64_t handle) const;
@@ -122,10 +118,10 @@ private:
   packet next_; ///< read already, waits for what is before it
   bool is_blocked_ = false;
   bool depends_on_failed_ = false; ///< next_ does, on a signal, as is_over() has looked last
-  std::mutex mutex_;               ///< guards first_fault_ and held_up_
+  std::mutex mutex_;               ///< guards first_fault_ and is_held_up_
   std::optional<fault> first_fault_;
-  std::optional<held_packet> held_up_; ///< next_, if it has been found to wait: for reports
-  bool has_failed_ = false;            ///< the core's own view of it
+  bool is_held_up_ = false; ///< next_ waits, and stays as it is: for reports
+  bool has_failed_ = false; ///< the core's own view of it
   debug_queue debug_;
   std::optional<command_processor::serving> serving_;
 };
