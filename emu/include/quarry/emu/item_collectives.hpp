@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <source_location>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -40,11 +41,12 @@ struct reduced_value {
   [[no_unique_address]] Op op;
 };
 
+/// What they reduce, and by what.
 template<class C, class T, class W>
-[[nodiscard]] lanes<T, W::size> gather_reduced(item_lanes& l, lane_mask who) {
-  lanes<T, W::size> values{};
-  who.for_each([&](int i) { values.set(i, lane_request_of<C>::of(l, i).value.value); });
-  return values;
+[[nodiscard]] auto gather_reduced(item_lanes& l, lane_mask who) {
+  using value = typename C::value_type;
+  return std::pair(gather_values<C, T, W>(l, who, &value::value),
+                   lane_request_of<C>::of(l, who.first()).value.op);
 }
 
 template<memory_model M, class T, class Op>
@@ -54,8 +56,7 @@ struct group_reduce_call : collective_call<M, reduced_value<T, Op>, T> {
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
     auto const where = where_of(l, who);
-    auto const values = gather_reduced<group_reduce_call, T, W>(l, who);
-    Op const op = lane_request_of<group_reduce_call>::of(l, who.first()).value.op;
+    auto const [values, op] = gather_reduced<group_reduce_call, T, W>(l, who);
     T const total = co_await wf.group_reduce(values, op, reconverging, where);
     give_all<group_reduce_call>(l, who, total);
   }
@@ -130,8 +131,8 @@ struct wavefront_reduce_call : collective_call<M, reduced_value<T, Op>, T> {
   static constexpr char const* what = "wavefront reduce";
   template<class W>
   static task<> run(W& wf, item_lanes& l, lane_mask who) {
-    Op const op = lane_request_of<wavefront_reduce_call>::of(l, who.first()).value.op;
-    T const total = wf.reduce(gather_reduced<wavefront_reduce_call, T, W>(l, who), op);
+    auto const [values, op] = gather_reduced<wavefront_reduce_call, T, W>(l, who);
+    T const total = wf.reduce(values, op);
     give_all<wavefront_reduce_call>(l, who, total);
     co_return;
   }

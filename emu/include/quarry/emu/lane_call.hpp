@@ -6,6 +6,7 @@
 #include <quarry/task.hpp>
 
 #include <coroutine>
+#include <functional>
 #include <source_location>
 
 namespace quarry::emu {
@@ -97,11 +98,11 @@ typename C::result_type lane_block(lane_slot& slot, typename C::value_type value
   return l.request(who.first()).where;
 }
 
-/// The lanes' values as a wavefront's value.
-template<class C, class T, class W>
-[[nodiscard]] lanes<T, W::size> gather_values(item_lanes& l, lane_mask who) {
+/// The lanes' values, or what `of` says of each, as a wavefront's value.
+template<class C, class T, class W, class F = std::identity>
+[[nodiscard]] lanes<T, W::size> gather_values(item_lanes& l, lane_mask who, F of = {}) {
   lanes<T, W::size> values{};
-  who.for_each([&](int i) { values.set(i, lane_request_of<C>::of(l, i).value); });
+  who.for_each([&](int i) { values.set(i, std::invoke(of, lane_request_of<C>::of(l, i).value)); });
   return values;
 }
 
