@@ -3,7 +3,6 @@
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
-#include <quarry/emu/work_group.hpp>
 
 namespace quarry::emu {
 namespace {
@@ -15,18 +14,16 @@ bool is_of_kernels(strand const& s) {
 
 } // namespace
 
-/// A wavefront has its own.
-cache_port& explored_memory::ordered_port(actor& self) {
-  cache_port*& port = port_of(self);
-  if (port != nullptr) [[likely]]
-    return *port;
-  auto const* const wave = dynamic_cast<wave_slot const*>(&self);
-  return wave != nullptr ? *wave->port : join_host(self, port);
+explored_memory::actor_id explored_memory::id_of(actor& self) {
+  if (port_of(self) == nullptr)
+    if (cache_port const* const wave = find_port(self))
+      return wave->id();
+  return join(self).id();
 }
 
 explored_memory::edge explored_memory::signal(actor& self) {
   ++activity_;
-  actor_id const id = ordered_port(self).id();
+  actor_id const id = id_of(self);
   machine_.fence(id, order::release, scope::system);
   tell(0, order::release);
   return races_.signal(id);
@@ -34,7 +31,7 @@ explored_memory::edge explored_memory::signal(actor& self) {
 
 void explored_memory::receive(actor& self, edge from) {
   ++activity_;
-  actor_id const id = ordered_port(self).id();
+  actor_id const id = id_of(self);
   end_polling(id);
   machine_.fence(id, order::acquire, scope::system);
   tell(0, order::acquire);

@@ -258,8 +258,8 @@ private:
     return by_number_[self.number];
   }
   cache_port& join_host(actor& self, cache_port*& port);
-  /// The actor's, of whatever kind it is.
-  cache_port& ordered_port(actor& self);
+  /// Of whatever kind the actor is; a host joins.
+  [[nodiscard]] actor_id id_of(actor& self);
   /// Its name has yet to be given.
   cache_port& add(actor_id id, race_detector::place where);
   [[nodiscard]] std::string name_of(actor_id who) const;
