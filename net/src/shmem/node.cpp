@@ -213,9 +213,7 @@ result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is
 result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
                                                   erased_condition is, char const* operation) {
-  if (auto const known = check_exists(is.how, operation); !known)
-    return known.error();
-  if (auto const ok = check_words(first, count, bytes, skip, operation); !ok)
+  if (auto const ok = check_words(first, count, bytes, skip, is.how, operation); !ok)
     return ok.error();
   return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
                              is.condition, {operation});
@@ -224,9 +222,7 @@ result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t
 result<std::vector<std::size_t>> node::test_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
                                                   erased_condition is, char const* operation) {
-  if (auto const known = check_exists(is.how, operation); !known)
-    return known.error();
-  if (auto const ok = check_words(first, count, bytes, skip, operation); !ok)
+  if (auto const ok = check_words(first, count, bytes, skip, is.how, operation); !ok)
     return ok.error();
   std::vector<std::size_t> met;
   for (std::size_t i = 0; i < count; ++i)
@@ -247,7 +243,9 @@ std::optional<std::size_t> node::any_of(std::vector<std::size_t> const& met) {
 }
 
 result<void> node::check_words(void const* first, std::size_t count, unsigned bytes,
-                               std::span<bool const> skip, char const* operation) {
+                               std::span<bool const> skip, comparison how, char const* operation) {
+  if (auto const known = check_exists(how, operation); !known)
+    return known;
   if (auto const fits = check_skip(count, skip, operation); !fits)
     return fits;
   if (count == 0 && !engine_->has_failed())

@@ -295,7 +295,7 @@ private:
                                               std::span<bool const> skip, erased_condition is,
                                               char const* operation);
   result<void> check_words(void const* first, std::size_t count, unsigned bytes,
-                           std::span<bool const> skip, char const* operation);
+                           std::span<bool const> skip, comparison how, char const* operation);
   std::optional<std::size_t> any_of(std::vector<std::size_t> const& met);
   result<std::uint64_t> read_word(void const* at, unsigned bytes, char const* operation);
   result<void> check_place(void const* at, std::size_t bytes, unsigned each, char const* operation);
