@@ -57,7 +57,7 @@ template<class I, int W, int S, class J, int V, int R, int Size>
 template<class I, int W, int S, int Size, std::integral N, N n>
 [[nodiscard]] constexpr auto operator*(affine<I, W, S, Size> a,
                                        std::integral_constant<N, n>) noexcept {
-  static_assert(std::in_range<int>(n), "an affine index has a step of at most 2^31 - 1");
+  static_assert(std::in_range<int>(+n), "an affine index has a step of at most 2^31 - 1");
   using J = wider_index<I, N>;
   return affine<J, W, S* static_cast<int>(n), Size>(static_cast<J>(a.base() * static_cast<J>(n)),
                                                     static_cast<J>(a.row() * static_cast<J>(n)));

@@ -35,7 +35,7 @@ struct extent {
 
 private:
   static constexpr std::uint32_t checked(std::integral auto n) {
-    if (!std::in_range<std::uint32_t>(n))
+    if (!std::in_range<std::uint32_t>(+n)) // promoted, since it takes no characters
       throw std::invalid_argument("extent: " + std::to_string(n) + "; allowed are 0 to 4294967295");
     return static_cast<std::uint32_t>(n);
   }
