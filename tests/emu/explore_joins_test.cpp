@@ -43,6 +43,11 @@ task<> add_to(family& f, int which, word n) {
   self.store(f[which], self.load(f[which]) + n);
 }
 
+task<> add_and_set(family& f, event& then) {
+  co_await add_to(f, 0, 2);
+  then.set();
+}
+
 task<word> number_of(word n) {
   co_await yield();
   co_return n;
@@ -93,12 +98,8 @@ TEST_SUITE("emu.explore_joins") {
   TEST_CASE("so it is where the child has ended before the join") {
     check_all([](family& f, world_core& self) -> task<> {
       event has_ended;
-      auto const child = [&]() -> task<> {
-        co_await add_to(f, 0, 2);
-        has_ended.set();
-      };
       nursery n;
-      n.start(f.place, child(), "child");
+      n.start(f.place, add_and_set(f, has_ended), "child");
       co_await has_ended.wait();
       co_await yield();
       co_await n.join();
@@ -110,12 +111,8 @@ TEST_SUITE("emu.explore_joins") {
     auto const parent_waits = [](bool joins_first) {
       return explore_family([joins_first](family& f, world_core& self) -> task<> {
         event has_stored;
-        auto const child = [&]() -> task<> {
-          co_await add_to(f, 0, 2);
-          has_stored.set();
-        };
         nursery n;
-        n.start(f.place, child(), "child");
+        n.start(f.place, add_and_set(f, has_stored), "child");
         co_await has_stored.wait();
         if (joins_first)
           co_await n.join();

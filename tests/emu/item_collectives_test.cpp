@@ -244,16 +244,17 @@ TEST_SUITE("emu.item_collectives") {
         auto out = gpu.allocate<int>(2 * std::size_t{per_group}, "out");
         succeed(gpu.run({.work_items = per_group, .work_items_per_group = per_group}, kernel,
                         out.global()));
-        int of_all = 0;
-        for (std::uint32_t i = 0; i < per_group; ++i)
-          of_all = (of_all + static_cast<int>(i)) % 13;
+        auto const sum = [](std::uint32_t first, std::uint32_t end) {
+          int s = 0;
+          for (std::uint32_t i = first; i < std::min(end, per_group); ++i)
+            s = (s + static_cast<int>(i)) % 13;
+          return s;
+        };
         for (std::uint32_t i = 0; i < per_group; ++i) {
           CAPTURE(i);
-          CHECK(out.host()[2 * i] == of_all);
-          int of_wave = 0;
-          for (std::uint32_t j = i / size * size; j < per_group && j / size == i / size; ++j)
-            of_wave = (of_wave + static_cast<int>(j)) % 13;
-          CHECK(out.host()[2 * i + 1] == of_wave);
+          std::uint32_t const first = i / size * size;
+          CHECK(out.host()[2 * i] == sum(0, per_group));
+          CHECK(out.host()[2 * i + 1] == sum(first, first + size));
         }
       };
       answer(reduce_modulo_in_coroutines{});

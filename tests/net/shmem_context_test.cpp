@@ -12,9 +12,6 @@ using namespace shmem_test;
 
 namespace {
 
-pe right_of(node const& n) {
-  return pe{(n.self().id + 1) % n.pe_count()};
-}
 pe left_of(node const& n) {
   return pe{(n.self().id + n.pe_count() - 1) % n.pe_count()};
 }

@@ -41,6 +41,10 @@ using maker = std::function<ends(std::uint32_t pe_count)>;
   if (auto const& outcome_ = (call); !outcome_)                                                    \
   return std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " + outcome_.error().what
 
+inline pe right_of(node const& n) {
+  return pe{(n.self().id + 1) % n.pe_count()};
+}
+
 inline ends in_process_ends(std::uint32_t pe_count) {
   ends all;
   for (auto& end : make_in_process(pe_count))
