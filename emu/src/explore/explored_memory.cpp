@@ -135,12 +135,15 @@ explored_memory* explored_memory::of(executor const& scheduler) noexcept {
 
 // Actors
 
-cache_port& explored_memory::add(actor_id id, race_detector::place where) {
-  QUARRY_ASSERT(id == port_count_);
+void explored_memory::check_room() const {
   if (port_count_ == most_actors)
     throw std::length_error(fmt::format("explore: an execution has at most {} actors, those that "
                                         "have ended among them",
                                         most_actors));
+}
+
+cache_port& explored_memory::add(actor_id id, race_detector::place where) {
+  QUARRY_ASSERT(id == port_count_ && port_count_ < most_actors);
   races_.add_actor(id, where);
   if (port_count_ == actors_.size()) {
     actors_.emplace_back();
@@ -157,6 +160,7 @@ cache_port& explored_memory::add(actor_id id, race_detector::place where) {
 
 cache_port& explored_memory::join_host(actor& self, cache_port*& port) {
   QUARRY_ASSERT(self.number != 0);
+  check_room();
   // Host threads share the host; each is a work-group and a wavefront by itself.
   std::uint32_t const number = host_count_++;
   port = &add(machine_.add_host(), {0, 0, ~number, ~number});
@@ -169,6 +173,7 @@ void explored_memory::join_core(actor& self, agent_core const& agent) {
   QUARRY_ASSERT(self.number != 0);
   cache_port*& port = port_of(self);
   QUARRY_ASSERT(port == nullptr);
+  check_room();
   known_unit const above = agent_of(agent);
   std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
   port = &add(machine_.add_core(above.node), {0, above.number, number, number});
@@ -237,6 +242,7 @@ void explored_memory::launching(launch_state& l) {
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
+  check_room();
   tell_any();
   auto const cu = node_of(unit, agent);
   std::uint32_t const agent_number = agent_of(agent).number;

@@ -260,6 +260,8 @@ private:
   cache_port& join_host(actor& self, cache_port*& port);
   /// Of whatever kind the actor is; a host joins.
   [[nodiscard]] actor_id id_of(actor& self);
+  /// Throws std::length_error where there are `most_actors`: before the machine knows one more.
+  void check_room() const;
   /// Its name has yet to be given.
   cache_port& add(actor_id id, race_detector::place where);
   [[nodiscard]] std::string name_of(actor_id who) const;
