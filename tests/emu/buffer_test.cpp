@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/buffer.hpp>
+#include <quarry/sanitizers.hpp>
 
 #include <doctest/doctest.h>
 
@@ -103,8 +104,17 @@ TEST_SUITE("emu.buffer") {
   TEST_CASE("a count whose bytes overflow, or that the machine has not, is refused") {
     allocations known;
     constexpr auto most = std::numeric_limits<std::size_t>::max();
-    for (std::size_t const count : {most, most / 8 + 2, most / 16 + 1})
-      CHECK_THROWS_AS(buffer<std::uint64_t>(known, count, "too long"), std::bad_array_new_length);
+    for (std::size_t const count : {most, most / 8 + 2, most / 16 + 1, std::size_t{1} << 45})
+      CHECK_THROWS_AS(buffer<std::uint64_t>(known, count, "too long"), std::length_error);
+    CHECK_THROWS_WITH_AS(buffer<wide>(known, std::size_t{1} << 54, "too long"),
+                         "buffer 'too long': 18014398509481984 elements of 256 bytes are more than "
+                         "have an address",
+                         std::length_error);
+#if !QUARRY_ASAN && !QUARRY_TSAN // they end the program
+    // As many as have one, from the pool of frames and from elsewhere.
+    CHECK_THROWS_AS(buffer<char>(known, std::size_t{1} << 47, "all"), std::bad_alloc);
+    CHECK_THROWS_AS(buffer<wide>(known, std::size_t{1} << 39, "all"), std::bad_alloc);
+#endif
     CHECK(known.describe(&known) == "before every allocation"); // nothing is left of them
   }
 

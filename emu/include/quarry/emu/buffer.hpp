@@ -54,19 +54,23 @@ private:
 [[nodiscard]] bool keep_to_end(void* memory, std::size_t bytes,
                                void (*free)(void*, std::size_t) noexcept) noexcept;
 
+/// Throws std::length_error: so many elements have more bytes than there are addresses.
+[[noreturn]] void refuse_buffer(std::string const& name, std::size_t count, std::size_t bytes_each);
+
 /// Device memory with one owner, zeroed unless it is asked for uninitialised: then `explore` finds
 /// who reads a word that nobody has written. The host reads and writes it between launches.
 template<class T>
 class buffer {
   static_assert(std::is_trivially_copyable_v<T>, "device memory holds trivially copyable elements");
   static constexpr std::size_t line = std::max<std::size_t>(64, alignof(T));
+  static constexpr std::size_t most_bytes = std::size_t{1} << 47; ///< that have an address
 
 public:
-  /// Errors   std::bad_alloc
+  /// Errors   std::length_error – more bytes than have an address; std::bad_alloc
   buffer(allocations& known, std::size_t count, std::string name, contents holds = contents::zeroed,
          coherence grain = coherence::fine_grained,
          std::source_location where = std::source_location::current())
-      : elements_(make(count, holds), free_aligned{bytes_of(count)}), count_(count),
+      : elements_(make(name, count, holds), free_aligned{bytes_of(count)}), count_(count),
         registration_(known, elements_.get(), count * sizeof(T), std::move(name), holds, grain,
                       where) {}
   /// Zeroed and fine-grained, as part of something that was made there.
@@ -105,9 +109,9 @@ private:
     else
       return ::operator new(bytes, std::align_val_t{line});
   }
-  static T* make(std::size_t count, contents holds) {
-    if (count > static_cast<std::size_t>(-1) / 2 / sizeof(T))
-      throw std::bad_array_new_length{};
+  static T* make(std::string const& name, std::size_t count, contents holds) {
+    if (count > most_bytes / sizeof(T))
+      refuse_buffer(name, count, sizeof(T));
     auto* const p = static_cast<T*>(take(bytes_of(count)));
     std::uninitialized_value_construct_n(p, count);
     if (holds == contents::uninitialised)
