@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "what_was_thrown.hpp"
 
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/command_processor.hpp>
@@ -9,6 +8,7 @@
 #include <quarry/misuse.hpp>
 #include <quarry/strand.hpp>
 #include <quarry/this_actor.hpp>
+#include <quarry/what_was_thrown.hpp>
 #include <quarry/yield.hpp>
 
 #include <fmt/core.h>

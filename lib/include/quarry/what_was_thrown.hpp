@@ -6,7 +6,7 @@
 #include <exception>
 #include <string>
 
-namespace quarry::emu {
+namespace quarry {
 
 /// In a `catch (...)`: "threw: …" with what the exception says. `abandoned` is none to be caught:
 /// it goes on.
@@ -22,4 +22,13 @@ inline std::string what_was_thrown() {
   }
 }
 
-} // namespace quarry::emu
+/// The same of what somebody has kept.
+inline std::string what_was_thrown(std::exception_ptr const& kept) {
+  try {
+    std::rethrow_exception(kept);
+  } catch (...) {
+    return what_was_thrown();
+  }
+}
+
+} // namespace quarry
