@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "end_of_wait.hpp"
-#include "what_was_thrown.hpp"
 
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
 #include <quarry/emu/packet_processor.hpp>
+#include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>
 
@@ -89,6 +89,8 @@ outcome packet_processor::submit(packet const& p) {
     return stuck;
   });
   agent_.leave_if_abandoned();
+  if (end)
+    end->report += what_is_held_up();
   return end_of_wait(agent_.scheduler(), std::move(end));
 }
 
@@ -135,7 +137,7 @@ bool packet_processor::finish_dispatches(Core& self) {
   });
 }
 
-/// Takes one packet, and does it once it is due.
+/// Looks at one packet; takes it and does it once it is due.
 template<class Core>
 bool packet_processor::take_packet(Core& self) {
   bool const is_new = !is_blocked_;
@@ -143,7 +145,6 @@ bool packet_processor::take_packet(Core& self) {
     if (!queue_.is_ready(self))
       return false;
     next_ = self.load(queue_.next());
-    queue_.release(self); // it is copied: its slot is free
     ++taken_;
     is_blocked_ = true;
   }
@@ -154,6 +155,7 @@ bool packet_processor::take_packet(Core& self) {
   }
   if (!is_new)
     hold_up(false);
+  queue_.release(self); // not before it is due: whoever serves the queue next would miss it
   is_blocked_ = false;
   do_packet(self, next_);
   return true;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts that wait for a signal in vain.
+// Hosts that wait in vain, for a signal or for room in a queue.
 #include "agents.hpp"
 
 #include <quarry/emu.hpp>
@@ -69,6 +69,50 @@ TEST_SUITE("emu.packet_waits") {
       outcome const over = processor.wait(third);
       REQUIRE(!over);
       CHECK(over.get_fault()->report.find("packet 1") == std::string::npos);
+    };
+    native_scheduler native({.threads = 2, .stall_timeout = impatience});
+    check(native);
+    sequential_scheduler sequential;
+    check(sequential);
+  }
+
+  TEST_CASE("who waits for room in vain is told so, too") {
+    auto const check = [](executor& scheduler) {
+      agent gpu(scheduler, shape);
+      allocations& known = gpu.core().known();
+      signal never(known, 1, "never");
+      user_queue queue(known, 2, {}, "the queue");
+      packet_processor processor(gpu.core(), queue);
+      outcome last;
+      for (int i = 0; i < 3 && last; ++i)
+        last = processor.submit(barrier_packet{.dep_signal = {never.handle()}});
+      REQUIRE(!last);
+      CHECK_SAYS(last.get_fault()->report, "wait for room in the queue");
+      CHECK_SAYS(last.get_fault()->report, "the queue: packet 0 waits for all of its signals: 0x");
+      CHECK_SAYS(last.get_fault()->report, "(never, byte 0)");
+    };
+    native_scheduler native({.threads = 2, .stall_timeout = impatience});
+    check(native);
+    sequential_scheduler sequential;
+    check(sequential);
+  }
+
+  TEST_CASE("a packet that waits when its processor goes is there for the next one") {
+    auto const check = [](executor& scheduler) {
+      agent gpu(scheduler, shape);
+      allocations& known = gpu.core().known();
+      signal before(known), done(known, 2);
+      user_queue queue(known, 4);
+      {
+        packet_processor first(gpu.core(), queue);
+        REQUIRE(first.submit(
+            barrier_packet{.dep_signal = {before.handle()}, .completion_signal = done.handle()}));
+        REQUIRE(first.submit(barrier_packet{.completion_signal = done.handle()}));
+        CHECK_FALSE(scheduler.run_until([] { return false; })); // it has seen what there is
+      }
+      std::atomic_ref(before.word().get()[0]).store(0);
+      packet_processor second(gpu.core(), queue);
+      REQUIRE(second.wait(done));
     };
     native_scheduler native({.threads = 2, .stall_timeout = impatience});
     check(native);

@@ -45,8 +45,8 @@ public:
   /// own.
   packet_processor(agent_core& agent, user_queue& queue, functions known = {},
                    launches prepared = {});
-  /// Kernels that it has started have ended then, or are given up; packets that are in the queue
-  /// stay there.
+  /// Kernels that it has started have ended then, or are given up; packets that are in the queue,
+  /// among them one that waits for others, stay there.
   ~packet_processor();
 
   /// On a host, without an actor: waits until the signal is 0 or negative, and runs whatever there
