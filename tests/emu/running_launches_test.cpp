@@ -138,17 +138,20 @@ TEST_SUITE("emu.running_launches") {
     });
   }
 
-  TEST_CASE("those that cannot end are given up then, and say who waits") {
+  TEST_CASE("those that cannot end are given up then, all at once, and say who waits") {
     auto const give_up = [](executor& s) {
       gated g(s);
-      auto const stuck = g.prepared(0);
+      auto const stuck = g.prepared(0), other = g.prepared(1);
       {
         launches running(g.gpu.core());
         running.start(stuck, "stuck");
+        running.start(other, "the other");
       }
       REQUIRE(stuck->is_done());
       REQUIRE(stuck->first_fault);
       CHECK_SAYS(stuck->first_fault->report, "wait_until");
+      REQUIRE(other->first_fault);
+      CHECK(other->first_fault->report == stuck->first_fault->report); // without a wait of its own
       CHECK(g.counted() == 0);
     };
     sequential_scheduler sequential;

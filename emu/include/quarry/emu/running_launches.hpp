@@ -14,7 +14,8 @@ namespace quarry::emu {
 /// Launches that a service of the command processor has started, each with a note of its own, until
 /// the service has taken note of their end. Belongs to the core that polls the service.
 ///
-/// On destruction those that still run are waited for, or given up.
+/// On destruction those that still run are waited for, or given up: all of them, once nobody goes
+/// on.
 template<class Note>
 class running_launches {
 public:
@@ -22,8 +23,11 @@ public:
   running_launches(running_launches const&) = delete;
   running_launches& operator=(running_launches const&) = delete;
   ~running_launches() {
-    for (entry const& e : running_)
-      static_cast<void>(agent_.wait(*e.launch));
+    for (entry const& e : running_) {
+      outcome const end = agent_.wait(*e.launch);
+      if (auto const& f = end.get_fault(); f && nobody_goes_on(f->what))
+        stop(*f); // natively each would be waited for until a stall of its own
+    }
   }
 
   /// Starts a prepared launch.
@@ -60,6 +64,9 @@ public:
   }
 
 private:
+  [[nodiscard]] static bool nobody_goes_on(fault::kind k) noexcept {
+    return k == fault::kind::deadlock || k == fault::kind::not_resident || k == fault::kind::stall;
+  }
   struct entry {
     std::shared_ptr<launch_state> launch;
     Note note;
