@@ -208,6 +208,7 @@ void compute_unit::evict(launch_state& l) {
   std::vector<work_group*> gone;
   take_groups(resident_, l, gone);
   take_groups(parked_, l, gone);
+  letting_go const now(*this);
   // All are told before the first one goes: what one does on its way out may wake another.
   for (work_group* const g : gone)
     for (std::uint32_t k = 0; k < g->wave_count; ++k)

@@ -3,11 +3,13 @@
 #include <quarry/nursery.hpp>
 #include <quarry/scheduler.hpp>
 #include <quarry/this_actor.hpp>
+#include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>
 
+#include <exception>
 #include <mutex>
-#include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,11 +20,13 @@ struct nursery::state {
 
   wait_queue queue; ///< those in join(); its lock guards the rest
   std::size_t at_work = 0;
-  std::exception_ptr error;   ///< the first
-  strand* joins_on = nullptr; ///< where somebody has waited in join()
-  std::vector<edge> ends;     ///< what children have done that were not joined yet
-  bool is_dead = false;       ///< the nursery is gone
-  bool gave_up = false;       ///< wait() has thrown the report of a stall
+  std::exception_ptr error;      ///< the first that nobody has heard of
+  std::string thrower;           ///< of that
+  strand* parents = nullptr;     ///< the first one on which an actor has started children beside it
+  std::size_t frames_beside = 0; ///< of children there
+  std::vector<edge> ends;        ///< what children have done, for everybody who joins them
+  bool is_dead = false;          ///< the nursery is gone
+  bool gave_up = false;          ///< wait() has thrown the report of a stall
 
   /// A child has come to its end, as the actor `self`.
   void finish(actor& self, std::exception_ptr thrown, edge end) {
@@ -31,14 +35,21 @@ struct nursery::state {
       std::lock_guard const guard(queue);
       if (is_dead && !gave_up)
         misuse(fmt::format("the nursery of \"{}\" died before it was joined", self.name()));
-      if (thrown && !error)
+      if (thrown && !error) {
         error = std::move(thrown);
+        thrower = self.name();
+      }
       if (end != executor_attachment::nothing)
         ends.push_back(end);
       if (--at_work == 0)
         released = queue.take_all();
     }
     wait_queue::wake(released);
+  }
+
+  /// For who waits for the others in vain: "; child threw: no such file".
+  std::string who_threw() const {
+    return error ? fmt::format("; {} {}", thrower, what_was_thrown(error)) : std::string();
   }
 
   bool is_over() noexcept {
@@ -49,34 +60,70 @@ struct nursery::state {
   /// By who has waited for it, and runs on `e`.
   void end_join(executor& e) {
     std::exception_ptr first;
-    std::vector<edge> joined;
+    auto* const memory = e.attachment();
     {
       std::lock_guard const guard(queue);
       first = std::exchange(error, nullptr);
-      joined.swap(ends);
     }
-    if (auto* const memory = e.attachment(); memory != nullptr && !joined.empty())
-      memory->after_join(joined);
-    if (first)
-      std::rethrow_exception(first);
+    if (memory != nullptr && !ends.empty()) // then all is one thread
+      memory->after_join(ends);
+    if (!first)
+      return;
+    if (memory != nullptr)
+      memory->has_heard(first);
+    std::rethrow_exception(first);
+  }
+
+  /// The strand whose children go with their parent, since that is unwound, or destroyed where it
+  /// stands; null: there are none, or it just ends.
+  strand* parents_on_their_way_out(int thrown_before) {
+    if (at_work == 0 || frames_beside == 0)
+      return nullptr;
+    executor const& e = parents->owner();
+    bool const runs_it = e.decides() || e.turn() == parents;
+    return runs_it && (parents->lets_go() || std::uncaught_exceptions() > thrown_before) ? parents
+                                                                                         : nullptr;
   }
 };
 
-nursery::nursery() : state_(std::make_shared<state>()) {}
+/// What a child's frame holds of its nursery.
+class nursery::link {
+public:
+  link(std::shared_ptr<state> s, bool is_beside) : state_(std::move(s)), is_beside_(is_beside) {
+    if (is_beside_) // under its lock
+      ++state_->frames_beside;
+  }
+  link(link&& from) noexcept
+      : state_(std::move(from.state_)), is_beside_(std::exchange(from.is_beside_, false)) {}
+  link& operator=(link&&) = delete;
+  ~link() {
+    if (!is_beside_)
+      return;
+    std::lock_guard const guard(state_->queue);
+    --state_->frames_beside;
+  }
+  state* operator->() const noexcept { return state_.get(); }
+
+private:
+  std::shared_ptr<state> state_; ///< a child may be told to go on by the nursery's death
+  bool is_beside_;               ///< on its parent's strand
+};
+
+nursery::nursery()
+    : state_(std::make_shared<state>()), thrown_before_(std::uncaught_exceptions()) {}
 
 nursery::~nursery() {
   strand* with_us = nullptr;
   {
     std::lock_guard const guard(state_->queue);
     state_->is_dead = true;
-    if (state_->at_work != 0)
-      with_us = state_->joins_on;
+    with_us = state_->parents_on_their_way_out(thrown_before_);
   }
   if (with_us != nullptr)
     with_us->cancel(state_.get());
 }
 
-task<> nursery::run(std::shared_ptr<state> shared, task<> child, state::edge begun) {
+task<> nursery::run(link parent, task<> child, state::edge begun) {
   actor& self = co_await this_actor();
   executor& runs_us = self.home->owner();
   std::exception_ptr error;
@@ -98,18 +145,22 @@ task<> nursery::run(std::shared_ptr<state> shared, task<> child, state::edge beg
     co_return;
   if (error)
     self.before_taking(); // the first one counts
-  shared->finish(self, std::move(error), end);
+  if (auto* const memory = runs_us.attachment(); memory != nullptr && error)
+    memory->has_thrown(self, error);
+  parent->finish(self, std::move(error), end);
   runs_us.notify(); // a host thread in wait() may sleep
 }
 
 void nursery::start(strand& s, task<> child, std::string name) {
-  {
-    std::lock_guard const guard(state_->queue);
-    ++state_->at_work;
-  }
   auto* const memory = s.owner().attachment();
   auto const begun = memory == nullptr ? executor_attachment::nothing : memory->before_start(s);
-  s.spawn(run(state_, std::move(child), begun), std::move(name), state_.get());
+  std::unique_lock guard(state_->queue);
+  ++state_->at_work;
+  if (state_->parents == nullptr && s.owner().turn() == &s)
+    state_->parents = &s;
+  link parent(state_, state_->parents == &s);
+  guard.unlock();
+  s.spawn(run(std::move(parent), std::move(child), begun), std::move(name), state_.get());
 }
 
 void nursery::wait(executor& children_run_on, std::source_location where) {
@@ -118,8 +169,8 @@ void nursery::wait(executor& children_run_on, std::source_location where) {
     std::string const table = children_run_on.report_now().to_string();
     std::lock_guard const guard(state_->queue);
     state_->gave_up = true;
-    throw stall_error(
-        fmt::format("nursery: {} children do not come to an end\n{}", state_->at_work, table));
+    throw stall_error(fmt::format("nursery: {} children do not come to an end{}\n{}",
+                                  state_->at_work, state_->who_threw(), table));
   }
   state_->end_join(children_run_on);
 }
@@ -130,7 +181,6 @@ bool nursery::joining::enlist(actor& self) noexcept {
   std::lock_guard const guard(nursery_.state_->queue);
   if (nursery_.state_->at_work == 0)
     return false;
-  nursery_.state_->joins_on = self.home;
   self.wait_for("nursery", where_, &nursery_);
   nursery_.state_->queue.push(place_, self);
   return true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The host functions that a sequential_scheduler runs to their ends.
 #include <quarry/sequential_scheduler.hpp>
+#include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>
 
@@ -107,10 +108,14 @@ void sequential_scheduler::give_up(std::span<host_actor* const> hosts) {
     table.add("", *h);
   if (options_.when_given_up)
     options_.when_given_up(table);
+  std::string thrown; // why the others wait, perhaps
+  for (host_actor const* const h : hosts)
+    if (h->error)
+      thrown += fmt::format("{} {}\n", h->name(), what_was_thrown(h->error));
   for (host_actor* const h : left)
     if (h->state != actor_state::done)
       abandon(*h);
-  throw stall_error(fmt::format("sequential_scheduler: {}\n{}", why, table.to_string()));
+  throw stall_error(fmt::format("sequential_scheduler: {}\n{}{}", why, table.to_string(), thrown));
 }
 
 } // namespace quarry

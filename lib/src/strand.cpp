@@ -67,6 +67,11 @@ strand::strand(executor& executor, std::string name)
 
 strand::~strand() {
   retire();
+  destroy_spawned();
+}
+
+void strand::destroy_spawned() {
+  letting_go const now(*this);
   // All are told before the first one goes: what one does on its way out may wake another.
   for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
     executor_.abandon(*a->self);
@@ -75,6 +80,15 @@ strand::~strand() {
     destroy(a->self);
   }
   bury_cancelled();
+}
+
+std::vector<actor*> strand::keep_spawned() {
+  std::vector<actor*> all;
+  for (spawned_actor* const a : spawned([](spawned_actor const&) { return true; })) {
+    a->leave();
+    all.push_back(keep_for_good(static_cast<actor*>(a)));
+  }
+  return all;
 }
 
 void strand::retire() noexcept {
@@ -98,16 +112,22 @@ void strand::spawn(task<> root, std::string name, void const* family) {
   executor_.make_ready(*a);
 }
 
-std::size_t strand::cancel(void const* family) {
+/// Those that are not done, among them.
+template<class Condition>
+std::vector<spawned_actor*> strand::spawned(Condition is_meant) {
   std::vector<spawned_actor*> those;
-  {
-    std::lock_guard const lock(spawned_mutex_);
-    for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
-      if (auto* const s = dynamic_cast<spawned_actor*>(a->self);
-          s != nullptr && s->family == family)
-        those.push_back(s);
-  }
-  // All are told before the first one goes, as in the destructor.
+  std::lock_guard const lock(spawned_mutex_);
+  for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
+    if (auto* const s = dynamic_cast<spawned_actor*>(a->self); s != nullptr && is_meant(*s))
+      those.push_back(s);
+  return those;
+}
+
+std::size_t strand::cancel(void const* family) {
+  std::vector<spawned_actor*> const those =
+      spawned([family](spawned_actor const& a) { return a.family == family; });
+  letting_go const now(*this);
+  // All are told before the first one goes, as in destroy_spawned().
   for (spawned_actor* const a : those)
     executor_.abandon(*a);
   ready_.remove_if([](actor const& a) { return a.is_abandoned; });
@@ -256,7 +276,8 @@ bool strand::run_others() {
 void strand::describe(report& into) const {
   std::lock_guard const lock(spawned_mutex_);
   for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
-    into.add(name_, *a->self);
+    if (dynamic_cast<spawned_actor const*>(a->self) != nullptr)
+      into.add(name_, *a->self);
 }
 
 } // namespace quarry

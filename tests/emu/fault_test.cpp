@@ -3,6 +3,8 @@
 
 #include <quarry/event.hpp>
 #include <quarry/mutex.hpp>
+#include <quarry/nursery.hpp>
+#include <quarry/this_actor.hpp>
 #include <quarry/when_all.hpp>
 #include <quarry/yield.hpp>
 
@@ -168,6 +170,20 @@ struct meets {
   }
 };
 
+/// Its last wavefront throws; the others wait for it beside a child, or do so, too.
+struct does_not_join {
+  task<> operator()(any_wavefront auto& wf, bool waits, std::atomic<int>& alive) const {
+    actor& self = co_await this_actor();
+    nursery n;
+    n.start(*self.home, throws_beside_children::gives_way(alive), "child");
+    while (alive == 0)
+      co_await yield();
+    if (waits && wf.index_in_group() + 1 != wf.waves_in_group())
+      co_await wf.barrier();
+    throw std::logic_error("before it joins");
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.fault") {
@@ -235,6 +251,23 @@ TEST_SUITE("emu.fault") {
                                               std::ref(never_set), std::ref(alive)),
                                       fault::kind::exception);
         CHECK_SAYS(report, "beside children");
+        CHECK(alive == 0);
+        auto out = gpu.allocate<int>(1, "out");
+        succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));
+        CHECK(out.host()[0] == 30 * 256);
+      }
+    });
+  }
+
+  TEST_CASE("so they do where it has not come to join them, or has thrown before it would") {
+    with_every_agent([](agent& gpu) {
+      for (bool const waits : {true, false}) {
+        CAPTURE(waits);
+        std::atomic<int> alive{0};
+        auto const report = fail_with(gpu.run({.work_groups = 3, .work_items_per_group = 128},
+                                              does_not_join{}, waits, std::ref(alive)),
+                                      fault::kind::exception);
+        CHECK_SAYS(report, "before it joins");
         CHECK(alive == 0);
         auto out = gpu.allocate<int>(1, "out");
         succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));

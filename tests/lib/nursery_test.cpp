@@ -45,6 +45,25 @@ task<> wait_on(event& e) {
   co_await e.wait();
 }
 
+task<> yields_for_ever(std::atomic<int>& alive) {
+  struct here {
+    explicit here(std::atomic<int>& n) : count(n) { ++count; }
+    here(here const&) = delete;
+    ~here() { --count; }
+    std::atomic<int>& count;
+  } const now(alive);
+  for (;;)
+    co_await yield();
+}
+
+task<> throws_beside_a_child(strand& place, std::atomic<int>& alive) {
+  nursery n;
+  n.start(place, yields_for_ever(alive), "child");
+  while (alive == 0)
+    co_await yield();
+  throw std::runtime_error("between the two");
+}
+
 task<> join_twice(strand& place, std::atomic<int>& counter, int& caught) {
   nursery n;
   n.start(place, fail("first", 0), "fails");
@@ -124,6 +143,39 @@ TEST_SUITE("lib.nursery") {
           CHECK(s.report_now().rows.empty());
         },
         std::chrono::milliseconds(20));
+  }
+
+  TEST_CASE("who waits in vain is told what a child has thrown") {
+    with_every_scheduler(
+        [](executor& s) {
+          strand place(s, "place");
+          event e;
+          nursery n;
+          n.start(place, fail("no such file", 0), "reader");
+          n.start(place, wait_on(e), "waits for what it reads");
+          std::string text;
+          try {
+            n.wait(s);
+          } catch (stall_error const& error) {
+            text = error.what();
+          }
+          CAPTURE(text);
+          CHECK(text.starts_with("nursery: 1 children do not come to an end; reader threw: no such "
+                                 "file\n"));
+          e.set();
+          CHECK_THROWS_WITH_AS(n.wait(s), "no such file", std::runtime_error);
+        },
+        std::chrono::milliseconds(20));
+  }
+
+  TEST_CASE("children on their parent's strand go with it when an exception leaves it") {
+    with_every_scheduler([](executor& s) {
+      strand place(s, "place");
+      std::atomic<int> alive{0};
+      CHECK_THROWS_WITH_AS(sync_wait(place, throws_beside_a_child(place, alive)), "between the two",
+                           std::runtime_error);
+      CHECK(alive == 0);
+    });
   }
 
   TEST_CASE("a child that outlives its nursery aborts the process") {

@@ -293,6 +293,16 @@ TEST_SUITE("lib.sequential_scheduler") {
     CHECK(second);
   }
 
+  TEST_CASE("where hosts are given up, what another one has thrown is told") {
+    int alive = 0;
+    sequential_scheduler s({.most_decisions = 100});
+    strand place(s, "place");
+    place.spawn(spins_for_ever(alive), "spinner");
+    CHECK_THROWS_WITH_AS(s.run({[] { throw std::runtime_error("no such file"); },
+                                [&] { static_cast<void>(s.run_until([] { return false; })); }}),
+                         doctest::Contains("host threw: no such file\n"), stall_error);
+  }
+
   TEST_CASE("a host that spins for ever is given up with a report") {
     int alive = 0;
     sequential_scheduler s({.most_decisions = 100});

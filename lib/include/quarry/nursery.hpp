@@ -17,11 +17,11 @@ class executor;
 /// them all. What came before start() comes before the child, which comes before the end of join():
 /// also in device memory under `explore`, at system scope.
 ///
-/// Who starts children must join() or wait() before the nursery dies. When an actor that waits in
-/// join() is destroyed, as a wavefront of a launch that has failed, its children on the same strand
-/// go with it. Others stay behind; that is right only where they will never run again, as when a
-/// deadlocked execution is destroyed. One that comes to its end all the same aborts the process
-/// with its name, unless wait() has already reported a stall.
+/// Who starts children must join() or wait() before the nursery dies. Where an exception leaves the
+/// parent's frame, or it is destroyed where it stands, as a wavefront of a launch that has failed,
+/// its children on its own strand go with it. Others stay behind; that is right only where they
+/// will never run again, as when a deadlocked execution is destroyed. One that comes to its end all
+/// the same aborts the process with its name, unless wait() has already reported a stall.
 class nursery {
 public:
   nursery();
@@ -36,20 +36,24 @@ public:
   /// Waits until no child is left; the children's frames are gone by then. Children may be started
   /// again afterwards.
   ///
-  /// Errors   the first exception that a child threw since the last join; the others still ended
+  /// Errors   the first exception that a child threw and nobody has heard of, for the first who
+  ///          joins; the others still ended
   [[nodiscard]] joining join(std::source_location where = std::source_location::current()) noexcept;
 
   /// join() for a host thread: runs actors on it meanwhile. The executor is that of the children.
   ///
-  /// Errors   as join(); stall_error – the children do not come to an end
+  /// Errors   as join(); stall_error – the children do not come to an end; says what one of them
+  ///          has thrown
   void wait(executor& children_run_on,
             std::source_location where = std::source_location::current());
 
 private:
   struct state;
-  static task<> run(std::shared_ptr<state> shared, task<> child, std::uint32_t begun);
+  class link;
+  static task<> run(link parent, task<> child, std::uint32_t begun);
 
-  std::shared_ptr<state> state_; ///< the children share it: one may be told to go on by its death
+  std::shared_ptr<state> state_;
+  int thrown_before_; ///< exceptions that were on their way when it was made
 };
 
 /// What join() returns: to be awaited at once.

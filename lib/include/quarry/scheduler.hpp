@@ -8,6 +8,7 @@
 #include <atomic>
 #include <concepts>
 #include <cstdint>
+#include <exception>
 #include <mutex>
 #include <source_location>
 #include <span>
@@ -45,6 +46,13 @@ public:
   [[nodiscard]] virtual edge at_end() { return nothing; }
   /// It has joined those, and comes after them.
   virtual void after_join(std::span<edge const> ends) { static_cast<void>(ends); }
+  /// An actor has, that somebody may join: until then others may wait for it in vain.
+  virtual void has_thrown(actor const& who, std::exception_ptr const& what) {
+    static_cast<void>(who);
+    static_cast<void>(what);
+  }
+  /// Somebody has joined it.
+  virtual void has_heard(std::exception_ptr const& what) { static_cast<void>(what); }
 };
 
 /// What strands and actors know of the scheduler that runs them. It is asked once per slice or

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quarry {
@@ -55,13 +56,33 @@ public:
   /// `native` only, one thread at a time.
   virtual turn drain();
 
-  /// Adds a row for each of its actors. Not while it is drained.
+  /// Adds a row for each that was spawned; a derived class, for its own. Not while it is drained.
   virtual void describe(report& into) const;
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] executor& owner() const noexcept { return executor_; }
+  /// Whether frames of its actors are being destroyed that have not come to their ends. By whoever
+  /// runs the strand.
+  [[nodiscard]] bool lets_go() const noexcept { return lets_go_; }
 
 protected:
+  /// While it lives, lets_go().
+  class letting_go {
+  public:
+    explicit letting_go(strand& s) noexcept : of_(s), did_(std::exchange(s.lets_go_, true)) {}
+    letting_go(letting_go const&) = delete;
+    letting_go& operator=(letting_go const&) = delete;
+    ~letting_go() { of_.lets_go_ = did_; }
+
+  private:
+    strand& of_;
+    bool did_;
+  };
+  /// Destroys all that were spawned and are not done. When nobody runs the strand.
+  void destroy_spawned();
+  /// They stay where they are for good, and nobody knows of them any more; gives them.
+  std::vector<actor*> keep_spawned();
+
   /// For debuggers: actors of a derived class's own. Not while anybody spawns.
   void list(debug_actor& a) noexcept { debug_.actors.push_back(a); }
   void unlist(debug_actor& a) noexcept { debug_.actors.remove(a); }
@@ -96,6 +117,8 @@ protected:
 
 private:
   void make_ready_what_came();
+  template<class Condition>
+  std::vector<spawned_actor*> spawned(Condition is_meant);
   friend class executor;
   friend class native_scheduler;
   friend class spawned_actor;
@@ -123,6 +146,7 @@ private:
       0};                               ///< threads that are about to run it, or have just done so
   std::atomic<std::uint64_t> turns_{0}; ///< beginnings and ends: odd in the middle of a turn
   bool is_retired_ = false;
+  bool lets_go_ = false;
   actor_list ready_;
   std::vector<actor*> polling_;
   std::vector<actor*> cancelled_;    ///< without frames; one that was woken may be in the inbox
