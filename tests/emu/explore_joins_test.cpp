@@ -12,10 +12,12 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -47,6 +49,20 @@ task<> add_and_set(family& f, event& then) {
   co_await add_to(f, 0, 2);
   then.set();
 }
+
+/// Looks at what is its parent's when it goes.
+class lives {
+public:
+  lives(int& count, std::vector<int>& of_parent) : count_(count), of_parent_(of_parent) {
+    ++count_;
+  }
+  lives(lives const&) = delete;
+  ~lives() { count_ -= 1 + of_parent_.front(); }
+
+private:
+  int& count_;
+  std::vector<int>& of_parent_;
+};
 
 task<word> number_of(word n) {
   co_await yield();
@@ -125,6 +141,102 @@ TEST_SUITE("emu.explore_joins") {
     CHECK(unordered.failure->kind == "race");
     verdict const right = parent_waits(true);
     CHECK_MESSAGE(right, right.to_string());
+  }
+
+  TEST_CASE("everybody who joins comes after the children, whoever is the first") {
+    for (bool const at_once : {false, true}) {
+      CAPTURE(at_once);
+      verdict const v = explore({.executions = 2'000, .diagnoses = false, .keeps_failures = false},
+                                [&](world& w) {
+                                  family f(w);
+                                  nursery n;
+                                  event has_joined;
+                                  n.start(f.place, add_to(f, 0, 2), "child");
+                                  w.start_task("one", [&](world_core& self) -> task<> {
+                                    co_await n.join();
+                                    w.check(self.load(f[0]) == 2, "it has added 2");
+                                    has_joined.set();
+                                  });
+                                  w.start_task("other", [&](world_core& self) -> task<> {
+                                    if (!at_once)
+                                      co_await has_joined.wait();
+                                    co_await n.join();
+                                    w.check(self.load(f[0]) == 2, "it has added 2");
+                                  });
+                                  w.start("host", [&](world_core& self) {
+                                    n.wait(w.scheduler());
+                                    w.check(self.load(f[0]) == 2, "it has added 2");
+                                  });
+                                  w.join();
+                                });
+      CHECK_MESSAGE(v, v.to_string());
+    }
+  }
+
+  TEST_CASE("children on their parent's strand go with it, where an execution is cut off") {
+    int alive = 0;
+    int most_alive = 0;
+    verdict const v = explore(
+        {.executions = 300, .most_decisions = 40, .diagnoses = false, .keeps_failures = false},
+        [&](world& w) {
+          most_alive = std::max(most_alive, alive);
+          family f(w);
+          auto const child = [&](std::vector<int>& of_parent) -> task<> {
+            lives const here(alive, of_parent);
+            world_core const self = f.core_of(co_await this_actor());
+            for (;;)
+              self.fetch_add(f[1], 1U, order::relaxed, scope::system);
+          };
+          w.start_task("parent", [&](world_core& self) -> task<> {
+            std::vector<int> mine(1);
+            strand& beside = *(co_await this_actor()).home;
+            nursery n;
+            n.start(beside, child(mine), "child");
+            for (int i = 0; i < 30; ++i)
+              self.fetch_add(f[0], 1U, order::relaxed, scope::system);
+            co_await n.join();
+          });
+          w.join();
+        });
+    CHECK_FALSE(v.failure);
+    CHECK(v.inconclusive == v.executions);
+    CHECK(most_alive == 0);
+    CHECK(alive == 0);
+  }
+
+  TEST_CASE("so they do where the world has thrown meanwhile, but for good") {
+    verdict const v =
+        explore({.executions = 20, .diagnoses = false, .keeps_failures = false}, [&](world& w) {
+          family f(w);
+          auto const child = [&]() -> task<> {
+            world_core const self = f.core_of(co_await this_actor());
+            for (;;)
+              self.fetch_add(f[1], 1U, order::relaxed, scope::system);
+          };
+          bool has_started = false;
+          w.start_task("parent", [&](world_core&) -> task<> {
+            strand& beside = *(co_await this_actor()).home;
+            nursery n;
+            n.start(beside, child(), "child");
+            has_started = true;
+            co_await n.join();
+          });
+          static_cast<void>(w.scheduler().run_until([&] { return has_started; }));
+          throw std::runtime_error("the world's");
+        });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->report.starts_with("the world's"));
+  }
+
+  TEST_CASE("what host code has written past us a child finds") {
+    verdict const v = explore({.executions = 300, .keeps_failures = false}, [](world& w) {
+      family f(w);
+      sync_wait(f.place, add_to(f, 0, 2));
+      f.all.host()[0] = 5;
+      sync_wait(f.place, add_to(f, 0, 2));
+      w.check(f.all.host()[0] == 7, "7 in all");
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("when_all() gives what its tasks have stored") {

@@ -2,6 +2,10 @@
 // What actors throw under explore(), and who is told to have thrown it.
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/event.hpp>
+#include <quarry/nursery.hpp>
+#include <quarry/when_all.hpp>
+#include <quarry/yield.hpp>
 
 #include <doctest/doctest.h>
 
@@ -11,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 namespace {
 
@@ -69,6 +74,37 @@ TEST_SUITE("emu.explore_thrown") {
     });
     check_told(v, "no such file\n  thrown by producer; others do not come to their end: ",
                "wavefront 0 of group 0");
+  }
+
+  TEST_CASE("so it is where a child has, and its parent, or another child, waits for it") {
+    for (bool const is_parent : {true, false}) {
+      CAPTURE(is_parent);
+      verdict const v = explore({.executions = 20, .diagnoses = false}, [&](world& w) {
+        strand place(w.scheduler(), "place");
+        event never_set;
+        auto const throws = []() -> task<> {
+          co_await yield();
+          throw std::runtime_error("no such file");
+        };
+        auto const waits = [&]() -> task<> { co_await never_set.wait(); };
+        w.start_task("parent", [&](world_core&) -> task<> {
+          if (is_parent) {
+            nursery n;
+            n.start(place, throws(), "reader");
+            co_await waits();
+          } else {
+            auto both = when_all(throws(), waits());
+            co_await std::move(both);
+          }
+        });
+        w.join();
+      });
+      check_told(v,
+                 is_parent
+                     ? "no such file\n  thrown by reader; others do not come to their end: "
+                     : "no such file\n  thrown by parent/0; others do not come to their end: ",
+                 is_parent ? "parent" : "parent/1");
+    }
   }
 
   TEST_CASE("who has thrown is told, too, where all others come to their ends") {

@@ -102,6 +102,8 @@ void explored_memory::found(finding f) {
       self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions())
     return;
   finding_ = std::move(f);
+  if (thrown const* const t = first_unheard())
+    cause_ = *t;
   if (!finding_->report.ends_with('\n'))
     finding_->report += '\n';
   bool const is_of_values = finding_->kind == "check" || finding_->kind == "deadlock";

@@ -227,7 +227,12 @@ void explored_memory::launching(launch_state& l) {
   cache_port& port = join(*self);
   end_polling(port.id());
   machine_.fence(port.id(), order::release, scope::system);
-  // What the host has written without us, since the last completion.
+  take_host_writes(port.id());
+  launches_[&l] = {.edges = {races_.signal(port.id())}};
+}
+
+/// What host code has written past us since the last completion, or join, is that actor's.
+void explored_memory::take_host_writes(actor_id by) {
   auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t, std::uint64_t& outside) {
     std::uint64_t const now = host_word(at, bytes);
     if (now != std::exchange(outside, now))
@@ -235,9 +240,8 @@ void explored_memory::launching(launch_state& l) {
   };
   machine_.for_each_word(look);
   for (auto const& w : direct_writes_)
-    machine_.store_now(port.id(), w.at, w.bytes, w.value);
+    machine_.store_now(by, w.at, w.bytes, w.value);
   direct_writes_.clear();
-  launches_[&l] = {.edges = {races_.signal(port.id())}};
 }
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {

@@ -32,7 +32,6 @@ void world::start_task(std::string name, std::function<task<>(world_core&)> body
 }
 void world::join(std::source_location where) {
   implementation_.threads.join(where);
-  implementation_.memory.to_host();
 }
 void world::check(bool holds, std::string_view what, std::source_location where) {
   if (!holds)
@@ -165,8 +164,8 @@ void explorer::run_world() {
     });
   } catch (stall_error const& e) {
     who_waits_ = without_thrower(e.what());
-    if (auto const& t = threads_.last_thrown(); t.what && !t.is_heard)
-      std::rethrow_exception(t.what);
+    if (auto const* const t = memory_.first_unheard())
+      std::rethrow_exception(t->what);
     if (!scheduler_.is_out_of_decisions())
       memory_.found({"deadlock", waits_, "deadlock: " + who_waits_});
   }
@@ -178,9 +177,7 @@ using finding = emu::explored_memory::finding;
 
 /// What an actor has thrown; nothing, unless it is a std::exception: it goes through where it is
 /// heard of.
-std::optional<finding> finding_of(world_threads::thrown const& t) {
-  if (!t.what)
-    return std::nullopt;
+std::optional<finding> finding_of(emu::explored_memory::thrown const& t) {
   try {
     std::rethrow_exception(t.what);
   } catch (std::exception const& e) {
@@ -206,11 +203,12 @@ bool is_wait_in_vain(finding const& f) {
 
 /// What a world has thrown, an actor of it perhaps.
 void explorer::found(std::exception const& e) {
-  auto const& t = threads_.last_thrown();
-  auto by_actor = t.what == std::current_exception() ? finding_of(t) : std::nullopt;
+  auto const* const t = memory_.find_thrown(std::current_exception());
+  auto by_actor = t == nullptr ? std::nullopt : finding_of(*t);
   if (!by_actor)
     return memory_.found({"exception", without_addresses(e.what()), e.what()});
-  memory_.found(t.is_heard ? *std::move(by_actor) : with_others(*std::move(by_actor), who_waits_));
+  memory_.found(who_waits_.empty() ? *std::move(by_actor)
+                                   : with_others(*std::move(by_actor), who_waits_));
 }
 
 explorer::result explorer::run(chooser& choices, bool keeps_history) {
@@ -235,7 +233,8 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
     throw;
   }
   is_running_.store(false, std::memory_order_relaxed);
-  auto cause = finding_of(threads_.thrown_first()); // for which a kernel may wait in vain
+  // For what somebody waits in vain, perhaps.
+  auto cause = memory_.cause() ? finding_of(*memory_.cause()) : std::nullopt;
   end_execution();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();
@@ -265,7 +264,7 @@ std::string explorer::busiest() const {
 
 /// What can be said only now.
 void explorer::end_execution() {
-  threads_.forget_thrown();
+  memory_.forget_thrown();
   if (scheduler_.is_out_of_decisions() && end_.is_without_hope())
     memory_.found(
         {"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits_),

@@ -4,6 +4,8 @@
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 
+#include <algorithm>
+
 namespace quarry::emu {
 namespace {
 
@@ -38,10 +40,15 @@ void explored_memory::receive(actor& self, edge from) {
   races_.receive(id, from);
 }
 
+explored_memory::edge explored_memory::starting(actor& self) {
+  take_host_writes(id_of(self));
+  return signal(self);
+}
+
 explored_memory::edge explored_memory::before_start(strand const& s) {
   actor* const self = scheduler_.current();
   return self == nullptr || is_of_kernels(s) || find_port(*self) == nullptr ? nothing
-                                                                            : signal(*self);
+                                                                            : starting(*self);
 }
 
 void explored_memory::after_start(edge e) {
@@ -60,9 +67,49 @@ void explored_memory::after_join(std::span<edge const> ends) {
   actor* const self = scheduler_.current();
   if (self == nullptr)
     return;
+  ++activity_;
+  actor_id const id = id_of(*self);
+  end_polling(id);
+  machine_.fence(id, order::acquire, scope::system);
+  tell(0, order::acquire);
   for (edge const e : ends)
-    receive(*self, e);
+    races_.receive(id, e);
   to_host();
+}
+
+// What they throw, until somebody hears of it
+
+void explored_memory::has_thrown(actor const& who, std::exception_ptr const& what) {
+  thrown_.push_back({what, who.name(), true});
+}
+
+void explored_memory::world_has_thrown(actor const& who, std::exception_ptr const& what) {
+  thrown_.push_back({what, who.name(), false});
+}
+
+void explored_memory::has_heard(std::exception_ptr const& what) {
+  for (thrown& t : thrown_)
+    t.is_heard = t.is_heard || t.what == what;
+}
+
+explored_memory::thrown const*
+explored_memory::find_thrown(std::exception_ptr const& what) const noexcept {
+  auto const i =
+      std::find_if(thrown_.begin(), thrown_.end(), [&](thrown const& t) { return t.what == what; });
+  return i == thrown_.end() ? nullptr : &*i;
+}
+
+explored_memory::thrown const* explored_memory::first_unheard() const noexcept {
+  bool const is_cut = scheduler_.is_out_of_decisions(); // then whoever has started a child may come
+  auto const i = std::find_if(thrown_.begin(), thrown_.end(), [is_cut](thrown const& t) {
+    return !t.is_heard && !(t.is_child && is_cut);
+  });
+  return i == thrown_.end() ? nullptr : &*i;
+}
+
+void explored_memory::forget_thrown() noexcept {
+  thrown_.clear();
+  cause_.reset();
 }
 
 void handover::give() {
@@ -77,6 +124,20 @@ void handover::take() const {
   explored_memory* const memory = explored_memory::running();
   if (memory != nullptr && memory->scheduler().current() != nullptr)
     memory->receive(*memory->scheduler().current(), edge_);
+}
+
+void bring_to_host() {
+  if (explored_memory* const memory = explored_memory::running())
+    memory->to_host();
+}
+
+void bring_own_to_host() {
+  explored_memory* const memory = explored_memory::running();
+  if (memory == nullptr || memory->scheduler().current() == nullptr)
+    return;
+  cache_port const& self = memory->join(*memory->scheduler().current());
+  memory->machine().fence(self.id(), order::release, scope::system);
+  memory->to_host();
 }
 
 } // namespace quarry::emu

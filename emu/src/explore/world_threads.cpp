@@ -54,38 +54,47 @@ void world_thread::keep_frames() noexcept {
 
 void world_thread::run() {
   try {
-    if (!std::exchange(has_begun_, true)) {
-      all_.memory_.receive(*this, begun_);
-      core_.emplace(emu::memory_context{this, &all_.scheduler_});
-      if (plain_) {
-        plain_(*core_);
-        end();
-        return;
-      }
-      work_ = makes_task_(*core_);
-      work_.start_on(*this);
-    }
-    resume();
-    if (state == actor_state::done && !error)
-      end();
+    go_on();
   } catch (...) {
     if (!is_abandoned)
       error = std::current_exception();
     state = actor_state::done;
   }
+  if (state != actor_state::done || is_abandoned)
+    return;
+  if (error)
+    all_.memory_.world_has_thrown(*this, error);
+  end();
+}
+
+/// To its next wait, or its end.
+void world_thread::go_on() {
+  if (!std::exchange(has_begun_, true)) {
+    all_.memory_.receive(*this, begun_);
+    core_.emplace(emu::memory_context{this, &all_.scheduler_});
+    if (plain_) {
+      plain_(*core_);
+      state = actor_state::done;
+      return;
+    }
+    work_ = makes_task_(*core_);
+    work_.start_on(*this);
+  }
+  resume();
 }
 
 void world_thread::end() {
-  if (!is_abandoned) {
-    state = actor_state::running;
+  state = actor_state::running;
+  try {
     all_.scheduler_.decision_point(*this); // others may act before its end makes its stores visible
     ended_ = all_.memory_.signal(*this);
+  } catch (abandoned const&) { // so it is
   }
   state = actor_state::done;
 }
 
 void world_thread::on_done() noexcept {
-  all_.has_ended(*this);
+  all_.has_ended();
 }
 
 world_threads::world_threads(sequential_scheduler& s, emu::explored_memory& m)
@@ -103,11 +112,11 @@ world_thread& world_threads::next() {
   return *threads_[used_++];
 }
 
-void world_threads::has_ended(world_thread const& t) noexcept {
-  if (t.error && !t.is_abandoned && !thrown_first_.what && !memory_.first_finding()) [[unlikely]]
-    thrown_first_ = {t.error, t.name()};
-  if (--at_work_ == 0 && joining_ != nullptr)
-    make_ready(*std::exchange(joining_, nullptr));
+void world_threads::has_ended() noexcept {
+  if (--at_work_ != 0)
+    return;
+  for (actor* const a : std::exchange(joining_, {}))
+    make_ready(*a);
 }
 
 void world_threads::join(std::source_location where) {
@@ -117,49 +126,50 @@ void world_threads::join(std::source_location where) {
     throw abandoned{};
   }
   while (at_work_ != 0) {
-    QUARRY_ASSERT(joining_ == nullptr);
-    joining_ = &self;
+    joining_.push_back(&self);
     self.wait_for("join", where); // the other rows say for whom
     self.fiber->suspend();
     if (self.is_abandoned)
       throw abandoned{};
   }
+  ends_.clear(); // all of them: two may join, and only one of them be the first
+  for (std::size_t i = 0; i < used_; ++i)
+    ends_.push_back(threads_[i]->ended());
+  memory_.after_join(ends_);
   std::exception_ptr first;
-  for (; joined_ < used_; ++joined_) {
-    world_thread& t = *threads_[joined_];
-    if (t.error && !first) {
-      first = t.error;
-      thrown_ = {first, t.name(), true};
-    } else if (!t.error) {
-      memory_.receive(self, t.ended());
-    }
-    t.forget();
+  for (; joined_ < used_ && !(first && threads_[joined_]->error); ++joined_) {
+    if (threads_[joined_]->error)
+      first = threads_[joined_]->error;
+    threads_[joined_]->forget();
   }
-  if (first)
-    std::rethrow_exception(first);
+  if (!first)
+    return;
+  memory_.has_heard(first);
+  std::rethrow_exception(first);
 }
 
 void world_threads::need_joined() {
   for (std::size_t i = joined_; i < used_; ++i) {
     world_thread const& t = *threads_[i];
-    if (t.state != actor_state::done || t.error)
+    if (t.error)
+      std::rethrow_exception(t.error);
+    if (t.state != actor_state::done)
       return memory_.found(
           {"misuse", "world::join",
-           fmt::format("misuse: the world function has returned without join(): {} {}", t.name(),
-                       t.error ? "has thrown" : "has not ended")});
+           fmt::format("misuse: the world function has returned without join(): {} has not ended",
+                       t.name())});
   }
 }
 
 void world_threads::end() {
-  joining_ = nullptr;
-  for (std::size_t i = used_; i-- != joined_;)
-    if (threads_[i]->error)
-      thrown_ = {threads_[i]->error, threads_[i]->name()};
+  letting_go const now(*this); // with the children that have been started beside them
+  joining_.clear();
   for (std::size_t i = 0; i < used_; ++i)
     if (threads_[i]->state != actor_state::done && !threads_[i]->is_abandoned)
       scheduler_.abandon(*threads_[i]);
   for (std::size_t i = 0; i < used_; ++i)
     threads_[i]->forget();
+  destroy_spawned();
   used_ = joined_ = at_work_ = 0;
 }
 
@@ -169,6 +179,8 @@ void world_threads::leave() noexcept {
       scheduler_.leave(t);
       t.keep_frames();
     }
+  for (actor* const child : keep_spawned())
+    scheduler_.leave(*child);
   end();
 }
 
@@ -176,6 +188,7 @@ void world_threads::describe(report& into) const {
   for (std::size_t i = 0; i < used_; ++i)
     if (threads_[i]->state != actor_state::done)
       into.add(threads_[i]->name(), *threads_[i]);
+  strand::describe(into); // their children
 }
 
 } // namespace quarry

@@ -30,7 +30,7 @@ public:
   world_thread(world_threads& of, strand& place) noexcept : all_(of) { home = &place; }
   void start(std::string&& name, plain_body&& body, emu::explored_memory::edge begun);
   void start(std::string&& name, task_body&& body, emu::explored_memory::edge begun);
-  /// What it did comes before whoever receives this. After its end.
+  /// What it did comes before whoever receives this. After its end, by an exception too.
   [[nodiscard]] emu::explored_memory::edge ended() const noexcept { return ended_; }
   /// Its functions and frames go.
   void forget() noexcept;
@@ -43,6 +43,7 @@ public:
 
 private:
   void begin(std::string&& name, emu::explored_memory::edge begun);
+  void go_on();
   void end();
 
   world_threads& all_;
@@ -67,10 +68,11 @@ public:
 
   template<class Body>
   void start(std::string&& name, Body&& body);
-  /// Parks the actor that runs until all have ended; rethrows what the first of them threw.
+  /// Parks the actor that runs until all have ended; rethrows what the first of them threw that
+  /// nobody has heard of. What the others threw is for the next one who joins.
   void join(std::source_location where);
-  /// The world function has returned: it is a misuse if somebody whom it has started has not ended,
-  /// or has thrown what nobody has heard of.
+  /// The world function has returned: it is a misuse if somebody whom it has started has not ended.
+  /// Rethrows what nobody has heard of.
   void need_joined();
   /// The execution is over: those that have not ended are unwound.
   void end();
@@ -78,24 +80,12 @@ public:
   /// to use what they share with it. They stand where they are, for good.
   void leave() noexcept;
 
-  /// What a thread has thrown, and who: join() has rethrown it, or the execution was over before.
-  struct thrown {
-    std::exception_ptr what;
-    std::string who;
-    bool is_heard = false;
-  };
-  /// The last one of an execution.
-  [[nodiscard]] thrown const& last_thrown() const noexcept { return thrown_; }
-  /// The first one that was thrown before anything was found.
-  [[nodiscard]] thrown const& thrown_first() const noexcept { return thrown_first_; }
-  void forget_thrown() noexcept { thrown_ = thrown_first_ = {}; }
-
   void describe(report& into) const override;
 
 private:
   friend class world_thread;
   world_thread& next();
-  void has_ended(world_thread const& t) noexcept;
+  void has_ended() noexcept;
 
   sequential_scheduler& scheduler_;
   emu::explored_memory& memory_;
@@ -103,14 +93,13 @@ private:
   std::size_t used_ = 0;    ///< of them, in this execution
   std::size_t joined_ = 0;  ///< of those
   std::size_t at_work_ = 0; ///< have not ended
-  actor* joining_ = nullptr;
-  thrown thrown_;
-  thrown thrown_first_;
+  std::vector<actor*> joining_;
+  std::vector<emu::explored_memory::edge> ends_; ///< for whoever joins
 };
 
 template<class Body>
 void world_threads::start(std::string&& name, Body&& body) {
-  auto const begun = memory_.signal(*scheduler_.current());
+  auto const begun = memory_.starting(*scheduler_.current());
   world_thread& t = next();
   t.start(std::move(name), std::forward<Body>(body), begun);
   make_ready(t);

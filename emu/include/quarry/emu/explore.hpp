@@ -157,7 +157,7 @@ public:
   void start_task(std::string name, std::function<task<>(world_core&)> body);
   /// Waits for all that were started. What they did comes before what the world function does next.
   ///
-  /// Errors   whatever one of them threw
+  /// Errors   what the first of them threw, of those that nobody has heard of yet
   void join(std::source_location where = std::source_location::current());
 
   /// A failure of the world, unless `holds`. The first one counts.

@@ -117,11 +117,30 @@ public:
   using edge = race_detector::edge;
   [[nodiscard]] edge signal(actor& self);
   void receive(actor& self, edge from);
+  /// signal() for an actor that it starts, with what host code has written past us.
+  [[nodiscard]] edge starting(actor& self);
   // Of a nursery's children, but for those of a wavefront, which run as a part of it
   [[nodiscard]] edge before_start(strand const& s) override;
   void after_start(edge e) override;
   [[nodiscard]] edge at_end() override;
   void after_join(std::span<edge const> ends) override;
+
+  /// What actors have thrown in this execution, those of a world and children.
+  struct thrown {
+    std::exception_ptr what;
+    std::string who;
+    bool is_child;         ///< of a nursery, and no actor of the world
+    bool is_heard = false; ///< somebody has joined
+  };
+  void has_thrown(actor const& who, std::exception_ptr const& what) override;
+  void world_has_thrown(actor const& who, std::exception_ptr const& what);
+  void has_heard(std::exception_ptr const& what) override;
+  [[nodiscard]] thrown const* find_thrown(std::exception_ptr const& what) const noexcept;
+  /// That says why others wait; null: there is none.
+  [[nodiscard]] thrown const* first_unheard() const noexcept;
+  /// That one, when the first thing was found.
+  [[nodiscard]] std::optional<thrown> const& cause() const noexcept { return cause_; }
+  void forget_thrown() noexcept;
 
   /// Delayed stores come to their level. True if there were any.
   bool settle();
@@ -366,6 +385,7 @@ private:
     std::uint64_t value;
     std::source_location where;
   };
+  void take_host_writes(actor_id by);
   void write_down(operation const& o);
   [[nodiscard]] std::string newer_write(operation const& o) const;
   [[nodiscard]] std::string describe(past_operation const& o) const;
@@ -431,6 +451,8 @@ private:
   std::optional<sighting> missed_; ///< who has last missed something in coarse-grained memory
   std::uint64_t activity_ = 0;
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
+  std::vector<thrown> thrown_;              ///< oldest first
+  std::optional<thrown> cause_;
   std::optional<finding> finding_;
   std::uint64_t equal_count_ = 0;
   std::vector<known_dispatch> dispatches_;

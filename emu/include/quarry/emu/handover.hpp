@@ -23,4 +23,10 @@ private:
   std::uint32_t edge_ = nothing; ///< of the execution that runs
 };
 
+/// On a host, after what it has waited for: what has come to memory is what its own code finds
+/// there, as after a launch. For `explore` alone, as above.
+void bring_to_host();
+/// The same after its own stores, which come to memory before.
+void bring_own_to_host();
+
 } // namespace quarry::emu
