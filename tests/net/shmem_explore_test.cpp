@@ -233,4 +233,18 @@ TEST_SUITE("net.shmem_explore") {
       CHECK(v.inconclusive == 0);
     }
   }
+
+  TEST_CASE("after a meeting host code finds in its heap what others, and it, have put there") {
+    auto const body = [](world& w, world_core&, node& n) {
+      auto const other = pe{1 - n.self().id};
+      w.check(n.default_context().p(word(n, 0), 5 + n.self().id, other).has_value(), "p");
+      w.check(n.barrier_all().has_value(), "barrier_all");
+      w.check(*word(n, 0) == 5 + other.id, "what the other one has put");
+      auto const sum = n.world().reduce(shmem::reduction::sum, word(n, 1), word(n, 0), 1);
+      w.check(sum.has_value(), "reduce");
+      w.check(*word(n, 1) == 11, "the sum of both");
+    };
+    verdict const v = two_pes({.executions = 100}, body, body);
+    CHECK_MESSAGE(v, v.to_string());
+  }
 }

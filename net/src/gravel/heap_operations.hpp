@@ -31,6 +31,7 @@ using message_handler = std::function<void(std::uint64_t&, std::uint64_t)>;
 template<emu::memory_model M>
 class heap_operations {
   using core = emu::basic_core<M>;
+  static constexpr emu::access far{emu::order::relaxed, emu::scope::system};
 
 public:
   heap_operations(std::span<std::uint64_t> heap, std::vector<message_handler> const& handlers,
@@ -105,15 +106,15 @@ private:
       break;
     case command::put:
       for (std::uint32_t i = 0; i < r.count; ++i)
-        self.store(word(r.word(i)), r.value(i), emu::order::relaxed, emu::scope::system);
+        self.store(word(r.word(i)), r.value(i), far);
       break;
     case command::active_message:
-      return call_handler(from, r);
+      return call_handler(self, from, r);
     }
     return std::nullopt;
   }
   /// What it throws must not leave through whoever drives the network.
-  std::optional<error> call_handler(pe from, message_run const& r) {
+  std::optional<error> call_handler(core& self, pe from, message_run const& r) {
     auto const failed = [&](char const* what) {
       return make_error(net_errc::failed_handler,
                         fmt::format("gravel: handler {} of {} threw on a message of {}: {}",
@@ -121,7 +122,7 @@ private:
     };
     try {
       for (std::uint32_t i = 0; i < r.count; ++i)
-        handlers_[r.handler](heap_[r.word(i)], r.value(i));
+        call(self, handlers_[r.handler], r.word(i), r.value(i));
       return std::nullopt;
     } catch (abandoned const&) { // an explored execution has been given up
       throw;
@@ -134,6 +135,17 @@ private:
     }
   }
 
+  /// Where caches stand before the heap, its word has what they say while the handler runs.
+  void call(core& self, message_handler const& handler, std::uint32_t w, std::uint64_t value) {
+    if constexpr (M::may_explore) {
+      std::uint64_t const outside = std::exchange(heap_[w], self.load(word(w), far));
+      handler(heap_[w], value);
+      self.store(word(w), std::exchange(heap_[w], outside), far);
+    } else {
+      handler(heap_[w], value);
+    }
+  }
+
   [[nodiscard]] emu::global<std::uint64_t> word(std::uint32_t i) const noexcept {
     return emu::global<std::uint64_t>(heap_.data() + i);
   }
@@ -141,7 +153,6 @@ private:
   // Atomic for the GPU's eyes, but no read-modify-writes: all operations are serialised here
   // (§5.4).
   void add_to(core& self, std::uint32_t w, std::uint64_t n) {
-    constexpr emu::access far{emu::order::relaxed, emu::scope::system};
     std::uint64_t const old = self.load(word(w), far);
     self.store(word(w), old + n, far);
   }

@@ -168,6 +168,7 @@ public:
     if (shared_.has_failed())
       return shared_.failed(what);
     ends.take();
+    emu::bring_to_host(); // what has arrived in its heap
     return {};
   }
 

@@ -176,6 +176,7 @@ result<void> engine::wait_long(operation const& what, bool (*is_over)(void*), vo
     return failed(what);
   if (!over)
     return timed_out(what, "nothing progresses\n" + scheduler_.report_now().to_string());
+  emu::bring_to_host(); // what has arrived in its heap
   return {};
 }
 

@@ -20,6 +20,13 @@ public:
   team_work(engine& e, team_state& t, char const* name)
       : engine_(e), team_(t), area_{e.memory().user_bytes + t.id * team_area::bytes(e.options())},
         name_(name) {}
+  team_work(team_work const&) = delete;
+  team_work& operator=(team_work const&) = delete;
+  /// Where it ends in this member's heap, a host finds its own part, too.
+  ~team_work() {
+    if (engine_.decides())
+      emu::bring_own_to_host();
+  }
 
   struct vectors {
     std::uint64_t dest;
