@@ -5,6 +5,8 @@
 
 #include <fmt/core.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace quarry::net::shmem {
@@ -27,5 +29,13 @@ namespace quarry::net::shmem {
   return fmt::format("{}: a word is compared by ==, !=, >, >=, < or <=; there is no comparison {}",
                      name, static_cast<int>(how));
 }
+
+/// Do so many bytes at two places overlap?
+[[nodiscard]] constexpr bool overlap(std::uint64_t a, std::uint64_t b, std::size_t bytes) noexcept {
+  return (a < b ? b - a : a - b) < bytes;
+}
+/// Of a reduction from one to the other of them.
+inline constexpr char const* reduced_overlap =
+    "reduce: dest and source overlap; allowed are the same place, or two apart";
 
 } // namespace quarry::net::shmem

@@ -21,11 +21,6 @@ error no_member(char const* name) {
   return invalid(fmt::format("{}: this pe is no member of the team, or it was destroyed", name));
 }
 
-/// Do so many bytes at two places of the heap?
-bool overlap(std::uint64_t a, std::uint64_t b, std::size_t bytes) {
-  return (a < b ? b - a : a - b) < bytes;
-}
-
 } // namespace
 
 bool team::is_member() const noexcept {
@@ -189,7 +184,7 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   if (!from)
     return from.error();
   if (*to != *from && overlap(*to, *from, bytes_of(count, each)))
-    return invalid("reduce: dest and source overlap; allowed are the same place, or two apart");
+    return invalid(reduced_overlap);
   return team_work(*engine_, *state_, "reduce")
       .reduce({*to, *from, count, each, c}, details_of(count, kind, *to, *from));
 }
