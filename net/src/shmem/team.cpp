@@ -57,7 +57,7 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
   team_work work(*engine_, *state_, "split_strided");
   if (auto const met = work.meet(collective::split, details_of(start, stride, count)); !met)
     return met.error();
-  auto const all_free = work.all_words(engine_->free_teams);
+  auto const all_free = work.all_words({&engine_->free_teams, 1});
   if (!all_free)
     return all_free.error();
   std::uint64_t free = ~std::uint64_t{0};
@@ -134,6 +134,8 @@ result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t by
   auto const from = engine_->offset_of(source, bytes, "fcollect");
   if (!from)
     return from.error();
+  if (overlaps_collected(*from, bytes, *to, state_->count * bytes, *to + state_->index * bytes))
+    return invalid(fmt::format("fcollect: dest and source overlap; {}", collected_overlap));
   team_work work(*engine_, *state_, "fcollect");
   if (auto const met = work.meet(collective::fcollect, details_of(bytes, *to)); !met)
     return met;
