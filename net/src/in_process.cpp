@@ -44,6 +44,15 @@ public:
   std::vector<std::size_t>
       waiting; // messages of a pair that are not delivered: [source * count + target]
 
+  /// Takes what has come to `id`.
+  [[nodiscard]] std::deque<parcel> take(pe id) {
+    std::deque<parcel> arrived;
+    arrived.swap(inboxes[id.id]);
+    for (parcel const& p : arrived)
+      --waiting[p.source.id * count + id.id];
+    return arrived;
+  }
+
   [[nodiscard]] result<void> check() const {
     if (!first_lost)
       return {};
@@ -80,14 +89,20 @@ result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
   emu::handover order;
   order.give();
   std::lock_guard const lock(fabric_->mutex);
+  bool const may_hear_more = is_delivering_ || !fabric_->inboxes[self_.id].empty();
   if (auto const ok = fabric_->check(); !ok) {
-    if (is_delivering_ || !fabric_->inboxes[self_.id].empty())
+    if (may_hear_more)
       return false; // first what it has said before it went
     return ok.error();
   }
   if (fabric_->has_finished[self_.id])
     return make_error(net_errc::already_finished,
                       fmt::format("{} sends after it has finished", to_string(self_)));
+  if (fabric_->has_finished[target.id]) {
+    if (may_hear_more)
+      return false;
+    return make_error(net_errc::peer_lost, fmt::format("{} has left the job", to_string(target)));
+  }
   std::size_t& waiting = fabric_->waiting[self_.id * fabric_->count + target.id];
   if (waiting == fabric_->room)
     return false;
@@ -103,9 +118,7 @@ result<std::size_t> in_process::poll(sink const& deliver) {
   std::deque<parcel> arrived;
   {
     std::lock_guard const lock(fabric_->mutex);
-    arrived.swap(fabric_->inboxes[self_.id]);
-    for (parcel const& p : arrived)
-      --fabric_->waiting[p.source.id * fabric_->count + self_.id];
+    arrived = fabric_->take(self_);
     if (arrived.empty())
       if (auto const ok = fabric_->check(); !ok)
         return ok.error();
@@ -154,8 +167,10 @@ void in_process::interrupt() {
 }
 
 result<void> in_process::finish() {
+  std::deque<parcel> unheard; // destroyed without the lock
   std::lock_guard const lock(fabric_->mutex);
   fabric_->has_finished[self_.id] = true;
+  unheard = fabric_->take(self_);
   fabric_->changed.notify_all();
   return fabric_->check();
 }

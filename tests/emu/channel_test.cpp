@@ -67,6 +67,21 @@ struct ask_for_two {
     static_cast<void>(ch.try_talloc(wf, typename W::template lanes<std::uint32_t>(2)));
   }
 };
+/// Two work-items ask, the second one for 2^32 - 1; the rest for none.
+struct ask_beyond_32_bits {
+  template<any_wavefront W>
+  task<> operator()(W& wf, channel<pair_of>& ch, std::uint32_t first, bool sends) const {
+    typename W::template lanes<std::uint32_t> count(0);
+    count.set(0, first);
+    count.set(1, ~0U);
+    if (sends) {
+      task<> sent = ch.send(wf, count, [](auto const&) {});
+      co_await std::move(sent);
+    } else {
+      static_cast<void>(ch.try_talloc(wf, count));
+    }
+  }
+};
 struct send_to_another {
   template<any_wavefront W>
   task<> operator()(W& wf, channel<pair_of>& from, channel<pair_of>& to) const {
@@ -247,6 +262,29 @@ TEST_SUITE("emu.channel") {
     REQUIRE(!strange);
     CHECK(strange.get_fault()->what == fault::kind::misuse);
     CHECK(strange.get_fault()->report.find("other: enq of element 0, which") != std::string::npos);
+  }
+
+  TEST_CASE("counts whose sum has more than 32 bits are a fault, whatever the lower ones say") {
+    sequential_scheduler s;
+    wide_agent gpu(s, shape);
+    for (auto const how : {channel_reservation::per_wavefront, channel_reservation::per_work_item})
+      for (std::uint32_t const first : {1U, 6U}) // what 32 bits have of the sum: 0, 5
+        for (bool const sends : {false, true}) {
+          CAPTURE(first);
+          CAPTURE(sends);
+          channel<pair_of> ch(
+              gpu.core().known(),
+              {.width = 64, .elements_per_done_count = 16, .reservation = how, .name = "narrow"});
+          outcome const o = gpu.run({.work_items = 64, .work_items_per_group = 64},
+                                    ask_beyond_32_bits{}, std::ref(ch), first, sends);
+          REQUIRE(!o);
+          CHECK(o.get_fault()->what == fault::kind::wrong_shape);
+          std::uint64_t const all = how == channel_reservation::per_wavefront && !sends
+                                        ? (std::uint64_t{1} << 32) + first - 1
+                                        : ~0U;
+          CHECK(o.get_fault()->report.find("narrow: talloc of " + std::to_string(all) +
+                                           " elements at once; at most 49") != std::string::npos);
+        }
   }
 
   TEST_CASE("a deq of what was not dispatched, and a second tfree, are faults of a wavefront") {

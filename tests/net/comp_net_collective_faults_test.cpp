@@ -23,6 +23,28 @@ struct reduce_bits {
   }
 };
 
+/// Six of `own` from its third one on, into others of them.
+struct reduce_shifted {
+  task<> operator()(any_wavefront auto& wf, std::size_t to, global<std::uint64_t> own,
+                    device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    auto sum = ctx.reduce(wf, shmem::reduction::sum, own + to, own + 3, 6);
+    co_await std::move(sum);
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+struct items_reduce_shifted {
+  task<> operator()(any_work_item auto& wi, std::size_t to, global<std::uint64_t> own,
+                    device& net) const {
+    auto made = context::init(wi, net);
+    context ctx = co_await std::move(made);
+    co_await ctx.reduce(wi, shmem::reduction::sum, own + to, own + 3, 6);
+    co_await ctx.destroy(wi);
+  }
+};
+
 /// Each pe reduces as it is told to.
 struct reduce_as_told {
   task<> operator()(any_wavefront auto& wf, shmem::reduction how, std::uint32_t count,
@@ -87,6 +109,26 @@ TEST_SUITE("net.comp_net_collective_faults") {
       expect(
           n.gpu.run(one_wavefront_each(1), reduce_bits{}, own.global(), std::ref(n.net.device())),
           fault::kind::wrong_shape, "reduce: bit_and, bit_or and bit_xor are for integers only");
+    });
+  }
+  TEST_CASE("what a reduction reads and writes may not overlap, unless it is the same") {
+    auto const run = [](test_node& n, auto const& kernel, std::size_t to) {
+      auto own = n.gpu.allocate<std::uint64_t>(16, "own");
+      return n.gpu.run(one_wavefront_each(1), kernel, to, own.global(), std::ref(n.net.device()));
+    };
+    with_one_node([&](test_node& n) {
+      for (std::size_t const to : {3U, 9U}) { // the same, next to it
+        succeed(run(n, reduce_shifted{}, to));
+        succeed(run(n, items_reduce_shifted{}, to));
+      }
+    });
+    constexpr auto says = "reduce: dest and source overlap; allowed are the same place, or two";
+    for (std::size_t const to : {0U, 2U, 4U, 8U})
+      with_one_node([&](test_node& n) {
+        expect(run(n, reduce_shifted{}, to), fault::kind::wrong_shape, says);
+      });
+    with_one_node([&](test_node& n) {
+      expect(run(n, items_reduce_shifted{}, 4), fault::kind::wrong_shape, says);
     });
   }
   TEST_CASE("pes that reduce with another operation, or other numbers of elements, are told so") {

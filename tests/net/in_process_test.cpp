@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "transport_contract.hpp"
+#include "transport_leaving_contract.hpp"
 
 #include <quarry/net/in_process.hpp>
 
@@ -27,6 +27,9 @@ TEST_SUITE("net.in_process") {
   }
   TEST_CASE("in-process: ends") {
     contract::ends_well_or_says_so(make);
+  }
+  TEST_CASE("in-process: leaving") {
+    contract::finishes_alone(make);
   }
 
   TEST_CASE("a pair has room for as many messages as it was made with, and no other pair pays") {

@@ -2,7 +2,7 @@
 // What a well-behaved job does; loopback_strangers_test.cpp and loopback_faults_test.cpp have the
 // rest.
 #include "raw_peer.hpp"
-#include "transport_contract.hpp"
+#include "transport_leaving_contract.hpp"
 
 #include <quarry/net/loopback.hpp>
 
@@ -59,6 +59,9 @@ TEST_SUITE("net.loopback") {
   }
   TEST_CASE("loopback: ends") {
     contract::ends_well_or_says_so(make);
+  }
+  TEST_CASE("loopback: leaving") {
+    contract::finishes_alone(make);
   }
 
   TEST_CASE("processes exchange messages as threads do") {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs in every process of an MPI job of at least three, each of which is a pe.
-#include "transport_contract.hpp"
+#include "transport_leaving_contract.hpp"
 
 #include <quarry/net/mpi.hpp>
 
@@ -42,6 +42,9 @@ TEST_SUITE("net.mpi") {
   }
   TEST_CASE("mpi: ends") {
     contract::ends_well_or_says_so(make);
+  }
+  TEST_CASE("mpi: leaving") {
+    contract::finishes_alone(make);
   }
 
   TEST_CASE("all processes of the job are one network") {

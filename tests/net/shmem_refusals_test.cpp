@@ -9,6 +9,55 @@
 
 using namespace shmem_test;
 
+namespace {
+
+constexpr std::uint32_t each = 4;
+constexpr auto in_place_says = "they must be apart, or source its own place in dest";
+
+std::uint32_t value_of(std::uint32_t member, std::size_t i) {
+  return member * 100 + static_cast<std::uint32_t>(i);
+}
+
+/// Everybody's `each` elements from all places of the heap from which that can be.
+std::string fcollects_from_allowed_places(node& n, std::uint32_t* d) {
+  std::size_t const all = std::size_t{each} * n.pe_count();
+  for (std::uint32_t* const from : {d + all, d - each, d + n.self().id * each}) {
+    for (std::uint32_t i = 0; i < each; ++i)
+      from[i] = value_of(n.self().id, i);
+    QUARRY_OK(n.world().fcollect(d, from, each));
+    for (std::size_t i = 0; i < all; ++i)
+      QUARRY_EXPECT(d[i] == value_of(static_cast<std::uint32_t>(i / each), i % each));
+    QUARRY_OK(n.world().sync());
+  }
+  return "";
+}
+
+/// Member i has i elements.
+std::string collects_from_own_places(node& n, std::uint32_t* d) {
+  std::uint32_t const me = n.self().id;
+  std::uint32_t* const own = d + me * (me - 1) / 2;
+  for (std::uint32_t i = 0; i < me; ++i)
+    own[i] = value_of(me, i);
+  QUARRY_OK(n.world().collect(d, me == 0 ? d + 1 : own, me)); // none are anywhere
+  for (std::uint32_t member = 0, at = 0; member < n.pe_count(); ++member)
+    for (std::uint32_t i = 0; i < member; ++i)
+      QUARRY_EXPECT(d[at++] == value_of(member, i));
+  return "";
+}
+
+/// Each is told by a collect of `count` elements that pe `whose` has an overlap.
+std::string collect_blames(node& n, std::uint32_t* d, std::uint32_t const* from, std::size_t count,
+                           std::string const& whose) {
+  auto const r = n.world().collect(d, from, count);
+  QUARRY_EXPECT(r.has_error());
+  QUARRY_EXPECT(r.error().code == std::make_error_code(std::errc::invalid_argument));
+  QUARRY_EXPECT(r.error().what ==
+                "shmem: collect: dest and source of " + whose + " overlap; " + in_place_says);
+  return "";
+}
+
+} // namespace
+
 TEST_SUITE("net.shmem_refusals") {
   TEST_CASE("nothing to wait for is waited for at once; operations that do not exist") {
     on_all(2, [](node& n) -> std::string {
@@ -46,6 +95,48 @@ TEST_SUITE("net.shmem_refusals") {
                         .code == invalid);
       QUARRY_OK(n.barrier_all());
       return "";
+    });
+  }
+
+  TEST_CASE("fcollect refuses a source in its destination, unless that is its own place there") {
+    on_all(3, [](node& n) -> std::string {
+      auto const words = n.calloc<std::uint32_t>(20);
+      QUARRY_OK(words);
+      std::uint32_t* const d = words->data() + each;
+      for (std::uint32_t const* const from : {d - 1, d + 1, d + 2 * each + 1, d + 3 * each - 1}) {
+        auto const r = n.world().fcollect(d, from, each);
+        QUARRY_EXPECT(r.has_error());
+        QUARRY_EXPECT(r.error().code == std::make_error_code(std::errc::invalid_argument));
+        QUARRY_EXPECT(r.error().what ==
+                      std::string("shmem: fcollect: dest and source overlap; ") + in_place_says);
+      }
+      if (n.self() != pe{0}) // where everybody's are, the others' places are not this one's
+        QUARRY_EXPECT(n.world().fcollect(d, d, each).has_error());
+      QUARRY_OK(n.world().fcollect(d, d + 1, 0));
+      return fcollects_from_allowed_places(n, d);
+    });
+  }
+
+  TEST_CASE(
+      "of an overlap of one member's source all who collect are told, and only of that call") {
+    on_all(3, [](node& n) -> std::string {
+      auto const words = n.calloc<std::uint32_t>(20);
+      QUARRY_OK(words);
+      std::uint32_t* const d = words->data() + each;
+      // All at dest: it is the place of pe 0.
+      if (auto wrong = collect_blames(n, d, d, 2, "pe 1"); !wrong.empty())
+        return wrong;
+      // Its own place if nobody had anything before it.
+      if (auto wrong = collect_blames(n, d, d, n.self().id, "pe 2"); !wrong.empty())
+        return wrong;
+      // The others are apart, it begins before dest or ends behind it.
+      for (std::uint32_t* const from : {d - 1, d + 5})
+        if (auto wrong = collect_blames(n, d, n.self() == pe{0} ? from : d + 8, 2, "pe 0");
+            !wrong.empty())
+          return wrong;
+      for (std::uint32_t const word : *words)
+        QUARRY_EXPECT(word == 0);
+      return collects_from_own_places(n, d);
     });
   }
 

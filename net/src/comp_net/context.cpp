@@ -27,6 +27,14 @@ void context_handle::stop_not_for_these(shmem::reduction how, std::source_locati
   throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::why_not(how), where};
 }
 
+void context_handle::check_apart(void const* dest, void const* source, std::size_t bytes,
+                                 std::source_location where) {
+  auto const to = reinterpret_cast<std::uintptr_t>(dest);
+  auto const from = reinterpret_cast<std::uintptr_t>(source);
+  if (to != from && shmem::overlap(to, from, bytes)) [[unlikely]]
+    throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::reduced_overlap, where};
+}
+
 void context_handle::stop_no_signal_op(shmem::signal_op how, std::source_location where) {
   throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::why_not(how, "put_signal"), where};
 }

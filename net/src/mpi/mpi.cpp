@@ -79,6 +79,9 @@ result<bool> mpi::try_send(pe target, std::span<std::byte const> head,
   state& s = *state_;
   if (auto const done = sent_without_peer(s, target, head, body))
     return *done;
+  if (s.peers[target.id].has_left && !s.broken)
+    return make_error(net_errc::peer_lost,
+                      fmt::format("mpi: {} has left the job", to_string(target)));
   std::size_t const bytes = head.size() + body.size();
   std::size_t const count = 1 + (bytes + 7) / 8;
   s.end_sends(target.id);
@@ -107,7 +110,8 @@ bool mpi::has_input() {
 }
 
 bool mpi::has_room(pe target) {
-  if (target.id >= state_->peers.size() || target == state_->who.self)
+  if (target.id >= state_->peers.size() || target == state_->who.self ||
+      state_->peers[target.id].has_left)
     return true; // try_send() has more to say
   state_->end_sends(target.id);
   return state_->has_room(target.id, 1);

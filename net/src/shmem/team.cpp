@@ -21,11 +21,6 @@ error no_member(char const* name) {
   return invalid(fmt::format("{}: this pe is no member of the team, or it was destroyed", name));
 }
 
-/// Do so many bytes at two places of the heap?
-bool overlap(std::uint64_t a, std::uint64_t b, std::size_t bytes) {
-  return (a < b ? b - a : a - b) < bytes;
-}
-
 } // namespace
 
 bool team::is_member() const noexcept {
@@ -62,7 +57,7 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
   team_work work(*engine_, *state_, "split_strided");
   if (auto const met = work.meet(collective::split, details_of(start, stride, count)); !met)
     return met.error();
-  auto const all_free = work.all_words(engine_->free_teams);
+  auto const all_free = work.all_words({&engine_->free_teams, 1});
   if (!all_free)
     return all_free.error();
   std::uint64_t free = ~std::uint64_t{0};
@@ -139,6 +134,8 @@ result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t by
   auto const from = engine_->offset_of(source, bytes, "fcollect");
   if (!from)
     return from.error();
+  if (overlaps_collected(*from, bytes, *to, state_->count * bytes, *to + state_->index * bytes))
+    return invalid(fmt::format("fcollect: dest and source overlap; {}", collected_overlap));
   team_work work(*engine_, *state_, "fcollect");
   if (auto const met = work.meet(collective::fcollect, details_of(bytes, *to)); !met)
     return met;
@@ -189,7 +186,7 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   if (!from)
     return from.error();
   if (*to != *from && overlap(*to, *from, bytes_of(count, each)))
-    return invalid("reduce: dest and source overlap; allowed are the same place, or two apart");
+    return invalid(reduced_overlap);
   return team_work(*engine_, *state_, "reduce")
       .reduce({*to, *from, count, each, c}, details_of(count, kind, *to, *from));
 }

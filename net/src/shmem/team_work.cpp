@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "team_work.hpp"
 
+#include "refusals.hpp"
+
 #include <quarry/net/error.hpp>
 
 #include <fmt/core.h>
@@ -132,23 +134,32 @@ result<void> team_work::alltoall(std::uint64_t dest, std::uint64_t source, std::
 }
 
 result<void> team_work::collect(std::uint64_t dest, std::uint64_t source, std::size_t bytes) {
-  auto const all = all_words(bytes);
+  std::uint64_t const own[] = {bytes, source};
+  auto const all = all_words(own);
   if (!all)
     return all.error();
-  std::uint64_t total = 0; // none is more than a heap
-  for (std::uint64_t const theirs : *all)
-    total += theirs;
+  auto const bytes_of = [&](std::uint32_t member) { return (*all)[std::size_t{member} * 2]; };
+  std::uint64_t total = 0, mine = dest; // none is more than a heap
+  for (std::uint32_t i = 0; i < team_.count; ++i) {
+    total += bytes_of(i);
+    mine += i < team_.index ? bytes_of(i) : 0;
+  }
   if (dest + total > engine_.memory().user_bytes)
     return make_error(net_errc::outside_heap,
                       fmt::format("shmem: collect of {} bytes of all members at offset {}; the "
                                   "heap has {}",
                                   total, dest, engine_.memory().user_bytes));
+  std::uint64_t place = dest;
+  for (std::uint32_t i = 0; i < team_.count; ++i) {
+    if (overlaps_collected((*all)[std::size_t{i} * 2 + 1], bytes_of(i), dest, total, place))
+      return error{std::make_error_code(std::errc::invalid_argument),
+                   fmt::format("shmem: collect: dest and source of {} overlap; {}",
+                               to_string(team_.at(i)), collected_overlap)};
+    place += bytes_of(i);
+  }
   // Both are counted as arrivals: nobody sends elements while another one waits for words.
   if (auto const met = meet(collective::collect, details_of(dest, total)); !met)
     return met;
-  std::uint64_t mine = dest;
-  for (std::uint32_t i = 0; i < team_.index; ++i)
-    mine += (*all)[i];
   for (std::uint32_t i = 1; i < team_.count; ++i)
     if (auto const sent = send(after(i), mine, source, bytes); !sent)
       return sent;
@@ -156,15 +167,15 @@ result<void> team_work::collect(std::uint64_t dest, std::uint64_t source, std::s
   return receive(team_.count - 1);
 }
 
-result<std::vector<std::uint64_t>> team_work::all_words(std::uint64_t mine) {
-  std::uint64_t const slot = area_.messages() + team_.index * 8;
-  engine_.store_here(here(slot), reinterpret_cast<std::byte const*>(&mine), sizeof mine);
+result<std::vector<std::uint64_t>> team_work::all_words(std::span<std::uint64_t const> mine) {
+  std::uint64_t const slot = area_.messages() + team_.index * mine.size_bytes();
+  engine_.store_here(here(slot), std::as_bytes(mine).data(), mine.size_bytes());
   for (std::uint32_t i = 1; i < team_.count; ++i)
-    if (auto const sent = send(after(i), slot, slot, sizeof mine); !sent)
+    if (auto const sent = send(after(i), slot, slot, mine.size_bytes()); !sent)
       return sent.error();
   if (auto const came = receive(team_.count - 1); !came)
     return came.error();
-  std::vector<std::uint64_t> all(team_.count);
+  std::vector<std::uint64_t> all(team_.count * mine.size());
   engine_.load_here(reinterpret_cast<std::byte*>(all.data()), here(area_.messages()),
                     all.size() * sizeof(std::uint64_t));
   return all;

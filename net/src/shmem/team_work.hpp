@@ -47,14 +47,17 @@ public:
   result<void> alltoall(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
   /// As fcollect(), but each has as many bytes as it says.
   ///
-  /// Errors   outside_heap – all together are too many for the heap
+  /// Errors   outside_heap – all together are too many for the heap; std::errc::invalid_argument –
+  ///          some member's source overlaps its dest, as all are told
   result<void> collect(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
 
   /// Meets the others, and combines everybody's elements.
   result<void> reduce(vectors const& v, std::uint64_t details);
 
-  /// Everybody's words, in the order of the members.
-  result<std::vector<std::uint64_t>> all_words(std::uint64_t mine);
+  /// Everybody's words, as many of each, in the order of the members.
+  ///
+  /// Shape    mine.size() ≤ 8
+  result<std::vector<std::uint64_t>> all_words(std::span<std::uint64_t const> mine);
   /// Forgets what an earlier team has left in the memory of `id`.
   void clear(std::uint32_t id);
 

@@ -168,6 +168,9 @@ public:
 
   // Producers: the active work-items of a wavefront, `count` elements each
 
+  /// For all of them, or for those for whom there is room where each reserves for itself.
+  ///
+  /// Errors   fault wrong_shape – more than most_at_once(), of all that reserve together
   template<any_wavefront W>
   [[nodiscard]] wave_elements<W::size> try_talloc(W& wf,
                                                   lanes<std::uint32_t, W::size> const& count) {
@@ -176,7 +179,7 @@ public:
     return e;
   }
   /// The same, once there is room: for all of them, or for some where each reserves for itself. Who
-  /// holds elements waits for no others, or everybody might.
+  /// holds elements waits for no others, or everybody might. Errors as try_talloc().
   template<any_wavefront W>
   task<wave_elements<W::size>> talloc(W& wf, lanes<std::uint32_t, W::size> count) {
     wave_elements<W::size> e{this, {}, count, {}};
@@ -190,14 +193,17 @@ public:
   }
   /// All three: fill(elements) writes those of the work-items that have them and are active then.
   /// Called more than once if they cannot have them all at once.
+  ///
+  /// Errors   fault wrong_shape – a work-item's are more than most_at_once()
   template<any_wavefront W, class Fill>
   task<> send(W& wf, lanes<std::uint32_t, W::size> count, Fill fill) {
     for (lane_mask left = wf.active(); left.any();) {
       // No more than there can be room for.
-      auto const before = emu::exclusive_prefix_sum(count, left);
+      std::uint64_t sum = 0;
       lane_mask fits{};
       left.for_each([&](int lane) {
-        if (fits.empty() || before[lane] + count[lane] <= this->most_at_once())
+        sum += count[lane];
+        if (fits.empty() || sum <= this->most_at_once())
           fits.set(lane);
       });
       auto const those = wf.where(fits);

@@ -7,6 +7,7 @@
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/index_lines.hpp>
+#include <quarry/emu/lane_algorithms.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/wavefront.hpp>
@@ -209,17 +210,20 @@ protected:
       });
       return lacking;
     }
-    auto const offset = emu::exclusive_prefix_sum(e.count, active);
-    std::uint32_t const all = offset[active.last()] + e.count[active.last()];
+    // In 64 bits: counts that nobody can have must not add up to one that somebody can.
+    std::uint64_t const sum = emu::reduce(convert<std::uint64_t>(e.count), plus{}, active);
+    check_count(sum, std::source_location::current());
+    auto const all = static_cast<std::uint32_t>(sum);
     auto const first = reserve(wf, all);
     if (!first)
       return all;
+    auto const offset = emu::exclusive_prefix_sum(e.count, active);
     e.first = (offset + *first) & (width_ - 1);
     e.got = active;
     return 0;
   }
 
-  void check_count(std::uint32_t count, std::source_location where) const {
+  void check_count(std::uint64_t count, std::source_location where) const {
     if (count > most_at_once()) [[unlikely]]
       throw kernel_stop{fault::kind::wrong_shape,
                         name_ + ": talloc of " + std::to_string(count) +

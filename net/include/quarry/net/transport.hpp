@@ -24,7 +24,8 @@ inline constexpr std::size_t max_message_bytes = 1024 * 1024;
 /// delivered, every later call says so.
 ///
 /// Errors   peer_lost, bad_frame, oversized_frame – of a peer, at every call from then on
-///          oversized_message, no_such_pe, already_finished – of the caller, and only of this call
+///          oversized_message, no_such_pe, already_finished – of the caller, and only of this call;
+///          peer_lost, too, of who sends to a pe of whose finish() it has heard
 template<class T>
 concept transport =
     std::derived_from<T, transport_port> &&

@@ -44,7 +44,7 @@ public:
   virtual void interrupt() {}
   /// True if all that was taken has left.
   [[nodiscard]] virtual bool is_flushed() = 0;
-  /// Leaves the job in order.
+  /// Leaves the job in order. What has come and was not delivered is dropped.
   [[nodiscard]] virtual result<void> finish() = 0;
   /// Bytes sent to other pes, headers included.
   [[nodiscard]] virtual std::uint64_t wire_bytes() const = 0;

@@ -252,16 +252,19 @@ public:
     return start(self, barrier_call{}, where);
   }
   /// The elements of the work-groups of this number on all pes, combined one by one, everywhere.
-  /// `dest` and `source` are any device memory; they may be the same. Pes agree on every bit.
+  /// `dest` and `source` are any device memory; they may be the same, but not overlap otherwise.
+  /// Pes agree on every bit.
   ///
-  /// Errors   fault wrong_shape – bits of floating-point numbers; a pe reduces something else, or
-  ///          is in a barrier; out_of_bounds, where bounds are checked
+  /// Errors   fault wrong_shape – bits of floating-point numbers; an overlap; a pe reduces
+  /// something
+  ///          else, or is in a barrier; out_of_bounds, where bounds are checked
   template<shmem::reducible T, caller A>
   [[nodiscard]] auto reduce(A& self, shmem::reduction how, emu::global<T> dest,
                             std::type_identity_t<emu::global<T const>> source, std::size_t count,
                             std::source_location where = std::source_location::current()) {
     if (!shmem::combines<T>(how)) [[unlikely]]
       context_handle::stop_not_for_these(how, where);
+    context_handle::check_apart(dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), where);
     return start(self, reduce_call<T>{dest.get(), source.get(), count, how}, where);
   }
 

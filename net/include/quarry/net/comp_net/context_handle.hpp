@@ -12,6 +12,7 @@
 #include <quarry/task.hpp>
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <source_location>
 #include <string>
@@ -44,6 +45,11 @@ public:
   [[noreturn]] static void stop_not_for_these(shmem::reduction how, std::source_location where);
   [[noreturn]] static void stop_no_signal_op(shmem::signal_op how, std::source_location where);
   [[noreturn]] static void stop_no_comparison(shmem::comparison how, std::source_location where);
+
+  /// Throws kernel_stop wrong_shape: what is reduced overlaps what it is reduced to, and is not the
+  /// same.
+  static void check_apart(void const* dest, void const* source, std::size_t bytes,
+                          std::source_location where);
 
   /// A task of a wavefront, or what a work-item awaits.
   template<caller A, class Call>

@@ -54,22 +54,27 @@ public:
                                        std::size_t count, std::uint32_t root) {
     return broadcast_bytes(dest, source, bytes_of(count, sizeof(T)), root);
   }
-  /// Everybody's elements, in the order of the members.
+  /// Everybody's elements, in the order of the members. `source` may be its own place in `dest`,
+  /// but not overlap it otherwise: that is refused at once, to this pe alone.
+  ///
+  /// Errors   std::errc::invalid_argument – an overlap
   template<element T>
   [[nodiscard]] result<void> fcollect(T* dest, std::type_identity_t<T> const* source,
                                       std::size_t count) {
     return fcollect_bytes(dest, source, bytes_of(count, sizeof(T)));
   }
-  /// The same, but each member has a `count` of its own.
+  /// The same, but each member has a `count` of its own. What cannot be, all members are told when
+  /// the counts are known.
   ///
   /// Errors   net_errc::outside_heap – everybody's together are too many for the heap from `dest`
-  /// on
+  ///          on; std::errc::invalid_argument – an overlap, at any member
   template<element T>
   [[nodiscard]] result<void> collect(T* dest, std::type_identity_t<T> const* source,
                                      std::size_t count) {
     return collect_bytes(dest, source, bytes_of(count, sizeof(T)));
   }
-  /// The i-th `count` elements go to member i; those from member i come to the i-th place.
+  /// The i-th `count` elements go to member i; those from member i come to the i-th place. `dest`
+  /// and `source` do not overlap.
   template<element T>
   [[nodiscard]] result<void> alltoall(T* dest, std::type_identity_t<T> const* source,
                                       std::size_t count) {
