@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "interrupt.hpp"
+#include "named_file.hpp"
 #include "progress_report.hpp"
 #include "standard_output.hpp"
 #include "text_file.hpp"
@@ -204,6 +205,7 @@ void check_search(CLI::App const& command, request const& r) {
 void check(CLI::App const& command, request const& r) {
   check_list(command, r);
   check_search(command, r);
+  keep_apart({"--json", r.json}, {standard_output_file()});
   for (auto const* name : {"--narrow", "--failures"})
     if (command.count(name) > 0 && r.all_weakenings)
       refuse(name, "does not go with --all-weakenings");

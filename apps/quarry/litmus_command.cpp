@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "litmus_report.hpp"
+#include "named_file.hpp"
 #include "progress_report.hpp"
 #include "standard_output.hpp"
 #include "text_file.hpp"
@@ -130,11 +131,22 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
   return is_good;
 }
 
+/// The report is no file that was read.
+void check_json(litmus_request const& asked, std::vector<litmus_row> const& rows) {
+  std::vector<named_file> others{standard_output_file()};
+  for (auto const& row : rows)
+    others.push_back({"PATH", row.what.file});
+  for (auto const& list : asked.lists)
+    others.push_back({"--expected", list});
+  keep_apart({"--json", asked.json_file}, others);
+}
+
 int run(litmus_request const& asked) {
   std::vector<litmus_row> rows;
   bool const are_tests = read_tests(asked, rows);
   if (!read_lists(asked, rows) || !are_tests)
     return bad_input;
+  check_json(asked, rows);
   if (auto const can = check_writable(asked.json_file); !can) {
     say(can.error().what);
     return world_fault;
