@@ -100,6 +100,17 @@ bool read_tests(litmus_request const& asked, std::vector<litmus_row>& rows) {
   return is_good;
 }
 
+/// Gives a row what a list expects of it. False if an earlier list expects something else.
+bool expect(litmus_row& row, litmus::expected_class what, std::string const& list) {
+  if (row.expected && *row.expected != what) {
+    say(fmt::format("{}: an earlier list expects something else of {}: {}, and not {}", list,
+                    row.what.file, to_string(*row.expected), to_string(what)));
+    return false;
+  }
+  row.expected = what;
+  return true;
+}
+
 bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
   bool is_good = true;
   for (auto const& list : asked.lists) {
@@ -112,7 +123,7 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
     std::size_t used = 0;
     for (auto& row : rows)
       if (auto const* found = litmus::find_expectation(*read, row.what.file)) {
-        row.expected = found->what;
+        is_good = expect(row, found->what, list) && is_good;
         ++used;
       }
     if (used == 0) {
