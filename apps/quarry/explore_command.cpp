@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "interrupt.hpp"
+#include "json_text.hpp"
 #include "named_file.hpp"
 #include "progress_report.hpp"
 #include "standard_output.hpp"
@@ -131,7 +132,7 @@ int run(request& r) {
     if (r.all_weakenings && interrupt::is_wanted())
       complain("explore", "interrupted: what has no row was not tried, or not to its end", status);
     if (!r.json.empty())
-      if (auto const written = write_text(r.json, rows.dump(2) + '\n'); !written)
+      if (auto const written = write_text(r.json, json_text(rows)); !written)
         return complain("explore", written.error().what, world_fault);
     return status;
   } catch (std::invalid_argument const& e) {

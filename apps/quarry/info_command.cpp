@@ -4,6 +4,7 @@
 #include "build_info.hpp"
 #include "checked_option.hpp"
 #include "exit_status.hpp"
+#include "json_text.hpp"
 #include "named_file.hpp"
 #include "program.hpp"
 #include "standard_output.hpp"
@@ -94,7 +95,7 @@ result<void> print_info(std::string const& file) {
   auto const facts = info();
   for (auto const& [name, value] : facts.items())
     print(fmt::format("{:<17} {}\n", name, to_text(value)));
-  return file.empty() ? result<void>{} : write_text(file, facts.dump(2) + '\n');
+  return file.empty() ? result<void>{} : write_text(file, json_text(facts));
 }
 
 } // namespace
