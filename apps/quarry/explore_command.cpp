@@ -291,8 +291,6 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "strategy, 3 a file cannot be written, 130 ended by Ctrl-C before one was found: what there\n"
       "is by then is told.\n");
   auto r = std::make_shared<request>();
-  char const* const folder = std::getenv("QUARRY_FAILURES");
-  r->options.failures = folder != nullptr ? folder : "quarry-failures";
   r->options.replay_command = "quarry replay ";
   r->options.debug_command = "quarry gdb --replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
@@ -300,14 +298,16 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   add_search(*command, r->options);
   add_weakening(*command, *r);
   add_findings(*command, r->options);
+  char const* const folder = std::getenv("QUARRY_FAILURES");
   command
       ->add_option("--failures", r->options.failures,
                    "folder for replay files, QUARRY_FAILURES otherwise; empty: none")
-      ->capture_default_str();
+      ->default_str(folder != nullptr ? folder : "quarry-failures");
   add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([command, r, &exit_status] {
-    r->options.keeps_failures = !r->options.failures.empty();
+    // Without the option explore() finds the folder: one that nobody asked for may be missing.
+    r->options.keeps_failures = command->count("--failures") == 0 || !r->options.failures.empty();
     exit_status = r->list || command->count("target") == 0 ? list_targets() : run(*r);
   });
 }

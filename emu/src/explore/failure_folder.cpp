@@ -66,7 +66,7 @@ std::unique_ptr<exploration_mark> make_mark(std::string const& folder, std::stri
     std::error_code made;
     std::filesystem::create_directories(folder, made);
     if (made)
-      fail(folder, made.value());
+      fail("cannot make the folder " + folder, made.value());
     try {
       return std::make_unique<exploration_mark>(stem);
     } catch (std::system_error const& e) {
