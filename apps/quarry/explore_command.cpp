@@ -121,12 +121,10 @@ int run(request& r) {
           rows);
     else if (r.weaken.empty())
       status = explore_once(t, nullptr, r, rows);
-    else if (r.weaken.find('+') != std::string::npos) {
-      auto const together = exploration::find_together(t, r.weaken);
-      status = explore_once(t, &together.front(), r, rows);
-    } else
-      for (weakening const& w : exploration::find_weakenings(t, r.weaken))
-        if (int const one = interrupt::is_wanted() ? interrupted : explore_once(t, &w, r, rows);
+    else
+      for (auto const& those : exploration::find_together(t, r.weaken))
+        if (int const one =
+                interrupt::is_wanted() ? interrupted : explore_once(t, &those.front(), r, rows);
             status != failed && one != 0)
           status = one;
     if (r.all_weakenings && interrupt::is_wanted())
@@ -150,10 +148,10 @@ int replay_one(std::string const& path) {
   try {
     auto const with = file->name.find(" with ");
     target const& t = exploration::find_target(file->name.substr(0, with));
-    std::vector<weakening> those;
+    std::vector<std::vector<weakening>> those; // one list: the names say all
     if (with != std::string::npos)
       those = exploration::find_together(t, file->name.substr(with + 6));
-    verdict const v = explore_target(t, those.empty() ? nullptr : &those.front(),
+    verdict const v = explore_target(t, those.empty() ? nullptr : &those.front().front(),
                                      {.detects_races = file->detects_races,
                                       .direct_lint = file->direct_lint,
                                       .repeats = &*file});
@@ -212,9 +210,14 @@ void check(CLI::App const& command, request const& r) {
       refuse(name, "does not go with --all-weakenings");
   if (command.count("--weaken") > 0 && r.weaken.empty())
     refuse("--weaken", "is empty; quarry explore --list names what can be weakened");
-  if (command.count("--seed") > 0 &&
-      (r.options.strategy == "exhaustive" || r.options.strategy == "boring"))
+  if (r.options.strategy != "exhaustive" && r.options.strategy != "boring")
+    return;
+  if (command.count("--seed") > 0)
     refuse("--seed", "has nothing to decide where --strategy is " + r.options.strategy);
+  if (r.runs > 1)
+    refuse("--runs", fmt::format("read {}, but no seed decides anything where --strategy is {}: "
+                                 "allowed is 1",
+                                 r.runs, r.options.strategy));
 }
 
 void add_strategy(CLI::App& command, explore_options& options) {
