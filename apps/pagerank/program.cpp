@@ -162,11 +162,26 @@ void check_memory(command::run_options const& o, settings const& s) {
                        (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o));
 }
 
+/// A pipe is read once, and standard input is node 0's.
+void check_shared(command::run_options const& o, std::string const& file) {
+  constexpr std::array own{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"};
+  bool const is_own = std::find(own.begin(), own.end(), file) != own.end();
+  if (o.node_count > 1 && o.transport != command::transport_kind::in_process &&
+      (is_own || !std::filesystem::is_regular_file(file)))
+    command::refuse("--graph",
+                    fmt::format("{} cannot be read by each of {} processes: allowed with "
+                                "--transport {} is a file",
+                                file, o.node_count,
+                                command::name_of(command::transport_choices, o.transport)));
+}
+
 void check(command::run_options const& o, settings const& s) {
-  if (!s.graph_file.empty())
+  if (!s.graph_file.empty()) {
     command::keep_apart({"--json", o.json_file},
                         {{"--graph", s.graph_file},
                          {"--graph's names", graph::names_beside(s.graph_file).string()}});
+    check_shared(o, s.graph_file);
+  }
   check_memory(o, s);
 }
 
