@@ -203,7 +203,7 @@ void add_litmus_command(CLI::App& quarry, int& exit_status) {
       ->allow_extra_args(false) // those after it are tests
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_number(*command, "--max-states", asked->most_states, std::uint64_t{1}, std::uint64_t{1} << 32,
-             "states of a test, beyond which it is inconclusive");
+             "states of a test, and orders of its last writes, beyond which it is inconclusive");
   command->add_flag("--outcomes", asked->with_outcomes,
                     "print how often each end was reached; * is what the test asks about");
   add_output_file(*command, "--json", asked->json_file, "write it to this file as well");
