@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <memory>
 #include <memory_need.hpp>
+#include <named_file.hpp>
 #include <vector>
 
 namespace quarry::pagerank {
@@ -152,13 +153,36 @@ void check(settings const& s) {
 }
 
 /// Each process has the whole graph, of a mesh's edges at least one for each vertex.
-void check(command::run_options const& o, settings const& s) {
+void check_memory(command::run_options const& o, settings const& s) {
   std::uint64_t const edges = s.made_by == generator::rmat ? 16 : 1;
   std::uint64_t const graph =
       s.graph_file.empty() ? (1 + edges) * sizeof(std::uint32_t) << s.scale : 0;
   bool const is_shared = o.transport == command::transport_kind::in_process;
   command::need_memory(o, "--nodes, --scale",
                        (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o));
+}
+
+/// A pipe is read once, and standard input is node 0's.
+void check_shared(command::run_options const& o, std::string const& file) {
+  constexpr std::array own{"/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"};
+  bool const is_own = std::find(own.begin(), own.end(), file) != own.end();
+  if (o.node_count > 1 && o.transport != command::transport_kind::in_process &&
+      (is_own || !std::filesystem::is_regular_file(file)))
+    command::refuse("--graph",
+                    fmt::format("{} cannot be read by each of {} processes: allowed with "
+                                "--transport {} is a file",
+                                file, o.node_count,
+                                command::name_of(command::transport_choices, o.transport)));
+}
+
+void check(command::run_options const& o, settings const& s) {
+  if (!s.graph_file.empty()) {
+    command::keep_apart({"--json", o.json_file},
+                        {{"--graph", s.graph_file},
+                         {"--graph's names", graph::names_beside(s.graph_file).string()}});
+    check_shared(o, s.graph_file);
+  }
+  check_memory(o, s);
 }
 
 command::program_call add_options(CLI::App& app) {

@@ -4,6 +4,8 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "interrupt.hpp"
+#include "json_text.hpp"
+#include "named_file.hpp"
 #include "progress_report.hpp"
 #include "standard_output.hpp"
 #include "text_file.hpp"
@@ -119,18 +121,16 @@ int run(request& r) {
           rows);
     else if (r.weaken.empty())
       status = explore_once(t, nullptr, r, rows);
-    else if (r.weaken.find('+') != std::string::npos) {
-      auto const together = exploration::find_together(t, r.weaken);
-      status = explore_once(t, &together.front(), r, rows);
-    } else
-      for (weakening const& w : exploration::find_weakenings(t, r.weaken))
-        if (int const one = interrupt::is_wanted() ? interrupted : explore_once(t, &w, r, rows);
+    else
+      for (auto const& those : exploration::find_together(t, r.weaken))
+        if (int const one =
+                interrupt::is_wanted() ? interrupted : explore_once(t, &those.front(), r, rows);
             status != failed && one != 0)
           status = one;
     if (r.all_weakenings && interrupt::is_wanted())
       complain("explore", "interrupted: what has no row was not tried, or not to its end", status);
     if (!r.json.empty())
-      if (auto const written = write_text(r.json, rows.dump(2) + '\n'); !written)
+      if (auto const written = write_text(r.json, json_text(rows)); !written)
         return complain("explore", written.error().what, world_fault);
     return status;
   } catch (std::invalid_argument const& e) {
@@ -148,10 +148,10 @@ int replay_one(std::string const& path) {
   try {
     auto const with = file->name.find(" with ");
     target const& t = exploration::find_target(file->name.substr(0, with));
-    std::vector<weakening> those;
+    std::vector<std::vector<weakening>> those; // one list: the names say all
     if (with != std::string::npos)
       those = exploration::find_together(t, file->name.substr(with + 6));
-    verdict const v = explore_target(t, those.empty() ? nullptr : &those.front(),
+    verdict const v = explore_target(t, those.empty() ? nullptr : &those.front().front(),
                                      {.detects_races = file->detects_races,
                                       .direct_lint = file->direct_lint,
                                       .repeats = &*file});
@@ -204,14 +204,20 @@ void check_search(CLI::App const& command, request const& r) {
 void check(CLI::App const& command, request const& r) {
   check_list(command, r);
   check_search(command, r);
+  keep_apart({"--json", r.json}, {standard_output_file()});
   for (auto const* name : {"--narrow", "--failures"})
     if (command.count(name) > 0 && r.all_weakenings)
       refuse(name, "does not go with --all-weakenings");
   if (command.count("--weaken") > 0 && r.weaken.empty())
     refuse("--weaken", "is empty; quarry explore --list names what can be weakened");
-  if (command.count("--seed") > 0 &&
-      (r.options.strategy == "exhaustive" || r.options.strategy == "boring"))
+  if (r.options.strategy != "exhaustive" && r.options.strategy != "boring")
+    return;
+  if (command.count("--seed") > 0)
     refuse("--seed", "has nothing to decide where --strategy is " + r.options.strategy);
+  if (r.runs > 1)
+    refuse("--runs", fmt::format("read {}, but no seed decides anything where --strategy is {}: "
+                                 "allowed is 1",
+                                 r.runs, r.options.strategy));
 }
 
 void add_strategy(CLI::App& command, explore_options& options) {
@@ -288,8 +294,6 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "strategy, 3 a file cannot be written, 130 ended by Ctrl-C before one was found: what there\n"
       "is by then is told.\n");
   auto r = std::make_shared<request>();
-  char const* const folder = std::getenv("QUARRY_FAILURES");
-  r->options.failures = folder != nullptr ? folder : "quarry-failures";
   r->options.replay_command = "quarry replay ";
   r->options.debug_command = "quarry gdb --replay ";
   command->add_option("target", r->target, "what to explore; without it: the list");
@@ -297,14 +301,16 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   add_search(*command, r->options);
   add_weakening(*command, *r);
   add_findings(*command, r->options);
+  char const* const folder = std::getenv("QUARRY_FAILURES");
   command
       ->add_option("--failures", r->options.failures,
                    "folder for replay files, QUARRY_FAILURES otherwise; empty: none")
-      ->capture_default_str();
+      ->default_str(folder != nullptr ? folder : "quarry-failures");
   add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });
   command->callback([command, r, &exit_status] {
-    r->options.keeps_failures = !r->options.failures.empty();
+    // Without the option explore() finds the folder: one that nobody asked for may be missing.
+    r->options.keeps_failures = command->count("--failures") == 0 || !r->options.failures.empty();
     exit_status = r->list || command->count("target") == 0 ? list_targets() : run(*r);
   });
 }

@@ -157,7 +157,8 @@ void add_gdb_command(CLI::App& quarry, std::vector<std::string> const& program, 
   command->add_option("-x,--command", r->command_files, "gdb commands to begin with")
       ->type_name("FILE")
       ->expected(1)
-      ->allow_extra_args(false);
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   command->add_flag("--batch", r->is_batch, "end after those commands");
   command->callback([command, r, &program, &exit_status] {
     check(*command, *r, program);

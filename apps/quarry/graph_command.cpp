@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "flow_graph_command.hpp"
+#include "named_file.hpp"
 #include "standard_output.hpp"
 #include "subcommand.hpp"
 #include "text_file.hpp"
@@ -114,22 +115,14 @@ void say_counts(graph::debian_counts const& counts) {
     say(fmt::format("{} further versions of packages left out", counts.repeated_package_count));
 }
 
-bool is_same_file(path const& one, path const& other) {
-  auto const whole = [](path const& p) { return weakly_canonical(absolute(p)); };
-  return whole(one) == whole(other);
-}
-
 /// One file cannot be two things.
 void check(debian_request const& request) {
-  auto const& [packages, names, output] = request;
-  if (!names.empty() && !output.empty() && is_same_file(names, output))
-    refuse("--names", names + " is the file of the graph");
-  if (packages.empty())
-    return;
-  if (!output.empty() && is_same_file(packages, output))
-    refuse("--output", output + " is the file of the packages");
-  if (auto const file = names_file(request); file && is_same_file(packages, *file))
-    refuse("--names", file->string() + " is the file of the packages");
+  auto const graph =
+      request.output.empty() ? standard_output_file() : named_file{"--output", request.output};
+  named_file const packages{"--packages", request.packages};
+  auto const names = names_file(request);
+  keep_apart({"--names", names ? names->string() : ""}, {graph, packages});
+  keep_apart(packages, {graph});
 }
 
 result<void> write_debian(debian_request const& request) {

@@ -4,6 +4,8 @@
 #include "build_info.hpp"
 #include "checked_option.hpp"
 #include "exit_status.hpp"
+#include "json_text.hpp"
+#include "named_file.hpp"
 #include "program.hpp"
 #include "standard_output.hpp"
 #include "text_file.hpp"
@@ -93,7 +95,7 @@ result<void> print_info(std::string const& file) {
   auto const facts = info();
   for (auto const& [name, value] : facts.items())
     print(fmt::format("{:<17} {}\n", name, to_text(value)));
-  return file.empty() ? result<void>{} : write_text(file, facts.dump(2) + '\n');
+  return file.empty() ? result<void>{} : write_text(file, json_text(facts));
 }
 
 } // namespace
@@ -103,6 +105,7 @@ void add_info_command(CLI::App& quarry, int& exit_status) {
   command->footer("Examples:\n  quarry info\n  quarry info --json build.json\n");
   auto file = std::make_shared<std::string>();
   add_output_file(*command, "--json", *file, "write it to this file as well");
+  check_when_read(*command, [file] { keep_apart({"--json", *file}, {standard_output_file()}); });
   command->callback([file, &exit_status] {
     if (auto const done = print_info(*file); !done) {
       std::fputs(fmt::format("quarry info: {}\n", done.error().what).c_str(), stderr);

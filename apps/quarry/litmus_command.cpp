@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "litmus_report.hpp"
+#include "named_file.hpp"
 #include "progress_report.hpp"
 #include "standard_output.hpp"
 #include "text_file.hpp"
@@ -99,6 +100,17 @@ bool read_tests(litmus_request const& asked, std::vector<litmus_row>& rows) {
   return is_good;
 }
 
+/// Gives a row what a list expects of it. False if an earlier list expects something else.
+bool expect(litmus_row& row, litmus::expected_class what, std::string const& list) {
+  if (row.expected && *row.expected != what) {
+    say(fmt::format("{}: an earlier list expects something else of {}: {}, and not {}", list,
+                    row.what.file, to_string(*row.expected), to_string(what)));
+    return false;
+  }
+  row.expected = what;
+  return true;
+}
+
 bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
   bool is_good = true;
   for (auto const& list : asked.lists) {
@@ -111,7 +123,7 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
     std::size_t used = 0;
     for (auto& row : rows)
       if (auto const* found = litmus::find_expectation(*read, row.what.file)) {
-        row.expected = found->what;
+        is_good = expect(row, found->what, list) && is_good;
         ++used;
       }
     if (used == 0) {
@@ -130,11 +142,22 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
   return is_good;
 }
 
+/// The report is no file that was read.
+void check_json(litmus_request const& asked, std::vector<litmus_row> const& rows) {
+  std::vector<named_file> others{standard_output_file()};
+  for (auto const& row : rows)
+    others.push_back({"PATH", row.what.file});
+  for (auto const& list : asked.lists)
+    others.push_back({"--expected", list});
+  keep_apart({"--json", asked.json_file}, others);
+}
+
 int run(litmus_request const& asked) {
   std::vector<litmus_row> rows;
   bool const are_tests = read_tests(asked, rows);
   if (!read_lists(asked, rows) || !are_tests)
     return bad_input;
+  check_json(asked, rows);
   if (auto const can = check_writable(asked.json_file); !can) {
     say(can.error().what);
     return world_fault;
@@ -180,7 +203,7 @@ void add_litmus_command(CLI::App& quarry, int& exit_status) {
       ->allow_extra_args(false) // those after it are tests
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   add_number(*command, "--max-states", asked->most_states, std::uint64_t{1}, std::uint64_t{1} << 32,
-             "states of a test, beyond which it is inconclusive");
+             "states of a test, and orders of its last writes, beyond which it is inconclusive");
   command->add_flag("--outcomes", asked->with_outcomes,
                     "print how often each end was reached; * is what the test asks about");
   add_output_file(*command, "--json", asked->json_file, "write it to this file as well");

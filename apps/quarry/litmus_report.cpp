@@ -2,6 +2,7 @@
 #include "litmus_report.hpp"
 
 #include "build_info.hpp"
+#include "json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -141,7 +142,7 @@ std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_stat
                          {"max_states", most_states},
                          {"met", std::ranges::all_of(rows, &litmus_row::is_met)},
                          {"tests", std::move(tests)}};
-  return all.dump(2) + '\n';
+  return json_text(all);
 }
 
 } // namespace quarry::command

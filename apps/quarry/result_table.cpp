@@ -3,6 +3,7 @@
 
 #include "build_info.hpp"
 #include "cluster.hpp"
+#include "json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -109,7 +110,7 @@ std::string to_json(std::string_view program, run_options const& options,
   json["checked"] = result.is_checked;
   json["wrong"] = result.wrong_count;
   json["verified"] = result.is_verified();
-  return json.dump(2) + '\n';
+  return json_text(json);
 }
 
 } // namespace quarry::command

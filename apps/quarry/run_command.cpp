@@ -3,6 +3,7 @@
 
 #include "exit_status.hpp"
 #include "memory_need.hpp"
+#include "named_file.hpp"
 #include "process_group.hpp"
 #include "result_table.hpp"
 #include "standard_output.hpp"
@@ -91,6 +92,7 @@ int launch_or_run(request const& asked, std::vector<std::string> const& argument
 
 int run(CLI::App const& command, request& asked, std::vector<std::string> const& arguments) {
   check_run_options(asked.options);
+  keep_apart({"--json", asked.options.json_file}, {standard_output_file()});
   if (auto const found = find_job(command, asked.options); !found)
     return say_fault(asked, found.error().what);
   asked.call.check(asked.options);

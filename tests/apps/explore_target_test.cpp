@@ -92,12 +92,26 @@ TEST_SUITE("apps.explore_target") {
             alone == "producer_awaits_turn=relaxed" || alone == "count_served=relaxed"
                 ? "producer_awaits_empty=relaxed"
                 : "producer_awaits_turn=relaxed";
-        auto const both = find_together(t, alone + "+" + other);
+        auto const together = find_together(t, alone + "+" + other);
+        auto const& both = together.front();
         CAPTURE(both.front().name());
         CHECK(both.front().name() == alone + "+" + other);
         CHECK(!explore_target(t, &both.front(), quick(100)));
       }
     }
+  }
+
+  TEST_CASE("entries that are weakened together are so by each of their steps") {
+    target const& t = find_target("mpmc-queue");
+    std::vector<std::string> names;
+    for (auto const& those : find_together(t, "set_full=agent+clear_full"))
+      names.push_back(those.front().name());
+    CHECK(names == std::vector<std::string>{"set_full=agent+clear_full=relaxed",
+                                            "set_full=agent+clear_full=agent"});
+    CHECK(find_together(t, "clear_full").size() == 2);
+    CHECK(find_together(t, "clear_full=agent+set_full+count_served").size() == 4);
+    CHECK_THROWS_WITH_AS(static_cast<void>(find_together(t, "set_full+clear_full+set_full")),
+                         "mpmc-queue: set_full is weakened twice", std::invalid_argument);
   }
 
   TEST_CASE(

@@ -67,6 +67,21 @@ TEST_SUITE("apps.litmus_command") {
     CHECK(both.says("# expected: 1 of 1 exact-allowed, 1 of 1 exact-forbidden: OK\n"));
   }
 
+  TEST_CASE("two lists may agree on a test; that they do not is status 2, before anything runs") {
+    corpus const here;
+    auto const agrees = here.write("a.csv", "test,verdict,class\n"
+                                            "right.litmus,forbidden,exact-forbidden\n");
+    auto const differs = here.write("d.csv", "test,verdict,class\n"
+                                             "right.litmus,allowed,model-stronger\n");
+    CHECK(litmus({here.path(), "--expected", here.list, "--expected", agrees}).status == 0);
+    auto const done = litmus({here.path(), "--expected", here.list, "--expected", differs});
+    CHECK(done.status == 2);
+    CHECK(done.says("d.csv: an earlier list expects something else of " +
+                    (here.path() / "right.litmus").string() +
+                    ": exact-forbidden, and not model-stronger\n"));
+    CHECK(done.out.empty());
+  }
+
   TEST_CASE("an expectation that is not met is status 1, and so is one that cannot be looked at") {
     corpus const here;
     auto const wrong = here.write("e.csv", "test,verdict,class\n"

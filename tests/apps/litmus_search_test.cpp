@@ -66,6 +66,27 @@ TEST_SUITE("apps.litmus_search") {
     CHECK((far.what == verdict::allowed || far.is_bounded));
   }
 
+  TEST_CASE("the orders in which the last writes arrive are bounded as states are") {
+    auto const all_write = [](int threads, std::uint64_t most) {
+      std::string places;
+      std::string stores;
+      for (int i = 1; i <= threads; ++i) {
+        auto const end = i == threads ? " ;\n" : " | ";
+        places += "P" + std::to_string(i) + "@cta " + std::to_string(i) + ",gpu 0" + end;
+        stores += "st.weak x, " + std::to_string(i) + end;
+      }
+      return explore(parsed("PTX W\n{x=0;}\n" + places + stores + "exists (x == 99)\n"),
+                     {.states = most});
+    };
+    auto const many = all_write(40, 100);
+    CHECK(many.what == verdict::inconclusive);
+    CHECK(many.is_bounded);
+    CHECK(many.execution_count <= 100);
+    auto const few = all_write(3, 1000);
+    CHECK(few.what == verdict::forbidden);
+    CHECK(few.outcomes.size() == 3);
+  }
+
   TEST_CASE("MP+bar in one work-group → no stale data, every execution whole") {
     auto const t = parsed("PTX MP+bar\n{x=0;}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
                           " st.weak x, 1 | bar.cta.sync 0 ;\n bar.cta.sync 0 | ld.weak r0, x ;\n"

@@ -7,6 +7,25 @@
 #include <stdexcept>
 
 namespace quarry::exploration {
+namespace {
+
+/// Each list with each of the weakenings of one more entry.
+std::vector<std::vector<weakening>> with_each(target const& t,
+                                              std::vector<std::vector<weakening>> const& lists,
+                                              std::vector<weakening> const& more) {
+  std::vector<std::vector<weakening>> all;
+  for (auto const& those : lists)
+    for (weakening const& w : more) {
+      for (weakening const& other : those)
+        if (other.entry == w.entry)
+          throw std::invalid_argument(t.name + ": " + w.entry + " is weakened twice");
+      all.push_back(those);
+      all.back().push_back(w);
+    }
+  return all;
+}
+
+} // namespace
 
 std::span<target const> targets() {
   static std::vector<target> const all = [] {
@@ -62,20 +81,17 @@ std::vector<weakening> find_weakenings(target const& t, std::string_view text) {
   return found;
 }
 
-std::vector<weakening> find_together(target const& t, std::string_view text) {
-  std::vector<weakening> those;
+std::vector<std::vector<weakening>> find_together(target const& t, std::string_view text) {
+  std::vector<std::vector<weakening>> all{{}};
   for (std::size_t begin = 0; begin <= text.size();) {
     std::size_t const end = std::min(text.find('+', begin), text.size());
-    those.push_back(find_weakenings(t, text.substr(begin, end - begin)).front());
+    all = with_each(t, all, find_weakenings(t, text.substr(begin, end - begin)));
     begin = end + 1;
   }
-  for (std::size_t i = 1; i < those.size(); ++i) {
-    for (std::size_t other = 0; other < i; ++other)
-      if (those[other].entry == those[i].entry)
-        throw std::invalid_argument(t.name + ": " + those[i].entry + " is weakened twice");
-    those[i - 1].also = &those[i];
-  }
-  return those;
+  for (auto& those : all) // where they will stay
+    for (std::size_t i = 1; i < those.size(); ++i)
+      those[i - 1].also = &those[i];
+  return all;
 }
 
 verdict explore_target(target const& t, weakening const* w, explore_options options) {

@@ -21,18 +21,23 @@ std::string quoted(std::string_view word) {
   return text + "'";
 }
 
+/// As a word of its own, which is no option.
+std::string quoted_file(std::string const& file) {
+  return quoted(file.starts_with('-') ? "./" + file : file);
+}
+
 } // namespace
 
 std::string replay_line(explore_options const& o, std::string const& file) {
   return o.replay_command.empty()
              ? fmt::format("{} --quarry-replay={}", quoted(program_invocation_name), quoted(file))
-             : o.replay_command + quoted(file);
+             : o.replay_command + quoted_file(file);
 }
 
 std::string debug_line(explore_options const& o, std::string const& file) {
   return o.debug_command.empty() ? fmt::format("quarry gdb -- {} --quarry-replay={}",
                                                quoted(program_invocation_name), quoted(file))
-                                 : o.debug_command + quoted(file);
+                                 : o.debug_command + quoted_file(file);
 }
 
 std::string indented(std::string_view text, std::string_view by) {

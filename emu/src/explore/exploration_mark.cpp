@@ -43,7 +43,7 @@ bool exploration_mark::is_taken(std::string const& path) {
   for (;;) {
     file_.number = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (file_.number < 0)
-      throw std::system_error(errno, std::generic_category(), path);
+      throw std::system_error(errno, std::generic_category(), "cannot make " + path);
     state const found = look(path);
     if (found == state::ours)
       return false;

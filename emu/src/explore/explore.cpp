@@ -145,7 +145,7 @@ private:
         diagnose(worlds_, options_, stacks, *verdict_.failure);
       save(*verdict_.failure);
     } else if (options_.narrows && !is_interrupted(options_)) {
-      verdict_.narrowings = narrowings(worlds_, options_);
+      find_narrowings(worlds_, options_, verdict_);
     }
     if (verdict_.failure ? options_.shrinks || options_.diagnoses : options_.narrows)
       verdict_.is_interrupted = is_interrupted(options_);

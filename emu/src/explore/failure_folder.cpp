@@ -36,15 +36,26 @@ std::string file_name(std::string name) {
   return name.substr(0, 200);
 }
 
-/// For a replay file. One that this process has named before is another failure's: names of
-/// explorations may look alike, and those without a name are called by their line.
-std::string unused_path(std::string const& stem, std::uint64_t seed) {
+/// Whether the file is there, and not of this failure.
+bool is_of_another(std::string const& path, replay_file const& failure) {
+  if (std::error_code none; !std::filesystem::exists(path, none))
+    return false;
+  auto const there = replay_file::read(path);
+  return !there || there->name != replay_file::one_line(failure.name) ||
+         there->kind != failure.kind || there->where != replay_file::one_line(failure.where) ||
+         there->choices != failure.choices;
+}
+
+/// For the replay file of a failure. What was kept of another one stays. One that this process has
+/// named before is another failure's, too: names of explorations may look alike, and those without
+/// a name are called by their line.
+std::string unused_path(std::string const& stem, replay_file const& failure) {
   static auto& mutex = *new std::mutex; // explorations may end while the process does
   static auto& used = *new std::set<std::string>;
   std::lock_guard const lock(mutex);
-  std::string path = fmt::format("{}-{:x}.replay", stem, seed);
-  for (unsigned n = 2; !used.insert(path).second; ++n)
-    path = fmt::format("{}-{:x}-{}.replay", stem, seed, n);
+  std::string path = fmt::format("{}-{:x}.replay", stem, failure.seed);
+  for (unsigned n = 2; !used.insert(path).second || is_of_another(path, failure); ++n)
+    path = fmt::format("{}-{:x}-{}.replay", stem, failure.seed, n);
   return path;
 }
 
@@ -55,7 +66,7 @@ std::unique_ptr<exploration_mark> make_mark(std::string const& folder, std::stri
     std::error_code made;
     std::filesystem::create_directories(folder, made);
     if (made)
-      fail(folder, made.value());
+      fail("cannot make the folder " + folder, made.value());
     try {
       return std::make_unique<exploration_mark>(stem);
     } catch (std::system_error const& e) {
@@ -128,7 +139,7 @@ void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {
 std::string failure_folder::save(replay_file const& failure) {
   if (stem_.empty())
     return "";
-  std::string path = unused_path(stem_, failure.seed);
+  std::string path = unused_path(stem_, failure);
   auto const written = failure.write(path);
   if (written)
     return path;

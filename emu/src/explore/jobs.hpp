@@ -3,8 +3,11 @@
 
 #include "explorer.hpp"
 
+#include <fmt/core.h>
+
 #include <exception>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -25,10 +28,17 @@ void run_jobs(explore_options const& options, std::function<void(world&)> const&
     }
   };
   std::vector<std::jthread> others;
+  auto const start = [&](unsigned number) {
+    try {
+      others.emplace_back(run_other, number);
+    } catch (std::system_error const& e) {
+      throw std::system_error(e.code(), fmt::format("{} of {} jobs can be started", number, jobs));
+    }
+  };
   try {
     others.reserve(jobs);
     for (unsigned number = 1; number < jobs; ++number)
-      others.emplace_back(run_other, number);
+      start(number);
     run(0, first);
   } catch (...) {
     give_up(std::current_exception());

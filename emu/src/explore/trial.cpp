@@ -209,12 +209,13 @@ void diagnose(explorer& worlds, explore_options const& options, stack_allowance 
   }
 }
 
-std::vector<emu::adjustment> narrowings(explorer& worlds, explore_options const& options) {
+void find_narrowings(explorer& worlds, explore_options const& options, verdict& v) {
   stack_allowance const stacks;
   trial t(worlds, options, stacks);
   auto const sites = t.sites(std::min<std::uint64_t>(options.executions, 100));
-  return narrow(
+  v.narrowings = narrow(
       sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, options.executions); });
+  v.is_narrowed = t.why_over().empty() && !is_interrupted(options);
 }
 
 } // namespace quarry

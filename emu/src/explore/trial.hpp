@@ -73,8 +73,7 @@ private:
 void diagnose(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
               exploration_failure& f);
 
-/// Which could be weaker, one at a time, without a failure?
-[[nodiscard]] std::vector<emu::adjustment> narrowings(explorer& worlds,
-                                                      explore_options const& options);
+/// Which could be weaker, one at a time, without a failure? Into `v`.
+void find_narrowings(explorer& worlds, explore_options const& options, verdict& v);
 
 } // namespace quarry

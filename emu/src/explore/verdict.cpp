@@ -123,6 +123,13 @@ std::string warnings_of(verdict const& v) {
   return text;
 }
 
+std::string narrowings_of(verdict const& v) {
+  if (!v.narrowings.empty())
+    return "  could be weaker, one at a time, for all that was seen:\n" + list(v.narrowings);
+  return v.is_narrowed ? "  nothing could be weaker: whatever was made so, one at a time, failed\n"
+                       : "";
+}
+
 std::string without_failure(verdict const& v) {
   auto const [word, what] = !v.missed.empty() ? std::pair("GONE", "no failure")
                             : v.is_complete   ? std::pair("PASS", "no failure")
@@ -130,10 +137,7 @@ std::string without_failure(verdict const& v) {
                             : v.is_open() ? std::pair("OPEN", "no failure, but much is not known,")
                                           : std::pair("OK  ", "no failure");
   return fmt::format("{}  {}: {} in {}\n{}{}", word, v.name, what, extent_of(v), warnings_of(v),
-                     v.narrowings.empty()
-                         ? ""
-                         : "  could be weaker, one at a time, for all that was seen:\n" +
-                               list(v.narrowings));
+                     narrowings_of(v));
 }
 
 } // namespace

@@ -40,10 +40,13 @@ struct target {
 /// Errors   std::invalid_argument – none; those that there are
 [[nodiscard]] std::vector<weakening> find_weakenings(target const& t, std::string_view text);
 
-/// The weakenings of "A+B", all together: each part names one. The first one stands for all.
+/// The ways to weaken all parts of "A+B" at once, a list each: whatever find_weakenings() finds for
+/// A with whatever it finds for B. The first of a list stands for all of it; that of a copy does
+/// not.
 ///
-/// Errors   as find_weakenings()
-[[nodiscard]] std::vector<weakening> find_together(target const& t, std::string_view text);
+/// Errors   as find_weakenings(); two parts are of the same entry
+[[nodiscard]] std::vector<std::vector<weakening>> find_together(target const& t,
+                                                                std::string_view text);
 
 /// Explores the target, and says so in the verdict's name.
 ///

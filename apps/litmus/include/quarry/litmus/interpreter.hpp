@@ -55,6 +55,8 @@ public:
   interpreter(test const& t, Machine& machine);
 
   [[nodiscard]] ending run(exhaustive_search& choices);
+  /// Complete executions that differ from an earlier one only in how its last writes arrived.
+  [[nodiscard]] std::uint64_t further_end_count() const noexcept { return further_end_count_; }
   /// After a complete execution: the values of test::observed.
   [[nodiscard]] std::span<value const> outcome() const noexcept { return outcome_; }
 
@@ -117,6 +119,7 @@ private:
   rendezvous barriers_;
   std::vector<std::uint32_t> runnable_;
   std::vector<value> outcome_;
+  std::uint64_t further_end_count_ = 0;
 };
 
 // Implementation
@@ -171,7 +174,9 @@ ending interpreter<Machine>::run(exhaustive_search& choices) {
   for (std::uint32_t i = 0; i < threads_.size(); ++i)
     if (!has_ended(i))
       return ending::stuck;
-  if (!choices.is_replaying() && !choices.is_new(hash()))
+  if (choices.is_replaying()) // what is left to choose is in finish()
+    ++further_end_count_;
+  else if (!choices.is_new(hash()))
     return ending::pruned;
   machine_.finish();
   observe();

@@ -33,7 +33,8 @@ struct search_result {
   std::map<std::vector<value>, outcome> outcomes; ///< by the values of test::observed
 };
 
-/// All executions of a test on emu::cache_machine. The test has nothing unsupported.
+/// All executions of a test on emu::cache_machine. The test has nothing unsupported. Of the states
+/// that `most` allows each further order in which the last writes of an end arrive takes one, too.
 [[nodiscard]] search_result explore(test const& t, exhaustive_search::limits most = {});
 
 /// The same on another machine, which is constructed from the choices.
@@ -46,6 +47,10 @@ template<class Machine>
   bool has_left_out = false;
   if constexpr (requires { machine.note_left_out(&has_left_out); })
     machine.note_left_out(&has_left_out);
+  // Once all threads have ended there are no new states, but factorially many orders of writes.
+  auto const is_beyond = [&] {
+    return choices.state_count() + program.further_end_count() > most.states;
+  };
   do {
     choices.begin();
     auto const end = program.run(choices);
@@ -58,8 +63,8 @@ template<class Machine>
     one.is_target = t.final.is_target(values);
     if (one.is_target)
       found.what = verdict::allowed;
-  } while (choices.next());
-  found.is_bounded = choices.is_bounded() || has_left_out;
+  } while (choices.next() && !is_beyond());
+  found.is_bounded = choices.is_bounded() || has_left_out || is_beyond();
   if (found.is_bounded && found.what == verdict::forbidden)
     found.what = verdict::inconclusive;
   found.state_count = choices.state_count();
