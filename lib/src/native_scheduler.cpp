@@ -4,6 +4,7 @@
 #include "left_strands.hpp"
 #include "stall_watch.hpp"
 #include "thread_demand.hpp"
+#include "turn_exceptions.hpp"
 #include "worker_door.hpp"
 
 #include <quarry/assert.hpp>
@@ -136,7 +137,10 @@ struct native_scheduler::state {
       std::this_thread::yield();
     s->begin_or_end_turn();
     strand* const outer = std::exchange(in_turn_of, s);
-    strand::turn const t = s->drain();
+    strand::turn const t = [s] {
+      turn_exceptions const its_own;
+      return s->drain();
+    }();
     in_turn_of = outer;
     if (t.progressed) // before others can see what came of it
       progress.fetch_add(1, std::memory_order_relaxed);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "turn_exceptions.hpp"
+
 #include <quarry/misuse.hpp>
 #include <quarry/nursery.hpp>
 #include <quarry/scheduler.hpp>
@@ -7,6 +9,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <string>
@@ -17,16 +21,20 @@ namespace quarry {
 
 struct nursery::state {
   using edge = executor_attachment::edge;
+  struct place {
+    strand* at;
+    std::size_t frames; ///< of children that are there
+  };
 
   wait_queue queue; ///< those in join(); its lock guards the rest
   std::size_t at_work = 0;
-  std::exception_ptr error;      ///< the first that nobody has heard of
-  std::string thrower;           ///< of that
-  strand* parents = nullptr;     ///< the first one on which an actor has started children beside it
-  std::size_t frames_beside = 0; ///< of children there
-  std::vector<edge> ends;        ///< what children have done, for everybody who joins them
-  bool is_dead = false;          ///< the nursery is gone
-  bool gave_up = false;          ///< wait() has thrown the report of a stall
+  std::exception_ptr error;  ///< the first that nobody has heard of
+  std::string thrower;       ///< of that
+  std::vector<place> places; ///< where children have run
+  std::vector<edge> ends;    ///< what children have done, for everybody who joins them
+  std::uint64_t epoch = 0;   ///< of those
+  bool is_dead = false;      ///< the nursery is gone
+  bool gave_up = false;      ///< wait() has thrown the report of a stall
 
   /// A child has come to its end, as the actor `self`.
   void finish(actor& self, std::exception_ptr thrown, edge end) {
@@ -35,16 +43,25 @@ struct nursery::state {
       std::lock_guard const guard(queue);
       if (is_dead && !gave_up)
         misuse(fmt::format("the nursery of \"{}\" died before it was joined", self.name()));
+      auto* const memory = self.home->owner().attachment();
       if (thrown && !error) {
         error = std::move(thrown);
         thrower = self.name();
+        if (memory != nullptr)
+          memory->has_thrown(self, error);
       }
       if (end != executor_attachment::nothing)
-        ends.push_back(end);
+        keep_end(end, memory->epoch());
       if (--at_work == 0)
         released = queue.take_all();
     }
     wait_queue::wake(released);
+  }
+
+  void keep_end(edge end, std::uint64_t now) {
+    if (std::exchange(epoch, now) != now)
+      ends.clear(); // of another execution
+    ends.push_back(end);
   }
 
   /// For who waits for the others in vain: "; child threw: no such file".
@@ -65,7 +82,7 @@ struct nursery::state {
       std::lock_guard const guard(queue);
       first = std::exchange(error, nullptr);
     }
-    if (memory != nullptr && !ends.empty()) // then all is one thread
+    if (memory != nullptr && !ends.empty() && epoch == memory->epoch()) // then all is one thread
       memory->after_join(ends);
     if (!first)
       return;
@@ -74,50 +91,56 @@ struct nursery::state {
     std::rethrow_exception(first);
   }
 
-  /// The strand whose children go with their parent, since that is unwound, or destroyed where it
-  /// stands; null: there are none, or it just ends.
-  strand* parents_on_their_way_out(int thrown_before) {
-    if (at_work == 0 || frames_beside == 0)
-      return nullptr;
-    executor const& e = parents->owner();
-    bool const runs_it = e.decides() || e.turn() == parents;
-    return runs_it && (parents->lets_go() || std::uncaught_exceptions() > thrown_before) ? parents
-                                                                                         : nullptr;
+  /// The strand of a parent that is destroyed where it stands, or that an exception leaves: its
+  /// children there go with it. Null: there are none, or it just ends.
+  strand* on_its_way_out(bool is_thrown) const {
+    for (place const& p : places) // while there are frames, there is their strand
+      if (p.frames != 0 &&
+          (p.at->is_let_go_of_here() || (is_thrown && p.at->owner().turn() == p.at)))
+        return p.at;
+    return nullptr;
+  }
+
+  std::size_t place_of(strand& s) {
+    auto const i =
+        std::find_if(places.begin(), places.end(), [&s](place const& p) { return p.at == &s; });
+    if (i == places.end())
+      places.push_back({&s, 0});
+    return static_cast<std::size_t>(i - places.begin());
   }
 };
 
 /// What a child's frame holds of its nursery.
 class nursery::link {
 public:
-  link(std::shared_ptr<state> s, bool is_beside) : state_(std::move(s)), is_beside_(is_beside) {
-    if (is_beside_) // under its lock
-      ++state_->frames_beside;
+  /// Under its lock.
+  link(std::shared_ptr<state> s, strand& at) : state_(std::move(s)), place_(state_->place_of(at)) {
+    ++state_->places[place_].frames;
   }
-  link(link&& from) noexcept
-      : state_(std::move(from.state_)), is_beside_(std::exchange(from.is_beside_, false)) {}
+  link(link&& from) noexcept = default;
   link& operator=(link&&) = delete;
   ~link() {
-    if (!is_beside_)
+    if (state_ == nullptr) // moved from
       return;
     std::lock_guard const guard(state_->queue);
-    --state_->frames_beside;
+    --state_->places[place_].frames;
   }
   state* operator->() const noexcept { return state_.get(); }
 
 private:
   std::shared_ptr<state> state_; ///< a child may be told to go on by the nursery's death
-  bool is_beside_;               ///< on its parent's strand
+  std::size_t place_;
 };
 
-nursery::nursery()
-    : state_(std::make_shared<state>()), thrown_before_(std::uncaught_exceptions()) {}
+nursery::nursery() : state_(std::make_shared<state>()), thrown_before_(exceptions_on_their_way()) {}
 
 nursery::~nursery() {
   strand* with_us = nullptr;
   {
     std::lock_guard const guard(state_->queue);
     state_->is_dead = true;
-    with_us = state_->parents_on_their_way_out(thrown_before_);
+    if (state_->at_work != 0)
+      with_us = state_->on_its_way_out(exceptions_on_their_way() > thrown_before_);
   }
   if (with_us != nullptr)
     with_us->cancel(state_.get());
@@ -145,8 +168,6 @@ task<> nursery::run(link parent, task<> child, state::edge begun) {
     co_return;
   if (error)
     self.before_taking(); // the first one counts
-  if (auto* const memory = runs_us.attachment(); memory != nullptr && error)
-    memory->has_thrown(self, error);
   parent->finish(self, std::move(error), end);
   runs_us.notify(); // a host thread in wait() may sleep
 }
@@ -156,9 +177,7 @@ void nursery::start(strand& s, task<> child, std::string name) {
   auto const begun = memory == nullptr ? executor_attachment::nothing : memory->before_start(s);
   std::unique_lock guard(state_->queue);
   ++state_->at_work;
-  if (state_->parents == nullptr && s.owner().turn() == &s)
-    state_->parents = &s;
-  link parent(state_, state_->parents == &s);
+  link parent(state_, s);
   guard.unlock();
   s.spawn(run(std::move(parent), std::move(child), begun), std::move(name), state_.get());
 }

@@ -13,6 +13,8 @@ namespace quarry {
 
 namespace {
 
+thread_local strand const* let_go_here = nullptr; // whose frames the thread destroys, the innermost
+
 constexpr int slices_per_turn = 256; // about 1 us of empty slices: fair to other strands, and cheap
 
 /// Of an actor that was abandoned; one that stands in the midst of its frames for ever is kept.
@@ -58,6 +60,15 @@ private:
   std::string name_;
   debug_actor debug_{.self = this, .name = name_.c_str()}; ///< in strand::debug_
 };
+
+strand::letting_go::letting_go(strand const& s) noexcept : outer_(std::exchange(let_go_here, &s)) {}
+strand::letting_go::~letting_go() {
+  let_go_here = outer_;
+}
+
+bool strand::is_let_go_of_here() const noexcept {
+  return let_go_here == this;
+}
 
 strand::strand(executor& executor, std::string name)
     : executor_(executor), name_(std::move(name)),

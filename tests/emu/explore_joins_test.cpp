@@ -17,6 +17,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -226,6 +227,21 @@ TEST_SUITE("emu.explore_joins") {
         });
     REQUIRE_MESSAGE(v.failure, v.to_string());
     CHECK(v.failure->report.starts_with("the world's"));
+  }
+
+  TEST_CASE("a nursery may outlive an execution, whose children order nothing in the next one") {
+    nursery n;
+    bool is_first = true;
+    verdict const v = explore({.executions = 20, .keeps_failures = false}, [&](world& w) {
+      family f(w);
+      if (std::exchange(is_first, false))
+        for (int i = 0; i < 60; ++i)
+          sync_wait(f.place, add_to(f, 1, 1));
+      n.start(f.place, add_to(f, 0, 2), "child");
+      n.wait(w.scheduler());
+      w.check(w.host().load(f[0]) == 2, "it has added 2");
+    });
+    CHECK_FALSE(v.failure);
   }
 
   TEST_CASE("what host code has written past us a child finds") {

@@ -107,6 +107,34 @@ TEST_SUITE("emu.explore_thrown") {
     }
   }
 
+  TEST_CASE("what nobody can hear any more is no reason of a deadlock") {
+    for (bool const throws_number : {false, true}) {
+      CAPTURE(throws_number);
+      verdict const v =
+          explore({.executions = 20, .diagnoses = false, .keeps_failures = false}, [&](world& w) {
+            strand place(w.scheduler(), "place");
+            auto const throws = [&](char const* what) -> task<> {
+              if (throws_number)
+                throw 1;
+              throw std::runtime_error(what);
+              co_return;
+            };
+            nursery n;
+            n.start(place, throws("first"), "one");
+            n.start(place, throws("second"), "other");
+            try {
+              n.wait(w.scheduler());
+            } catch (...) { // one is enough
+            }
+            event never_set;
+            w.start_task("waits", [&](world_core&) -> task<> { co_await never_set.wait(); });
+            w.join();
+          });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "deadlock");
+    }
+  }
+
   TEST_CASE("who has thrown is told, too, where all others come to their ends") {
     verdict const v = explore({.executions = 20, .diagnoses = false}, [](world& w) {
       w.start("bystander", [](world_core&) {});

@@ -5,6 +5,7 @@
 #include <quarry/nursery.hpp>
 #include <quarry/strand.hpp>
 #include <quarry/this_actor.hpp>
+#include <quarry/yield.hpp>
 
 #include <doctest/doctest.h>
 
@@ -108,6 +109,66 @@ TEST_SUITE("emu.explore_world_joins") {
       w.join();
       w.check(w.host().load(at) == 2, "it has stored 2");
       n.wait(w.scheduler());
+    });
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("one who joins may be given up") {
+    verdict const v = explore_words([](world& w, buffer<word>& words) {
+      auto const at = words.global();
+      w.start("counts", [=](world_core& self) {
+        for (int i = 0; i < 4; ++i)
+          self.fetch_add(at, 1U, order::relaxed, scope::system);
+      });
+      auto const joins = [&]() -> task<> {
+        w.join();
+        co_return;
+      };
+      auto const throws = [&]() -> task<> {
+        actor& self = co_await this_actor();
+        nursery n;
+        n.start(*self.home, joins(), "joins");
+        co_await yield();
+        co_await yield();
+        throw std::runtime_error("beside it");
+      };
+      {
+        strand place(w.scheduler(), "place");
+        nursery n;
+        n.start(place, throws(), "throws");
+        try {
+          n.wait(w.scheduler());
+        } catch (std::runtime_error const&) {
+        }
+      }
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("something newer than what host code has written stays") {
+    verdict const v = explore_words([](world& w, buffer<word>& words) {
+      auto const at = words.global(), flag = at + 16;
+      w.start("answers", [=](world_core& self) {
+        self.store(at, 1U, order::relaxed, scope::system);
+        self.store(flag, 1U, order::release, scope::system);
+        while (self.load(flag, order::acquire, scope::system) != 2) {
+        }
+        self.store(at, 7U, order::relaxed, scope::system);
+        self.store(flag, 3U, order::release, scope::system);
+      });
+      auto const await = [&](word n) {
+        while (w.host().load(flag, order::acquire, scope::system) != n) {
+        }
+      };
+      await(1);
+      words.host()[0] = 5;
+      w.host().store(flag, 2U, order::release, scope::system);
+      await(3);
+      w.start("looks", [=, &w](world_core& self) {
+        w.check(self.load(at, order::relaxed, scope::system) == 7, "the answer");
+      });
+      w.join();
     });
     CHECK_MESSAGE(v, v.to_string());
   }

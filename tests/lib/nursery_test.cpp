@@ -8,7 +8,10 @@
 #include <quarry/yield.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 using namespace quarry;
 using namespace quarry_test;
@@ -62,6 +65,50 @@ task<> throws_beside_a_child(strand& place, std::atomic<int>& alive) {
   while (alive == 0)
     co_await yield();
   throw std::runtime_error("between the two");
+}
+
+task<> starts_beside_itself(nursery& n, strand& place, std::atomic<int>& alive, event& done) {
+  n.start(place, count_up(alive), "counts");
+  n.start(place, count_up(alive), "counts");
+  while (alive != 2)
+    co_await yield();
+  alive = 0;
+  done.set();
+}
+
+task<> throws_after_another_has_started(strand& own, strand& other, std::atomic<int>& alive) {
+  nursery n;
+  event done;
+  n.start(other, starts_beside_itself(n, other, alive, done), "starts others");
+  co_await done.wait();
+  co_await n.join();
+  n.start(own, yields_for_ever(alive), "child");
+  while (alive == 0)
+    co_await yield();
+  throw std::runtime_error("between the two");
+}
+
+class says_when_it_goes {
+public:
+  says_when_it_goes(std::vector<std::string>& all, char const* who) : all_(all), who_(who) {}
+  says_when_it_goes(says_when_it_goes const&) = delete;
+  ~says_when_it_goes() { all_.emplace_back(who_); }
+
+private:
+  std::vector<std::string>& all_;
+  char const* who_;
+};
+
+task<> waits_for_ever(event& never_set, std::vector<std::string>& gone) {
+  says_when_it_goes const here(gone, "child");
+  co_await never_set.wait();
+}
+
+task<> joins_for_ever(strand& place, event& never_set, std::vector<std::string>& gone) {
+  says_when_it_goes const here(gone, "parent");
+  nursery n;
+  n.start(place, waits_for_ever(never_set, gone), "child");
+  co_await n.join();
 }
 
 task<> join_twice(strand& place, std::atomic<int>& counter, int& caught) {
@@ -176,6 +223,32 @@ TEST_SUITE("lib.nursery") {
                            std::runtime_error);
       CHECK(alive == 0);
     });
+  }
+
+  TEST_CASE("so they do where others have started children elsewhere before") {
+    with_every_scheduler([](executor& s) {
+      strand a(s, "a");
+      strand b(s, "b");
+      std::atomic<int> alive{0};
+      CHECK_THROWS_WITH_AS(sync_wait(a, throws_after_another_has_started(a, b, alive)),
+                           "between the two", std::runtime_error);
+      CHECK(alive == 0);
+    });
+  }
+
+  TEST_CASE("where a strand goes, a child's frame does so before its parent's") {
+    with_every_scheduler(
+        [](executor& s) {
+          event never_set;
+          std::vector<std::string> gone;
+          {
+            strand place(s, "place");
+            place.spawn(joins_for_ever(place, never_set, gone), "parent");
+            CHECK_FALSE(s.run_until([] { return false; }));
+          }
+          CHECK(gone == std::vector<std::string>{"child", "parent"});
+        },
+        std::chrono::milliseconds(20));
   }
 
   TEST_CASE("a child that outlives its nursery aborts the process") {

@@ -98,6 +98,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   has_left_out_ = false;
   looks_.reset();
   machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
+  ++execution_;
   sources_.clear();
   gone_.clear();
   known_ = {};
@@ -231,9 +232,13 @@ void explored_memory::launching(launch_state& l) {
   launches_[&l] = {.edges = {races_.signal(port.id())}};
 }
 
-/// What host code has written past us since the last completion, or join, is that actor's.
+/// What host code has written past us since the last completion, or join, is that actor's; unless
+/// something newer has come to memory since.
 void explored_memory::take_host_writes(actor_id by) {
-  auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t, std::uint64_t& outside) {
+  auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t value,
+                        std::uint64_t& outside) {
+    if (value != outside)
+      return;
     std::uint64_t const now = host_word(at, bytes);
     if (now != std::exchange(outside, now))
       direct_writes_.push_back({at, bytes, now});

@@ -80,7 +80,12 @@ void explored_memory::after_join(std::span<edge const> ends) {
 // What they throw, until somebody hears of it
 
 void explored_memory::has_thrown(actor const& who, std::exception_ptr const& what) {
-  thrown_.push_back({what, who.name(), true});
+  try {
+    std::rethrow_exception(what);
+  } catch (std::exception const&) {
+    thrown_.push_back({what, who.name(), true});
+  } catch (...) { // it would end the exploration, where nobody has heard of it
+  }
 }
 
 void explored_memory::world_has_thrown(actor const& who, std::exception_ptr const& what) {

@@ -115,8 +115,9 @@ world_thread& world_threads::next() {
 void world_threads::has_ended() noexcept {
   if (--at_work_ != 0)
     return;
-  for (actor* const a : std::exchange(joining_, {}))
+  for (actor* const a : joining_)
     make_ready(*a);
+  joining_.clear();
 }
 
 void world_threads::join(std::source_location where) {
@@ -129,8 +130,10 @@ void world_threads::join(std::source_location where) {
     joining_.push_back(&self);
     self.wait_for("join", where); // the other rows say for whom
     self.fiber->suspend();
-    if (self.is_abandoned)
+    if (self.is_abandoned) {
+      std::erase(joining_, &self);
       throw abandoned{};
+    }
   }
   ends_.clear(); // all of them: two may join, and only one of them be the first
   for (std::size_t i = 0; i < used_; ++i)

@@ -51,6 +51,7 @@
 #include <quarry/result.hpp>
 #include <quarry/sanitizers.hpp>
 #include <quarry/sigquit.hpp>
+#include <quarry/what_was_thrown.hpp>
 
 // To build awaitables and schedulers from
 #include <quarry/actor_list.hpp>

@@ -33,6 +33,8 @@ public:
 
   using edge = std::uint32_t;
   static constexpr edge nothing = ~edge{0};
+  /// Where it is another, edges from before are worth nothing.
+  [[nodiscard]] virtual std::uint64_t epoch() const noexcept { return 0; }
   /// What it has done so far, for an actor that it starts on `s`.
   [[nodiscard]] virtual edge before_start(strand const& s) {
     static_cast<void>(s);

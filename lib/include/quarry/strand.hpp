@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace quarry {
@@ -61,22 +60,20 @@ public:
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] executor& owner() const noexcept { return executor_; }
-  /// Whether frames of its actors are being destroyed that have not come to their ends. By whoever
-  /// runs the strand.
-  [[nodiscard]] bool lets_go() const noexcept { return lets_go_; }
+  /// Whether the calling thread destroys frames of its actors that have not come to their ends.
+  [[nodiscard]] bool is_let_go_of_here() const noexcept;
 
 protected:
-  /// While it lives, lets_go().
+  /// While it lives, is_let_go_of_here().
   class letting_go {
   public:
-    explicit letting_go(strand& s) noexcept : of_(s), did_(std::exchange(s.lets_go_, true)) {}
+    explicit letting_go(strand const& s) noexcept;
     letting_go(letting_go const&) = delete;
     letting_go& operator=(letting_go const&) = delete;
-    ~letting_go() { of_.lets_go_ = did_; }
+    ~letting_go();
 
   private:
-    strand& of_;
-    bool did_;
+    strand const* outer_;
   };
   /// Destroys all that were spawned and are not done. When nobody runs the strand.
   void destroy_spawned();
@@ -146,7 +143,6 @@ private:
       0};                               ///< threads that are about to run it, or have just done so
   std::atomic<std::uint64_t> turns_{0}; ///< beginnings and ends: odd in the middle of a turn
   bool is_retired_ = false;
-  bool lets_go_ = false;
   actor_list ready_;
   std::vector<actor*> polling_;
   std::vector<actor*> cancelled_;    ///< without frames; one that was woken may be in the inbox

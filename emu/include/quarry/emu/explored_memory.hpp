@@ -120,6 +120,7 @@ public:
   /// signal() for an actor that it starts, with what host code has written past us.
   [[nodiscard]] edge starting(actor& self);
   // Of a nursery's children, but for those of a wavefront, which run as a part of it
+  [[nodiscard]] std::uint64_t epoch() const noexcept override { return execution_; }
   [[nodiscard]] edge before_start(strand const& s) override;
   void after_start(edge e) override;
   [[nodiscard]] edge at_end() override;
@@ -451,7 +452,8 @@ private:
   std::optional<sighting> missed_; ///< who has last missed something in coarse-grained memory
   std::uint64_t activity_ = 0;
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
-  std::vector<thrown> thrown_;              ///< oldest first
+  std::uint64_t execution_ = 0;
+  std::vector<thrown> thrown_; ///< oldest first
   std::optional<thrown> cause_;
   std::optional<finding> finding_;
   std::uint64_t equal_count_ = 0;

@@ -14,8 +14,8 @@ namespace quarry::emu {
 /// Launches that a service of the command processor has started, each with a note of its own, until
 /// the service has taken note of their end. Belongs to the core that polls the service.
 ///
-/// On destruction those that still run are waited for, or given up: all of them, once nobody goes
-/// on.
+/// On destruction those that still run are waited for, or given up: when nobody goes on all that
+/// have their places, and the second time all others, which that has not helped.
 template<class Note>
 class running_launches {
 public:
@@ -23,10 +23,11 @@ public:
   running_launches(running_launches const&) = delete;
   running_launches& operator=(running_launches const&) = delete;
   ~running_launches() {
+    int in_vain = 0;
     for (entry const& e : running_) {
       outcome const end = agent_.wait(*e.launch);
       if (auto const& f = end.get_fault(); f && nobody_goes_on(f->what))
-        stop(*f); // natively each would be waited for until a stall of its own
+        stop(*f, ++in_vain > 1); // natively each would be waited for until a stall of its own
     }
   }
 
@@ -38,10 +39,10 @@ public:
     agent_.start(started, started.group_count == 1 ? native_scheduler::wake_workers::no
                                                    : native_scheduler::wake_workers::yes);
   }
-  /// Ends them all, with this fault.
-  void stop(fault const& f) {
+  /// Ends them all, with this fault; or those only of which no group waits for its place.
+  void stop(fault const& f, bool all = true) {
     for (entry const& e : running_)
-      if (!e.launch->is_done())
+      if (!e.launch->is_done() && (all || e.launch->unclaimed_count() == 0))
         agent_.stop(*e.launch, f);
   }
   [[nodiscard]] bool is_empty() const noexcept { return running_.empty(); }
