@@ -9,7 +9,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <mutex>
@@ -102,11 +101,12 @@ struct nursery::state {
   }
 
   std::size_t place_of(strand& s) {
-    auto const i =
-        std::find_if(places.begin(), places.end(), [&s](place const& p) { return p.at == &s; });
-    if (i == places.end())
+    std::size_t i = 0;
+    while (i != places.size() && places[i].at != &s)
+      ++i;
+    if (i == places.size())
       places.push_back({&s, 0});
-    return static_cast<std::size_t>(i - places.begin());
+    return i;
   }
 };
 
