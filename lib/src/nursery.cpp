@@ -162,7 +162,8 @@ task<> nursery::run(link parent, task<> child, state::edge begun) {
   if (auto* const memory = runs_us.attachment(); memory != nullptr && !self.is_abandoned)
     try {
       end = memory->at_end();
-    } catch (abandoned const&) { // so it is
+    } catch (abandoned const&) {
+      co_return; // nobody joins any more
     }
   if (self.is_abandoned) // nobody joins any more
     co_return;

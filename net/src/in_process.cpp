@@ -183,6 +183,7 @@ std::vector<std::unique_ptr<in_process>> make_in_process(std::uint32_t pe_count,
                     pe_count, messages_per_pair));
   auto const shared = std::make_shared<in_process::fabric>(pe_count, messages_per_pair);
   std::vector<std::unique_ptr<in_process>> ends;
+  ends.reserve(pe_count);
   for (std::uint32_t i = 0; i < pe_count; ++i)
     ends.push_back(std::make_unique<in_process>(shared, pe{i}));
   return ends;

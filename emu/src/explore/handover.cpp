@@ -84,7 +84,8 @@ void explored_memory::has_thrown(actor const& who, std::exception_ptr const& wha
     std::rethrow_exception(what);
   } catch (std::exception const&) {
     thrown_.push_back({what, who.name(), true});
-  } catch (...) { // it would end the exploration, where nobody has heard of it
+  } catch (...) {
+    return; // it would end the exploration, where nobody has heard of it
   }
 }
 

@@ -88,7 +88,8 @@ void world_thread::end() {
   try {
     all_.scheduler_.decision_point(*this); // others may act before its end makes its stores visible
     ended_ = all_.memory_.signal(*this);
-  } catch (abandoned const&) { // so it is
+  } catch (abandoned const&) {
+    ended_ = emu::explored_memory::nothing;
   }
   state = actor_state::done;
 }
