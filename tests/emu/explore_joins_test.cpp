@@ -2,6 +2,7 @@
 // What a nursery orders in device memory: children come after their start, and before who joins.
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/emu/handover.hpp>
 #include <quarry/event.hpp>
 #include <quarry/nursery.hpp>
 #include <quarry/strand.hpp>
@@ -242,6 +243,33 @@ TEST_SUITE("emu.explore_joins") {
       w.check(w.host().load(f[0]) == 2, "it has added 2");
     });
     CHECK_FALSE(v.failure);
+  }
+
+  TEST_CASE("what a child's parent has stored itself is newer than what host code had written") {
+    verdict const v = explore({.executions = 1'000, .keeps_failures = false}, [](world& w) {
+      family f(w);
+      w.start("answers", [&](world_core& self) {
+        self.store(f[0], 3, order::relaxed, scope::system);
+        self.store(f[1], 1, order::release, scope::system);
+        while (self.load(f[1], order::acquire, scope::system) != 2) {
+        }
+        self.store(f[0], 7, order::relaxed, scope::system);
+        sync_wait(f.place, number_of(1));
+        self.store(f[1], 3, order::release, scope::system);
+      });
+      auto const await = [&](word n) {
+        while (w.host().load(f[1], order::acquire, scope::system) != n) {
+        }
+        bring_to_host();
+      };
+      await(1);
+      f.all.host()[0] = 0;
+      w.host().store(f[1], 2, order::release, scope::system);
+      await(3);
+      w.check(f.all.host()[0] == 7, "the answer");
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("what host code has written past us a child finds") {

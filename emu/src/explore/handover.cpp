@@ -41,7 +41,9 @@ void explored_memory::receive(actor& self, edge from) {
 }
 
 explored_memory::edge explored_memory::starting(actor& self) {
-  take_host_writes(id_of(self));
+  actor_id const id = id_of(self);
+  machine_.fence(id, order::release, scope::system); // what it has stored itself is newer
+  take_host_writes(id);
   return signal(self);
 }
 
