@@ -228,7 +228,7 @@ TEST_SUITE("emu.channel") {
 
   TEST_CASE("a producer that is evicted does not wait for room any more") {
     for (bool const throws : {false, true}) { // or nobody can go on
-      auto const evicts = [throws](executor& s) {
+      with_impatient_schedulers([throws](executor& s) {
         wide_agent gpu(s, shape);
         auto word = gpu.allocate<std::uint32_t>(1);
         channel<pair_of> ch(gpu.core().known(), {.width = 32, .elements_per_done_count = 1});
@@ -236,11 +236,7 @@ TEST_SUITE("emu.channel") {
                        std::ref(ch), word.global(), throws));
         CHECK(ch.usage().in_use == 32);
         CHECK(ch.usage().waiting == 0);
-      };
-      native_scheduler native({.threads = 2, .stall_timeout = impatience});
-      evicts(native);
-      sequential_scheduler sequential;
-      evicts(sequential);
+      });
     }
   }
 

@@ -170,6 +170,13 @@ struct meets {
   }
 };
 
+/// After a fault.
+void still_works(agent& gpu) {
+  auto out = gpu.allocate<int>(1, "out");
+  succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));
+  CHECK(out.host()[0] == 30 * 256);
+}
+
 /// Its last wavefront throws; the others wait for it beside a child, or do so, too.
 struct does_not_join {
   task<> operator()(any_wavefront auto& wf, bool waits, std::atomic<int>& alive) const {
@@ -210,9 +217,7 @@ TEST_SUITE("emu.fault") {
         CHECK_SAYS(report, "seventeen");
         CHECK_SAYS(report, "of group 17 (17,0,0)");
         CHECK(alive == 0);
-        auto out = gpu.allocate<int>(1, "out");
-        succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));
-        CHECK(out.host()[0] == 30 * 256);
+        still_works(gpu);
       }
     });
   }
@@ -252,9 +257,7 @@ TEST_SUITE("emu.fault") {
                                       fault::kind::exception);
         CHECK_SAYS(report, "beside children");
         CHECK(alive == 0);
-        auto out = gpu.allocate<int>(1, "out");
-        succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));
-        CHECK(out.host()[0] == 30 * 256);
+        still_works(gpu);
       }
     });
   }
@@ -269,9 +272,7 @@ TEST_SUITE("emu.fault") {
                                       fault::kind::exception);
         CHECK_SAYS(report, "before it joins");
         CHECK(alive == 0);
-        auto out = gpu.allocate<int>(1, "out");
-        succeed(gpu.run({.work_groups = 30}, sum{}, out.global()));
-        CHECK(out.host()[0] == 30 * 256);
+        still_works(gpu);
       }
     });
   }

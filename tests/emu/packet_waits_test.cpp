@@ -45,7 +45,7 @@ TEST_SUITE("emu.packet_waits") {
   }
 
   TEST_CASE("who waits in vain is told which packet waits, and for which signals") {
-    auto const check = [](executor& scheduler) {
+    with_impatient_schedulers([](executor& scheduler) {
       agent gpu(scheduler, shape);
       allocations& known = gpu.core().known();
       signal never(known, 1, "never"), elsewhere(known, 1, "elsewhere"), end(known);
@@ -69,15 +69,11 @@ TEST_SUITE("emu.packet_waits") {
       outcome const over = processor.wait(third);
       REQUIRE(!over);
       CHECK(over.get_fault()->report.find("packet 1") == std::string::npos);
-    };
-    native_scheduler native({.threads = 2, .stall_timeout = impatience});
-    check(native);
-    sequential_scheduler sequential;
-    check(sequential);
+    });
   }
 
   TEST_CASE("who waits for room in vain is told so, too") {
-    auto const check = [](executor& scheduler) {
+    with_impatient_schedulers([](executor& scheduler) {
       agent gpu(scheduler, shape);
       allocations& known = gpu.core().known();
       signal never(known, 1, "never");
@@ -90,15 +86,11 @@ TEST_SUITE("emu.packet_waits") {
       CHECK_SAYS(last.get_fault()->report, "wait for room in the queue");
       CHECK_SAYS(last.get_fault()->report, "the queue: packet 0 waits for all of its signals: 0x");
       CHECK_SAYS(last.get_fault()->report, "(never, byte 0)");
-    };
-    native_scheduler native({.threads = 2, .stall_timeout = impatience});
-    check(native);
-    sequential_scheduler sequential;
-    check(sequential);
+    });
   }
 
   TEST_CASE("a packet that waits when its processor goes is there for the next one") {
-    auto const check = [](executor& scheduler) {
+    with_impatient_schedulers([](executor& scheduler) {
       agent gpu(scheduler, shape);
       allocations& known = gpu.core().known();
       signal before(known), done(known, 2);
@@ -113,11 +105,7 @@ TEST_SUITE("emu.packet_waits") {
       std::atomic_ref(before.word().get()[0]).store(0);
       packet_processor second(gpu.core(), queue);
       REQUIRE(second.wait(done));
-    };
-    native_scheduler native({.threads = 2, .stall_timeout = impatience});
-    check(native);
-    sequential_scheduler sequential;
-    check(sequential);
+    });
   }
 
   TEST_CASE("so it is a failure of an exploration, though nobody looks at what wait() returns") {

@@ -139,7 +139,7 @@ TEST_SUITE("emu.running_launches") {
   }
 
   TEST_CASE("those that cannot end are given up then, all at once, and say who waits") {
-    auto const give_up = [](executor& s) {
+    with_impatient_schedulers([](executor& s) {
       gated g(s);
       auto const stuck = g.prepared(0), other = g.prepared(1);
       {
@@ -153,11 +153,7 @@ TEST_SUITE("emu.running_launches") {
       REQUIRE(other->first_fault);
       CHECK(other->first_fault->report == stuck->first_fault->report); // without a wait of its own
       CHECK(g.counted() == 0);
-    };
-    sequential_scheduler sequential;
-    give_up(sequential);
-    native_scheduler native({.threads = 2, .stall_timeout = impatience});
-    give_up(native);
+    });
   }
 
   TEST_CASE("a launch is kept as long as it runs, and forgotten when its end has been told") {

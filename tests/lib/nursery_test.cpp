@@ -59,12 +59,16 @@ task<> yields_for_ever(std::atomic<int>& alive) {
     co_await yield();
 }
 
-task<> throws_beside_a_child(strand& place, std::atomic<int>& alive) {
-  nursery n;
+task<> starts_and_throws(nursery& n, strand& place, std::atomic<int>& alive) {
   n.start(place, yields_for_ever(alive), "child");
   while (alive == 0)
     co_await yield();
   throw std::runtime_error("between the two");
+}
+
+task<> throws_beside_a_child(strand& place, std::atomic<int>& alive) {
+  nursery n;
+  co_await starts_and_throws(n, place, alive);
 }
 
 task<> starts_beside_itself(nursery& n, strand& place, std::atomic<int>& alive, event& done) {
@@ -82,10 +86,7 @@ task<> throws_after_another_has_started(strand& own, strand& other, std::atomic<
   n.start(other, starts_beside_itself(n, other, alive, done), "starts others");
   co_await done.wait();
   co_await n.join();
-  n.start(own, yields_for_ever(alive), "child");
-  while (alive == 0)
-    co_await yield();
-  throw std::runtime_error("between the two");
+  co_await starts_and_throws(n, own, alive);
 }
 
 class says_when_it_goes {

@@ -36,6 +36,15 @@ void with_schedulers(F const& test, std::size_t threads = 3, std::uint64_t seeds
   }
 }
 
+/// Calls `test(executor&)` with a native one and a deterministic one, for waits in vain.
+template<class F>
+void with_impatient_schedulers(F const& test) {
+  quarry::native_scheduler native({.threads = 2, .stall_timeout = impatience});
+  test(static_cast<quarry::executor&>(native));
+  quarry::sequential_scheduler sequential;
+  test(static_cast<quarry::executor&>(sequential));
+}
+
 /// Calls `test(agent&)` with a new native agent each: 1 and 2 threads, unchecked and checked.
 template<class F>
 void with_native_agents(quarry::emu::machine const& m, F const& test,
