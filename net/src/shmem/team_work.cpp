@@ -138,25 +138,20 @@ result<void> team_work::collect(std::uint64_t dest, std::uint64_t source, std::s
   auto const all = all_words(own);
   if (!all)
     return all.error();
-  auto const bytes_of = [&](std::uint32_t member) { return (*all)[std::size_t{member} * 2]; };
-  std::uint64_t total = 0, mine = dest; // none is more than a heap
-  for (std::uint32_t i = 0; i < team_.count; ++i) {
-    total += bytes_of(i);
-    mine += i < team_.index ? bytes_of(i) : 0;
-  }
+  std::vector<std::uint64_t> places{dest}; // each member's, and their end; none is more than a heap
+  for (std::size_t i = 0; i < team_.count; ++i)
+    places.push_back(places.back() + (*all)[2 * i]);
+  std::uint64_t const total = places.back() - dest, mine = places[team_.index];
   if (dest + total > engine_.memory().user_bytes)
     return make_error(net_errc::outside_heap,
                       fmt::format("shmem: collect of {} bytes of all members at offset {}; the "
                                   "heap has {}",
                                   total, dest, engine_.memory().user_bytes));
-  std::uint64_t place = dest;
-  for (std::uint32_t i = 0; i < team_.count; ++i) {
-    if (overlaps_collected((*all)[std::size_t{i} * 2 + 1], bytes_of(i), dest, total, place))
+  for (std::uint32_t i = 0; i < team_.count; ++i)
+    if (overlaps_collected((*all)[2 * i + 1], (*all)[2 * i], dest, total, places[i]))
       return error{std::make_error_code(std::errc::invalid_argument),
                    fmt::format("shmem: collect: dest and source of {} overlap; {}",
                                to_string(team_.at(i)), collected_overlap)};
-    place += bytes_of(i);
-  }
   // Both are counted as arrivals: nobody sends elements while another one waits for words.
   if (auto const met = meet(collective::collect, details_of(dest, total)); !met)
     return met;

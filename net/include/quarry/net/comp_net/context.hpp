@@ -255,9 +255,8 @@ public:
   /// `dest` and `source` are any device memory; they may be the same, but not overlap otherwise.
   /// Pes agree on every bit.
   ///
-  /// Errors   fault wrong_shape – bits of floating-point numbers; an overlap; a pe reduces
-  /// something
-  ///          else, or is in a barrier; out_of_bounds, where bounds are checked
+  /// Errors   fault wrong_shape – bits of floating-point numbers; an overlap; a pe that reduces
+  ///          something else, or is in a barrier; out_of_bounds, where bounds are checked
   template<shmem::reducible T, caller A>
   [[nodiscard]] auto reduce(A& self, shmem::reduction how, emu::global<T> dest,
                             std::type_identity_t<emu::global<T const>> source, std::size_t count,
