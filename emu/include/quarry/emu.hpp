@@ -94,3 +94,4 @@
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/emu/replay_file.hpp>
+#include <quarry/emu/thrown_exceptions.hpp>

@@ -102,7 +102,7 @@ void explored_memory::found(finding f) {
       self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions())
     return;
   finding_ = std::move(f);
-  if (thrown const* const t = first_unheard())
+  if (auto const* const t = first_unheard())
     cause_ = *t;
   if (!finding_->report.ends_with('\n'))
     finding_->report += '\n';

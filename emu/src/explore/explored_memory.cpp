@@ -227,14 +227,14 @@ void explored_memory::launching(launch_state& l) {
     return;
   cache_port& port = join(*self);
   end_polling(port.id());
-  machine_.fence(port.id(), order::release, scope::system);
   take_host_writes(port.id());
   launches_[&l] = {.edges = {races_.signal(port.id())}};
 }
 
 /// What host code has written past us since the last completion, or join, is that actor's; unless
-/// something newer has come to memory since.
+/// something newer has come to memory since, as what the actor has stored itself does.
 void explored_memory::take_host_writes(actor_id by) {
+  machine_.fence(by, order::release, scope::system);
   auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t value,
                         std::uint64_t& outside) {
     if (value != outside)

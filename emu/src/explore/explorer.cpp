@@ -177,7 +177,7 @@ using finding = emu::explored_memory::finding;
 
 /// What an actor has thrown; nothing, unless it is a std::exception: it goes through where it is
 /// heard of.
-std::optional<finding> finding_of(emu::explored_memory::thrown const& t) {
+std::optional<finding> finding_of(emu::thrown_exceptions::entry const& t) {
   try {
     std::rethrow_exception(t.what);
   } catch (std::exception const& e) {
@@ -203,7 +203,7 @@ bool is_wait_in_vain(finding const& f) {
 
 /// What a world has thrown, an actor of it perhaps.
 void explorer::found(std::exception const& e) {
-  auto const* const t = memory_.find_thrown(std::current_exception());
+  auto const* const t = memory_.thrown().find(std::current_exception());
   auto by_actor = t == nullptr ? std::nullopt : finding_of(*t);
   if (!by_actor)
     return memory_.found({"exception", without_addresses(e.what()), e.what()});

@@ -4,8 +4,6 @@
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 
-#include <algorithm>
-
 namespace quarry::emu {
 namespace {
 
@@ -31,19 +29,22 @@ explored_memory::edge explored_memory::signal(actor& self) {
   return races_.signal(id);
 }
 
-void explored_memory::receive(actor& self, edge from) {
+void explored_memory::receive_all(actor& self, std::span<edge const> from) {
   ++activity_;
   actor_id const id = id_of(self);
   end_polling(id);
   machine_.fence(id, order::acquire, scope::system);
   tell(0, order::acquire);
-  races_.receive(id, from);
+  for (edge const e : from)
+    races_.receive(id, e);
+}
+
+void explored_memory::receive(actor& self, edge from) {
+  receive_all(self, {&from, 1});
 }
 
 explored_memory::edge explored_memory::starting(actor& self) {
-  actor_id const id = id_of(self);
-  machine_.fence(id, order::release, scope::system); // what it has stored itself is newer
-  take_host_writes(id);
+  take_host_writes(id_of(self));
   return signal(self);
 }
 
@@ -69,13 +70,7 @@ void explored_memory::after_join(std::span<edge const> ends) {
   actor* const self = scheduler_.current();
   if (self == nullptr)
     return;
-  ++activity_;
-  actor_id const id = id_of(*self);
-  end_polling(id);
-  machine_.fence(id, order::acquire, scope::system);
-  tell(0, order::acquire);
-  for (edge const e : ends)
-    races_.receive(id, e);
+  receive_all(*self, ends);
   to_host();
 }
 
@@ -85,34 +80,15 @@ void explored_memory::has_thrown(actor const& who, std::exception_ptr const& wha
   try {
     std::rethrow_exception(what);
   } catch (std::exception const&) {
-    thrown_.push_back({what, who.name(), true});
+    thrown_.add({.what = what, .who = who.name(), .is_child = true});
   } catch (...) {
     return; // it would end the exploration, where nobody has heard of it
   }
 }
 
-void explored_memory::world_has_thrown(actor const& who, std::exception_ptr const& what) {
-  thrown_.push_back({what, who.name(), false});
-}
-
-void explored_memory::has_heard(std::exception_ptr const& what) {
-  for (thrown& t : thrown_)
-    t.is_heard = t.is_heard || t.what == what;
-}
-
-explored_memory::thrown const*
-explored_memory::find_thrown(std::exception_ptr const& what) const noexcept {
-  auto const i =
-      std::find_if(thrown_.begin(), thrown_.end(), [&](thrown const& t) { return t.what == what; });
-  return i == thrown_.end() ? nullptr : &*i;
-}
-
-explored_memory::thrown const* explored_memory::first_unheard() const noexcept {
-  bool const is_cut = scheduler_.is_out_of_decisions(); // then whoever has started a child may come
-  auto const i = std::find_if(thrown_.begin(), thrown_.end(), [is_cut](thrown const& t) {
-    return !t.is_heard && !(t.is_child && is_cut);
-  });
-  return i == thrown_.end() ? nullptr : &*i;
+thrown_exceptions::entry const* explored_memory::first_unheard() const noexcept {
+  // Who has started a child may be about to hear of it, where the execution is cut off.
+  return thrown_.first_unheard(!scheduler_.is_out_of_decisions());
 }
 
 void explored_memory::forget_thrown() noexcept {
@@ -120,18 +96,26 @@ void explored_memory::forget_thrown() noexcept {
   cause_.reset();
 }
 
+namespace {
+
+/// Calls f(memory, actor), for whoever runs in an execution that is explored.
+template<class F>
+void with_running_actor(F const& f) {
+  if (explored_memory* const memory = explored_memory::running())
+    if (actor* const self = memory->scheduler().current())
+      f(*memory, *self);
+}
+
+} // namespace
+
 void handover::give() {
-  explored_memory* const memory = explored_memory::running();
-  if (memory != nullptr && memory->scheduler().current() != nullptr)
-    edge_ = memory->signal(*memory->scheduler().current());
+  with_running_actor([this](explored_memory& m, actor& self) { edge_ = m.signal(self); });
 }
 
 void handover::take() const {
   if (edge_ == nothing)
     return;
-  explored_memory* const memory = explored_memory::running();
-  if (memory != nullptr && memory->scheduler().current() != nullptr)
-    memory->receive(*memory->scheduler().current(), edge_);
+  with_running_actor([this](explored_memory& m, actor& self) { m.receive(self, edge_); });
 }
 
 void bring_to_host() {
@@ -140,12 +124,10 @@ void bring_to_host() {
 }
 
 void bring_own_to_host() {
-  explored_memory* const memory = explored_memory::running();
-  if (memory == nullptr || memory->scheduler().current() == nullptr)
-    return;
-  cache_port const& self = memory->join(*memory->scheduler().current());
-  memory->machine().fence(self.id(), order::release, scope::system);
-  memory->to_host();
+  with_running_actor([](explored_memory& m, actor& self) {
+    m.machine().fence(m.join(self).id(), order::release, scope::system);
+    m.to_host();
+  });
 }
 
 } // namespace quarry::emu

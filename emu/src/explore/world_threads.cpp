@@ -63,7 +63,7 @@ void world_thread::run() {
   if (state != actor_state::done || is_abandoned)
     return;
   if (error)
-    all_.memory_.world_has_thrown(*this, error);
+    all_.memory_.thrown().add({.what = error, .who = name_});
   end();
 }
 

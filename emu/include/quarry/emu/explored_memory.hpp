@@ -9,6 +9,7 @@
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/emu/race_detector.hpp>
+#include <quarry/emu/thrown_exceptions.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
 #include <array>
@@ -126,21 +127,15 @@ public:
   [[nodiscard]] edge at_end() override;
   void after_join(std::span<edge const> ends) override;
 
-  /// What actors have thrown in this execution, those of a world and children.
-  struct thrown {
-    std::exception_ptr what;
-    std::string who;
-    bool is_child;         ///< of a nursery, and no actor of the world
-    bool is_heard = false; ///< somebody has joined
-  };
+  [[nodiscard]] thrown_exceptions& thrown() noexcept { return thrown_; }
   void has_thrown(actor const& who, std::exception_ptr const& what) override;
-  void world_has_thrown(actor const& who, std::exception_ptr const& what);
-  void has_heard(std::exception_ptr const& what) override;
-  [[nodiscard]] thrown const* find_thrown(std::exception_ptr const& what) const noexcept;
+  void has_heard(std::exception_ptr const& what) override { thrown_.hear(what); }
   /// That says why others wait; null: there is none.
-  [[nodiscard]] thrown const* first_unheard() const noexcept;
+  [[nodiscard]] thrown_exceptions::entry const* first_unheard() const noexcept;
   /// That one, when the first thing was found.
-  [[nodiscard]] std::optional<thrown> const& cause() const noexcept { return cause_; }
+  [[nodiscard]] std::optional<thrown_exceptions::entry> const& cause() const noexcept {
+    return cause_;
+  }
   void forget_thrown() noexcept;
 
   /// Delayed stores come to their level. True if there were any.
@@ -278,6 +273,7 @@ private:
     return by_number_[self.number];
   }
   cache_port& join_host(actor& self, cache_port*& port);
+  void receive_all(actor& self, std::span<edge const> from);
   /// Of whatever kind the actor is; a host joins.
   [[nodiscard]] actor_id id_of(actor& self);
   /// Throws std::length_error where there are `most_actors`: before the machine knows one more.
@@ -453,8 +449,8 @@ private:
   std::uint64_t activity_ = 0;
   std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
   std::uint64_t execution_ = 0;
-  std::vector<thrown> thrown_; ///< oldest first
-  std::optional<thrown> cause_;
+  thrown_exceptions thrown_;
+  std::optional<thrown_exceptions::entry> cause_;
   std::optional<finding> finding_;
   std::uint64_t equal_count_ = 0;
   std::vector<known_dispatch> dispatches_;
