@@ -93,8 +93,8 @@ void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_
   if (!is_launched_by_packets_ || launches_by_packets().is_here())
     return start(*l, wake);
   std::optional<native_scheduler::runs_itself> here;
-  if (wake == native_scheduler::wake_workers::no)
-    here.emplace();
+  if (wake == native_scheduler::wake_workers::no && sequential_ == nullptr)
+    here.emplace(); // the thread's, which fibers share
   launches_by_packets().submit(std::move(l));
 }
 

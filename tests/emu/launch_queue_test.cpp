@@ -3,12 +3,14 @@
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/nursery.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +53,25 @@ struct wait_for_last {
 };
 
 launch_config const one_wave{.work_items = 32, .work_items_per_group = 32};
+
+/// Whether two actors come to be in their slices at the same time: a worker beside the caller.
+bool runs_two_at_a_time(native_scheduler& scheduler) {
+  std::latch both(2);
+  auto const end = std::chrono::steady_clock::now() + patience;
+  auto const meet = [&]() -> task<> {
+    both.count_down();
+    while (!both.try_wait() && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    co_return;
+  };
+  strand one(scheduler, "one");
+  strand other(scheduler, "other");
+  nursery n;
+  n.start(one, meet(), "one");
+  n.start(other, meet(), "other");
+  n.wait(scheduler);
+  return std::chrono::steady_clock::now() < end;
+}
 
 /// A core of the command processor is in it until it is let go.
 class obstacle {
@@ -308,5 +329,22 @@ TEST_SUITE("emu.launch_queue") {
     CHECK(right.executions == 60);
     CHECK(right.inconclusive == 0);
     CHECK_FALSE(explored(scope::work_group)); // two compute units
+  }
+
+  TEST_CASE("explored hosts that launch at a time leave nothing behind on the thread") {
+    verdict const v = explore({.executions = 60}, [](world& w) {
+      explored_agent gpu(w.scheduler(), shape, {.launches = launch_path::packets});
+      auto const launch = [&] {
+        auto words = gpu.allocate<std::uint32_t>(32, "words");
+        w.check(static_cast<bool>(gpu.run(one_wave, add{}, words.global(), 1U)), "it failed");
+      };
+      w.start("another host", [&](world_core&) { launch(); });
+      launch();
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
+
+    native_scheduler scheduler({.threads = 2, .stall_timeout = patience});
+    CHECK(runs_two_at_a_time(scheduler));
   }
 }
