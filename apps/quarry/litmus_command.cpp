@@ -35,9 +35,10 @@ constexpr char const* examples =
     "  quarry litmus ptx --expected ptx/expected.csv --json ptx.json\n"
     "The tests are in herd's style, for PTX or for Vulkan. A verdict is `allowed` if the end that\n"
     "the test asks about (for ~exists and forall: the counterexample) was reached, `forbidden` if\n"
-    "all executions were seen and it was not, else `inconclusive`. A list of expectations has the\n"
-    "columns test,verdict,class; the class is exact-allowed, exact-forbidden, forbidden (never\n"
-    "reached, as far as was seen) or model-stronger (allowed, but need not be reached).\n"
+    "all executions were seen and it was not, `no end` if they were and none came to an end, else\n"
+    "`inconclusive`. A list of expectations has the columns test,verdict,class; the class is\n"
+    "exact-allowed, exact-forbidden (no end: met), forbidden (never reached, as far as was seen)\n"
+    "or model-stronger (allowed, but need not be reached).\n"
     "A file that is no litmus test is refused, which its row says, and the others are run.\n"
     "Exit status: 0 all expectations are met, 1 one is not, 2 bad usage, or a file was refused,\n"
     "3 a fault of the world.\n";

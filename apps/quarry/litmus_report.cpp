@@ -45,6 +45,15 @@ std::string outcomes_of(litmus::test const& t, litmus::search_result const& foun
   return text;
 }
 
+std::string why_no_end(litmus_row const& row) {
+  if (row.found->stuck_count != 0)
+    return fmt::format("no execution comes to an end{}: in {} somebody waits for ever",
+                       row.what.filter ? " that the filter lets count" : "",
+                       row.found->stuck_count);
+  return row.what.filter ? "no execution comes to an end that the filter lets count"
+                         : "no execution comes to an end: all go on for ever";
+}
+
 /// “66 of 66 exact-allowed, …” for the classes that there are.
 std::string classes_of(std::vector<litmus_row> const& rows) {
   std::string text;
@@ -84,9 +93,11 @@ std::string to_text(litmus_row const& row, bool with_outcomes) {
       text += fmt::format("                 {}\n", feature);
     return text;
   }
-  auto const text =
+  auto text =
       fmt::format("   {:<12}  {:>9}  {:>10}  {:<15}  {:<4}  {}\n", to_string(row.found->what),
                   row.found->state_count, row.found->execution_count, expected, met, row.what.file);
+  if (row.found->what == verdict::no_end)
+    text += fmt::format("                 {}\n", why_no_end(row));
   return with_outcomes ? text + outcomes_of(row.what, *row.found) : text;
 }
 
@@ -95,10 +106,12 @@ std::string litmus_summary(std::vector<litmus_row> const& rows) {
     return count_of(rows, [&](auto const& row) { return has_verdict(row, v); });
   };
   auto const refused = count_of(rows, [](auto const& row) { return !row.refused.empty(); });
-  auto text = fmt::format("#\n# {} tests: {} allowed, {} forbidden, {} inconclusive, {} "
+  auto const endless = verdicts(verdict::no_end);
+  auto text = fmt::format("#\n# {} tests: {} allowed, {} forbidden, {} inconclusive{}, {} "
                           "unsupported{}\n",
                           rows.size(), verdicts(verdict::allowed), verdicts(verdict::forbidden),
                           verdicts(verdict::inconclusive),
+                          endless == 0 ? "" : fmt::format(", {} without an end", endless),
                           count_of(rows, [](auto const& row) { return !row.found; }) - refused,
                           refused == 0 ? "" : fmt::format(", {} refused", refused));
   auto const expected = classes_of(rows);

@@ -110,6 +110,22 @@ TEST_SUITE("apps.litmus_command") {
     CHECK(done.says("1 of 2 rows are for tests that were not asked for"));
   }
 
+  TEST_CASE("a test of which nothing comes to an end says so") {
+    corpus const here;
+    auto const stuck = here.write("stuck.litmus", "PTX stuck\n{x=0;}\n"
+                                                  " P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
+                                                  " bar.cta.sync 0 | bar.cta.sync 1 ;\n"
+                                                  " bar.cta.sync 1 | bar.cta.sync 0 ;\n"
+                                                  "exists (x == 1)\n");
+    auto const list = here.write("s.csv", "test,verdict,class\n"
+                                          "stuck.litmus,forbidden,exact-forbidden\n");
+    auto const done = litmus({stuck, "--expected", list});
+    CHECK(done.status == 0);
+    CHECK(done.says("   no end "));
+    CHECK(done.says("no execution comes to an end: in 2 somebody waits for ever"));
+    CHECK(done.says("0 inconclusive, 1 without an end, 0 unsupported"));
+  }
+
   TEST_CASE("tests that no list says anything about are counted") {
     corpus const here;
     auto const list = here.write("n.csv", "test,verdict,class\n"

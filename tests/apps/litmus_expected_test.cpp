@@ -75,6 +75,7 @@ TEST_SUITE("apps.litmus_expected") {
       CHECK(one.is_met_by(verdict::allowed) == allowed);
       CHECK(one.is_met_by(verdict::forbidden) == forbidden);
       CHECK(one.is_met_by(verdict::inconclusive) == inconclusive);
+      CHECK(one.is_met_by(verdict::no_end) == forbidden);
     }
   }
 

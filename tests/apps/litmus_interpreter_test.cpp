@@ -73,7 +73,36 @@ TEST_SUITE("apps.litmus_interpreter") {
     // Waits for what nobody writes: the states repeat, and no execution is whole.
     auto const never = run(group(1, " LC00: ;\n ld.weak r0, x ;\n beq r0, 0, LC00 ;\n", "x"));
     CHECK(never.outcomes.empty());
-    CHECK(never.what == verdict::forbidden);
+    CHECK(never.what == verdict::no_end);
+    CHECK(forever.what == verdict::no_end);
+  }
+
+  TEST_CASE("a long loop without memory comes to its end; one that is too long is left, and said") {
+    auto const counting = [](std::string const& to) {
+      return " LC00: ;\n add r0, r0, 1 ;\n bne r0, " + to + ", LC00 ;\n st.weak x, 7 ;\n";
+    };
+    CHECK(ends(group(1, counting("300000"), "x")) == std::set<values>{{7}});
+    auto const longer = run(group(1, counting("600000"), "x"));
+    CHECK(longer.what == verdict::inconclusive);
+    CHECK(longer.is_bounded);
+    CHECK(longer.stuck_count == 1);
+    // Its registers come to be the same again, after 600 000 steps.
+    auto const around = run(group(1,
+                                  " LC00: ;\n add r0, r0, 1 ;\n bne r0, 100000, LC00 ;\n"
+                                  " ld r0, 0 ;\n goto LC00 ;\n",
+                                  "x"));
+    CHECK(around.what == verdict::no_end);
+    CHECK_FALSE(around.is_bounded);
+  }
+
+  TEST_CASE("no end that the filter lets count is a verdict of its own") {
+    auto const of = [](std::string const& filter) {
+      return run("PTX t\n{x=0;}\n P0@cta 0,gpu 0 ;\n st.weak x, 1 ;\nfilter (x == " + filter +
+                 ")\nexists (x == 0)\n")
+          .what;
+    };
+    CHECK(of("2") == verdict::no_end);
+    CHECK(of("1") == verdict::forbidden);
   }
 
   TEST_CASE("nobody passes a barrier before all threads of the group that have it have come") {
@@ -105,7 +134,27 @@ TEST_SUITE("apps.litmus_interpreter") {
                              "x"));
     CHECK(r.outcomes.empty());
     CHECK(r.stuck_count > 0);
-    CHECK(r.what == verdict::forbidden);
+    CHECK(r.what == verdict::no_end);
+  }
+
+  TEST_CASE("only a subgroup's threads meet at its barriers") {
+    auto const waits_for = [](std::string const& scope, std::string const& other) {
+      return run("Vulkan t\n{x=0;}\n P0@sg 0, wg 0, qf 0 | P1@sg " + other +
+                 ", wg 0, qf 0 ;\n st.sc0 x, 1 | cbar.acq_rel." + scope +
+                 ".semsc0 0 ;\n cbar.acq_rel." + scope +
+                 ".semsc0 0 | ld.sc0 r0, x ;\nexists (P1:r0 == 0)")
+                 .what == verdict::forbidden;
+    };
+    CHECK(waits_for("wg", "0"));
+    CHECK(waits_for("wg", "1"));
+    CHECK(waits_for("sg", "0"));
+    CHECK_FALSE(waits_for("sg", "1"));
+    // Of one number, but another scope: another barrier.
+    auto const apart = run("Vulkan t\n{x=0;}\n P0@sg 0, wg 0, qf 0 | P1@sg 0, wg 0, qf 0 ;\n"
+                           " cbar.wg 0 | cbar.sg 0 ;\n st.sc0 x, 1 | ld.sc0 r0, x ;\n"
+                           "exists (P1:r0 == 1)");
+    CHECK(apart.what == verdict::allowed);
+    CHECK(apart.outcomes.size() == 2);
   }
 
   TEST_CASE("an arrival is waited for, but does not wait") {

@@ -39,9 +39,10 @@ TEST_SUITE("apps.litmus_ptx") {
     CHECK(ptx_instruction("bar.cta.sync 1") == "barrier 1 acq_rel work_group");
     CHECK(ptx_instruction("bar.cta.sync 1, r0") == "barrier 1 id r0 acq_rel work_group");
     CHECK(ptx_instruction("bar.cta.sync 1, 2, 3") == "barrier 1 id 2 quorum 3 acq_rel work_group");
-    CHECK(ptx_instruction("bar.cta.arrive 00") == "arrival 00 release work_group");
-    auto const two = parsed(ptx("x=0;", "bar.cta.sync 0 ;\n bar.cta.sync 00 ;\n bar.cta.sync 0 ;"));
-    CHECK(two.barriers == std::vector<std::string>{"0", "00"});
+    CHECK(ptx_instruction("bar.cta.arrive 00") == "arrival 0 release work_group");
+    auto const two =
+        parsed(ptx("x=0;", "bar.cta.sync 0 ;\n bar.cta.sync 1 ;\n bar.cta.sync 0x0 ;"));
+    CHECK(two.barriers == std::vector<std::string>{"0", "1"});
   }
 
   TEST_CASE("a generic alias is the location itself, and its fence is nothing") {
@@ -62,6 +63,18 @@ TEST_SUITE("apps.litmus_ptx") {
                             " ;\nexists (P0:r0 == 1 /\\ P0:r1 == 0)\n");
       CHECK(t.unsupported == std::vector<std::string>{"line 4: " + row.substr(0, row.find(' '))});
     }
+  }
+
+  TEST_CASE("proxies, and addresses in registers, are not supported") {
+    for (std::string const row : {"fence.proxy.texture", "fence.proxy.async.global"}) {
+      CAPTURE(row);
+      CHECK(parsed(ptx("x=0;", row + " ;")).unsupported == std::vector{"line 6: " + row});
+    }
+    auto const t = parsed("PTX t\n{x=0; P0:r0=x;}\n P0@cta 0,gpu 0 ;\n ld.weak r1, r0 ;\n"
+                          " st.weak r0, 1 ;\nexists (P0:r1 == 1)\n");
+    CHECK(t.unsupported == std::vector<std::string>{"line 2: the address of a location in r0",
+                                                    "line 4: the address in register r0",
+                                                    "line 5: the address in register r0"});
   }
 
   TEST_CASE("a wrong instruction is named with its line and what could stand there") {
@@ -89,7 +102,20 @@ TEST_SUITE("apps.litmus_ptx") {
     CHECK(wrong("bar.cta.sync r0") == "t.litmus:6: read 'r0', expected the barrier's number, a "
                                       "whole number of 64 bits");
     CHECK(wrong("ld.weak x, x") == "t.litmus:6: read 'x', expected a register, such as r0");
-    CHECK(wrong("ld.weak r0, r1") == "t.litmus:6: read 'r1', expected the name of a location");
+    CHECK(wrong("ld.weak r0, 1") == "t.litmus:6: read '1', expected the name of a location");
+    CHECK(wrong("bar.cta.sync 0, 1, 0") == "t.litmus:6: read 0, expected a quorum of at least 1");
+    CHECK(wrong("fence.proxy.paper") ==
+          "t.litmus:6: fence.proxy.paper: read 'paper', expected a proxy: alias, constant, "
+          "texture, surface, async, tensormap");
+    CHECK(wrong("lod.v2 r0, x") == "t.litmus:6: lod.v2: there is no such instruction");
+    for (std::string const number : {"-1", "4294967296"}) {
+      CAPTURE(number);
+      CHECK(problem("PTX t\n{}\n P0@cta " + number + ", gpu 0 ;\n") ==
+            "t.litmus:3: read " + number + ", expected the number of the cta, 0 to 4294967295");
+      CHECK(problem("Vulkan t\n{}\n P0@sg 0, wg 0, qf " + number + " ;\n") ==
+            "t.litmus:3: read " + number +
+                ", expected the number of the queue family, 0 to 4294967295");
+    }
     CHECK(problem("PTX t\n{}\n P0@gpu 0, cta 0 ;\n") ==
           "t.litmus:3: read 'gpu', expected 'cta' and its number, such as cta 0");
     CHECK(problem("PTX t\n{x=0; t @ paper aliases x;}\n P0@cta 0, gpu 0 ;\nexists (x == 0)") ==

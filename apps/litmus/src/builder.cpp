@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder.hpp"
 
+#include "mnemonic.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,7 +123,7 @@ register_index builder::register_named(thread& of, std::string_view name) {
 
 location_index builder::read_location() {
   if (is_register_name(tokens_.peek().text))
-    tokens_.fail(a_location);
+    throw unsupported_feature{fmt::format("the address in register {}", tokens_.peek().text)};
   token const& name = tokens_.word(a_location);
   if (std::ranges::find(made_.locations, name.text, &location::name) == made_.locations.end())
     declare(name);
@@ -143,13 +145,13 @@ operand builder::read_operand() {
   return tokens_.number("a register or a number");
 }
 
-std::uint32_t builder::read_barrier_instance() {
-  token const& read = tokens_.peek(); // by its text: 0 and 00 differ
-  tokens_.number("the barrier's number");
-  auto const found = std::ranges::find(made_.barriers, read.text);
+std::uint32_t builder::read_barrier_instance(bool is_of_subgroup) {
+  auto const number = tokens_.number("the barrier's number");
+  std::string const name = fmt::format("{}{}", number, is_of_subgroup ? " of subgroups" : "");
+  auto const found = std::ranges::find(made_.barriers, name);
   if (found != made_.barriers.end())
     return static_cast<std::uint32_t>(found - made_.barriers.begin());
-  made_.barriers.emplace_back(read.text);
+  made_.barriers.push_back(name);
   return static_cast<std::uint32_t>(made_.barriers.size() - 1);
 }
 

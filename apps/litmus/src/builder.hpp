@@ -44,7 +44,8 @@ public:
   [[nodiscard]] register_index read_register();
   /// A register or a constant.
   [[nodiscard]] operand read_operand();
-  [[nodiscard]] std::uint32_t read_barrier_instance();
+  /// Those of work-groups and those of subgroups have numbers of their own.
+  [[nodiscard]] std::uint32_t read_barrier_instance(bool is_of_subgroup);
 
   // The end
 

@@ -40,9 +40,13 @@ inline constexpr std::array<std::pair<std::string_view, arithmetic>, 7> arithmet
     {"xor", arithmetic::bit_xor},
 }};
 
+/// The number of a cta, say, by which a placement tells it from others.
+[[nodiscard]] std::uint32_t read_place(lexer& tokens, std::string_view what);
 /// The comma between two operands.
 void expect_comma(lexer& tokens);
+enum class barrier_group : bool { work_group, subgroup };
 /// The rest of a barrier: its number, its id and its quorum.
-[[nodiscard]] barrier read_barrier(lexer& tokens, builder& names);
+[[nodiscard]] barrier read_barrier(lexer& tokens, builder& names,
+                                   barrier_group of = barrier_group::work_group);
 
 } // namespace quarry::litmus

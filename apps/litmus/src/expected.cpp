@@ -90,7 +90,7 @@ bool expectation::is_met_by(verdict v) const {
   case expected_class::exact_allowed:
     return v == verdict::allowed;
   case expected_class::exact_forbidden:
-    return v == verdict::forbidden;
+    return v == verdict::forbidden || v == verdict::no_end;
   case expected_class::forbidden:
     return v != verdict::allowed;
   case expected_class::model_stronger:

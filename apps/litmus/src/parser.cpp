@@ -8,8 +8,10 @@
 #include <fmt/format.h>
 
 #include <initializer_list>
+#include <limits>
 #include <system_error>
 #include <utility>
+#include <variant>
 
 namespace quarry::litmus {
 namespace {
@@ -226,16 +228,31 @@ private:
 
 } // namespace
 
+std::uint32_t read_place(lexer& tokens, std::string_view what) {
+  auto const most = std::numeric_limits<std::uint32_t>::max();
+  token const& read = tokens.peek();
+  auto const number = tokens.number(what);
+  if (number < 0 || number > most)
+    tokens.fail_with(read.line, fmt::format("read {}, expected {}, 0 to {}", number, what, most));
+  return static_cast<std::uint32_t>(number);
+}
+
 void expect_comma(lexer& tokens) {
   tokens.expect(",", "and another operand");
 }
 
-barrier read_barrier(lexer& tokens, builder& names) {
-  barrier read{.instance = names.read_barrier_instance()};
+barrier read_barrier(lexer& tokens, builder& names, barrier_group of) {
+  bool const is_of_subgroup = of == barrier_group::subgroup;
+  barrier read{.instance = names.read_barrier_instance(is_of_subgroup),
+               .is_of_subgroup = is_of_subgroup};
   if (tokens.accept(","))
     read.id = names.read_operand();
-  if (tokens.accept(","))
+  if (tokens.accept(",")) {
+    token const& quorum = tokens.peek();
     read.quorum = names.read_operand();
+    if (auto const* n = std::get_if<value>(&*read.quorum); n != nullptr && *n < 1)
+      tokens.fail_with(quorum.line, fmt::format("read {}, expected a quorum of at least 1", *n));
+  }
   return read;
 }
 

@@ -33,6 +33,14 @@ constexpr std::array<word<scope>, 3> membar_scopes{
     {{"cta", scope::work_group}, {"gl", scope::agent}, {"sys", scope::system}}};
 constexpr std::array<word<bool>, 2> barrier_modes{{{"sync", true}, {"arrive", false}}};
 
+enum class proxy : bool { alias, other };
+constexpr std::array<word<proxy>, 6> proxies{{{"alias", proxy::alias},
+                                              {"constant", proxy::other},
+                                              {"texture", proxy::other},
+                                              {"surface", proxy::other},
+                                              {"async", proxy::other},
+                                              {"tensormap", proxy::other}}};
+
 constexpr std::string_view a_scope = "a scope";
 
 class ptx_dialect final : public dialect {
@@ -56,16 +64,17 @@ public:
 
   placement read_placement(lexer& tokens) override {
     tokens.expect("cta", "and its number, such as cta 0");
-    auto const work_group = tokens.number("the number of the cta");
+    auto const work_group = read_place(tokens, "the number of the cta");
     tokens.expect(",", "and the gpu, such as gpu 0");
     tokens.expect("gpu", "and its number, such as gpu 0");
-    auto const agent = tokens.number("the number of the gpu");
-    return {static_cast<std::uint32_t>(agent), static_cast<std::uint32_t>(work_group)};
+    auto const agent = read_place(tokens, "the number of the gpu");
+    return {agent, work_group};
   }
 
   void read_instruction(mnemonic& name, lexer& tokens, builder& names) override {
     auto const kind = name.first();
-    refuse_vector(name);
+    if (kind == "ld" || kind == "st" || kind == "atom" || kind == "red")
+      refuse_vector(name);
     if (kind == "ld")
       read_load(name, tokens, names);
     else if (kind == "st")
@@ -168,7 +177,7 @@ private:
       names.add(fence{{order::seq_cst, name.expect(membar_scopes, a_scope)}});
     } else if (name.accept("proxy")) {
       // Between aliases of one location there is nothing to order.
-      if (!name.accept("alias"))
+      if (name.expect(proxies, "a proxy") == proxy::other)
         throw unsupported_feature{name.text()};
     } else {
       auto const order = name.expect(fence_orders, "an order");

@@ -8,11 +8,12 @@ namespace quarry::litmus {
 
 rendezvous::rendezvous(test const& t) : parts_(t.barriers.size() * t.threads.size()) {
   for (std::size_t i = 0; i < t.threads.size(); ++i) {
-    group_of_.push_back(t.threads[i].where);
+    where_.push_back(t.threads[i].where);
     for (auto const& what : t.threads[i].program)
       if (auto const* b = std::get_if<barrier>(&what)) {
         auto& of = parts_[b->instance * t.threads.size() + i];
         of.is_there = true;
+        of.is_of_subgroup = b->is_of_subgroup;
         if (!b->id)
           of.ids.emplace_back(std::nullopt);
         else if (auto const* constant = std::get_if<value>(&*b->id))
@@ -33,7 +34,7 @@ void rendezvous::reset() {
 }
 
 void rendezvous::arrive(std::uint32_t thread, std::uint32_t instance, barrier_id id) {
-  parts_[instance * group_of_.size() + thread].came.push_back(id);
+  parts_[instance * where_.size() + thread].came.push_back(id);
 }
 
 bool rendezvous::is_open(std::uint32_t thread, std::uint32_t instance,
@@ -42,8 +43,8 @@ bool rendezvous::is_open(std::uint32_t thread, std::uint32_t instance,
   auto const turn = own.came.size();
   auto const id = own.came.back();
   value present = 0;
-  for (std::size_t i = 0; i < group_of_.size(); ++i) {
-    if (group_of_[i] != group_of_[thread])
+  for (std::size_t i = 0; i < where_.size(); ++i) {
+    if (!meet(thread, i, own))
       continue;
     auto const& other = part_of(i, instance);
     bool const came = other.came.size() >= turn;

@@ -13,9 +13,11 @@ std::string_view to_string(verdict v) {
   case verdict::forbidden:
     return "forbidden";
   case verdict::inconclusive:
+    return "inconclusive";
+  case verdict::no_end:
     break;
   }
-  return "inconclusive";
+  return "no end";
 }
 
 search_result explore(test const& t, exhaustive_search::limits most) {

@@ -26,7 +26,8 @@ constexpr std::array<word<int>, 4> storage_semantics{
     {{"semsc0", 0}, {"semsc1", 1}, {"semsc2", 2}, {"semsc3", 3}}};
 
 /// A queue family is an agent. With one of them, the device is that agent, too: both name the same
-/// threads. A subgroup's threads are wavefronts of their own, so its scope is the work-group's.
+/// threads. A subgroup's threads are wavefronts of their own, so its scope is the work-group's; but
+/// only they meet at its barriers.
 class vulkan_dialect final : public dialect {
 public:
   bool read_alias(lexer& tokens, builder& names, token const& name) override {
@@ -38,16 +39,16 @@ public:
 
   placement read_placement(lexer& tokens) override {
     tokens.expect("sg", "and its number, such as sg 0");
-    tokens.number("the number of the subgroup");
+    auto const subgroup = read_place(tokens, "the number of the subgroup");
     tokens.expect(",", "and the work-group, such as wg 0");
     tokens.expect("wg", "and its number, such as wg 0");
-    auto const work_group = tokens.number("the number of the work-group");
+    auto const work_group = read_place(tokens, "the number of the work-group");
     tokens.expect(",", "and the queue family, such as qf 0");
     tokens.expect("qf", "and its number, such as qf 0");
-    auto const family = static_cast<std::uint32_t>(tokens.number("the number of the queue family"));
+    auto const family = read_place(tokens, "the number of the queue family");
     has_several_families_ = has_several_families_ || (family_ && *family_ != family);
     family_ = family;
-    return {family, static_cast<std::uint32_t>(work_group)};
+    return {family, work_group, subgroup};
   }
 
   void read_instruction(mnemonic& name, lexer& tokens, builder& names) override {
@@ -69,8 +70,12 @@ public:
   }
 
 private:
-  [[nodiscard]] scope read_scope(mnemonic& name) const {
-    switch (name.expect(domains, "a scope")) {
+  [[nodiscard]] static domain read_domain(mnemonic& name) {
+    return name.expect(domains, "a scope");
+  }
+  [[nodiscard]] scope read_scope(mnemonic& name) const { return scope_of(read_domain(name)); }
+  [[nodiscard]] scope scope_of(domain d) const {
+    switch (d) {
     case domain::subgroup:
     case domain::work_group:
       return scope::work_group;
@@ -166,15 +171,17 @@ private:
   }
 
   void read_cbar(mnemonic& name, lexer& tokens, builder& names) const {
+    auto const o = name.accept(orders);
+    domain const far = read_domain(name);
     access_order how;
-    if (auto const o = name.accept(orders)) {
-      how = ordering{*o, read_scope(name)};
+    if (o) {
+      how = ordering{*o, scope_of(far)};
       skip_semantics(name, *o);
-    } else {
-      static_cast<void>(read_scope(name));
     }
     name.expect_end();
-    auto read = read_barrier(tokens, names);
+    auto read =
+        read_barrier(tokens, names,
+                     far == domain::subgroup ? barrier_group::subgroup : barrier_group::work_group);
     read.how = how;
     names.add(read);
   }

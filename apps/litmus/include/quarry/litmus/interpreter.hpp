@@ -6,6 +6,7 @@
 #include <quarry/litmus/rendezvous.hpp>
 #include <quarry/litmus/test.hpp>
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -55,6 +56,8 @@ public:
   interpreter(test const& t, Machine& machine);
 
   [[nodiscard]] ending run(exhaustive_search& choices);
+  /// A loop without memory took so many steps that it was left: what comes after it was not seen.
+  [[nodiscard]] bool has_left_loops() const noexcept { return has_left_loops_; }
   /// Complete executions that differ from an earlier one only in how its last writes arrived.
   [[nodiscard]] std::uint64_t further_end_count() const noexcept { return further_end_count_; }
   /// After a complete execution: the values of test::observed.
@@ -68,7 +71,7 @@ private:
     bool is_stuck = false;  ///< in a loop without memory
     std::vector<value> registers{};
   };
-  static constexpr int most_local_steps = 100'000;
+  static constexpr int most_local_steps = 1'000'000; ///< in a row
 
   [[nodiscard]] static std::uintptr_t address_of(std::uint32_t storage) {
     return 4096 + std::uintptr_t{64} * storage; // a line each
@@ -120,6 +123,7 @@ private:
   std::vector<std::uint32_t> runnable_;
   std::vector<value> outcome_;
   std::uint64_t further_end_count_ = 0;
+  bool has_left_loops_ = false;
 };
 
 // Implementation
@@ -145,7 +149,7 @@ void interpreter<Machine>::place_threads() {
     for (unit const& u : units) {
       if (u.where.agent == where.agent)
         agent = u.agent;
-      if (u.where == where)
+      if (u.where.is_in_group_of(where))
         compute_unit = u.compute_unit;
     }
     if (!agent)
@@ -261,12 +265,22 @@ void interpreter<Machine>::step(std::uint32_t i) {
 
 template<memory_machine Machine>
 void interpreter<Machine>::run_local(std::uint32_t i) {
-  int steps = 0;
-  while (!has_ended(i) && run_if_local(i))
-    if (++steps == most_local_steps) {
-      threads_[i].is_stuck = true;
+  auto& t = threads_[i];
+  // What it was after 1, 2, 4, … steps: if it comes to be so again, it goes on for ever.
+  auto next_before = t.next;
+  std::vector<value> registers_before;
+  for (int steps = 0; !has_ended(i) && run_if_local(i);) {
+    bool const is_again = steps != 0 && t.next == next_before && t.registers == registers_before;
+    if (is_again || ++steps == most_local_steps) {
+      has_left_loops_ = has_left_loops_ || !is_again;
+      t.is_stuck = true;
       return;
     }
+    if (std::has_single_bit(static_cast<unsigned>(steps))) {
+      next_before = t.next;
+      registers_before = t.registers;
+    }
+  }
 }
 
 template<memory_machine Machine>

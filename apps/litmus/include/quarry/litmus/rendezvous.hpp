@@ -34,7 +34,8 @@ public:
 private:
   /// A thread's part in an instance.
   struct part {
-    bool is_there = false;          ///< the instance is in the thread's program
+    bool is_there = false; ///< the instance is in the thread's program
+    bool is_of_subgroup = false;
     bool may_vary = false;          ///< with an id that a register gives
     std::vector<barrier_id> ids{};  ///< those that are constants, none for a barrier without
     std::vector<barrier_id> came{}; ///< one for each arrival
@@ -42,11 +43,17 @@ private:
   };
 
   [[nodiscard]] part const& part_of(std::size_t thread, std::uint32_t instance) const {
-    return parts_[instance * group_of_.size() + thread];
+    return parts_[instance * where_.size() + thread];
   }
 
-  std::vector<placement> group_of_; ///< by thread
-  std::vector<part> parts_;         ///< by instance, then thread
+  /// Two threads' parts in an instance.
+  [[nodiscard]] bool meet(std::size_t thread, std::size_t other, part const& of) const {
+    return of.is_of_subgroup ? where_[thread] == where_[other]
+                             : where_[thread].is_in_group_of(where_[other]);
+  }
+
+  std::vector<placement> where_; ///< by thread
+  std::vector<part> parts_;      ///< by instance, then thread
 };
 
 } // namespace quarry::litmus

@@ -16,6 +16,7 @@ enum class verdict : std::uint8_t {
   allowed,      ///< the end that the test is about was reached
   forbidden,    ///< all executions were seen, and it was not
   inconclusive, ///< it was not reached within the limits
+  no_end,       ///< all executions were seen, and none came to an end that the filter lets count
 };
 [[nodiscard]] std::string_view to_string(verdict v);
 
@@ -64,9 +65,12 @@ template<class Machine>
     if (one.is_target)
       found.what = verdict::allowed;
   } while (choices.next() && !is_beyond());
-  found.is_bounded = choices.is_bounded() || has_left_out || is_beyond();
-  if (found.is_bounded && found.what == verdict::forbidden)
+  found.is_bounded =
+      choices.is_bounded() || has_left_out || is_beyond() || program.has_left_loops();
+  if (found.what == verdict::forbidden && found.is_bounded)
     found.what = verdict::inconclusive;
+  else if (found.what == verdict::forbidden && found.outcomes.empty())
+    found.what = verdict::no_end;
   found.state_count = choices.state_count();
   found.execution_count = choices.execution_count();
   return found;

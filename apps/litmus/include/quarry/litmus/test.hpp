@@ -73,7 +73,7 @@ struct update {
 struct fence {
   ordering how;
 };
-/// A rendezvous of a work-group's threads.
+/// A rendezvous of a work-group's threads, or of a subgroup's.
 ///
 /// Barriers with the same instance belong together, if what `id` gives is the same too. A thread
 /// that comes to one for the n-th time goes on when `quorum` of them have come n times; without
@@ -83,6 +83,7 @@ struct barrier {
   std::uint32_t instance; ///< position in test::barriers
   std::optional<operand> id{};
   std::optional<operand> quorum{};
+  bool is_of_subgroup = false;
   bool waits = true;  ///< else it only announces itself
   access_order how{}; ///< released before the arrival, acquired after the wait
 };
@@ -105,7 +106,11 @@ using instruction = std::variant<load, store, update, fence, barrier, compute, b
 struct placement {
   std::uint32_t agent = 0;
   std::uint32_t work_group = 0; ///< of that agent
+  std::uint32_t subgroup = 0;   ///< of that work-group; matters to its barriers alone
   friend bool operator==(placement const&, placement const&) = default;
+  [[nodiscard]] bool is_in_group_of(placement const& other) const noexcept {
+    return agent == other.agent && work_group == other.work_group;
+  }
 };
 
 struct thread {
