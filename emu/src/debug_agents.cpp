@@ -46,6 +46,7 @@ struct debug_layout_access {
       .lane_bytes = sizeof(lane_slot),
       .lane_lanes = offsetof(lane_slot, lanes),
       .lane_number = offsetof(lane_slot, lane),
+      .lane_fiber = offsetof(lane_slot, own_fiber),
       .lane_request = offsetof(lane_slot, request),
       .request_what = offsetof(lane_request, what),
       .lanes_wave = offsetof(item_lanes, wave_),
@@ -60,7 +61,7 @@ struct debug_layout_access {
 
 #pragma GCC diagnostic pop
 
-static_assert(sizeof(debug_agents) == 144 && sizeof(debug_agent) == 104,
+static_assert(sizeof(debug_agents) == 152 && sizeof(debug_agent) == 104,
               "raise debug_agents::version, and tell quarry-gdb.py");
 
 extern "C" {

@@ -279,6 +279,7 @@ void item_lanes::plain_loop(void* lanes) {
       self.to_start_ = lane_mask(self.to_start_.bits() & (self.to_start_.bits() - 1));
     lane_slot& s = self[lane];
     self.runs(s.lane);
+    s.state = actor_state::running;
     try {
       self.call_(self.context_, self, s.lane);
     } catch (abandoned) { // the launch is over: nobody else begins
@@ -336,7 +337,7 @@ std::uint32_t item_lanes::watch_for_spin(lane_slot& s, spin_watch::word seen,
     if (how == spin_watch::advice::wait)
       s.poll_for("wait_until", where, seen.at, &spin_watch::has_ended, &s.spin);
     else
-      s.stay_ready();
+      s.stay_ready("give way", where);
     block(s);
   }
   return s.spin.next();

@@ -121,10 +121,8 @@ void debug_slice_end(debug_executor& e, actor& who, std::uint64_t decision) {
   if (filter.actor == 0 || filter.decision != 0 || who.number != filter.actor ||
       !is_this_execution(e))
     return;
-  if (who.state == actor_state::waiting || who.state == actor_state::polling)
-    stop(e, &who, decision, debug_reason::waits);
-  else if (who.state == actor_state::done)
-    stop(e, &who, decision, debug_reason::ended);
+  stop(e, &who, decision,
+       who.state == actor_state::done ? debug_reason::ended : debug_reason::waits);
 }
 
 } // namespace quarry

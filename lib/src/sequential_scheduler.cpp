@@ -220,9 +220,9 @@ void sequential_scheduler::run_slice(actor& a) {
   a.state = actor_state::running;
   bool const is_idle = a.fiber->resume();
   current_ = before;
-  if (debugger_asks()) [[unlikely]]
-    debug_slice_end(debug_entry(), a, decisions_ + 1);
   bool const has_yielded = !std::exchange(is_at_decision_, false);
+  if (has_yielded && debugger_asks()) [[unlikely]]
+    debug_slice_end(debug_entry(), a, decisions_ + 1);
   if (a.state == actor_state::ready) { // it has come to a decision point, or yielded
     offer(a);
     if (has_yielded && options_.choices != nullptr)
@@ -364,6 +364,11 @@ void sequential_scheduler::out_of_turn(actor& self) {
                                        self.name()));
   if (self.is_abandoned)
     return count_unwinding(self);
+  if (is_in_predicate_)
+    throw std::logic_error(
+        fmt::format("an operation of {} within a predicate of wait_until(): that "
+                    "is a function of the value alone",
+                    self.name()));
   if (current_ != nullptr && !is_asking_) // outside of all turns are hosts before they wait
     throw std::logic_error(fmt::format("an operation of {} in a turn of {}: each actor has a core "
                                        "of its own, which only its own function uses",

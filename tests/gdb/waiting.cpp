@@ -65,6 +65,29 @@ struct wait_for_six {
   }
 };
 
+/// Work-item 5 comes last to the barrier.
+struct meet_plainly {
+  void operator()(any_plain_work_item auto& wi, global<std::uint32_t> flag) const {
+    int const id = static_cast<int>(wi.global_id());
+    if (id == 5)
+      reached(3);
+    wi.barrier();
+    if (id == 0)
+      wi.store(flag, 1, order::release, scope::agent);
+  }
+};
+
+/// Group 1 gives way until group 0 has stored.
+struct give_way {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
+    if (wf.linear_group_id() == 0)
+      wf.store(flag, 1, order::release, scope::agent);
+    else
+      while (wf.load(flag, order::acquire, scope::agent) == 0)
+        co_await yield();
+  }
+};
+
 constexpr machine small{.compute_units = 1};
 
 template<class Scheduler>
@@ -74,6 +97,11 @@ void run(Scheduler& scheduler, std::string_view what) {
   if (what == "items")
     gpu.run({.work_items = 16, .work_items_per_group = 16}, wait_for_six{}, flag.global())
         .or_throw();
+  else if (what == "plain")
+    gpu.run({.work_items = 16, .work_items_per_group = 16}, meet_plainly{}, flag.global())
+        .or_throw();
+  else if (what == "yield")
+    gpu.run({.work_groups = 2, .work_items_per_group = 64}, give_way{}, flag.global()).or_throw();
   else
     gpu.run({.work_groups = 2, .work_items_per_group = 128}, meet{}, flag.global()).or_throw();
 }

@@ -117,7 +117,7 @@ TEST_SUITE("lib.actor") {
   }
 
   TEST_CASE("who gives way is ready") {
-    auto const yields = [](actor& a) { a.stay_ready(); };
+    auto const yields = [](actor& a) { a.stay_ready("yield", std::source_location::current()); };
     int step = 0;
     lone_actor a;
     task<> root = suspend_once(yields, step);

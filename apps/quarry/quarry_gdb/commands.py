@@ -46,7 +46,7 @@ def backtrace(actor, argument):
 def show_locals(actor, argument):
     """`locals [FRAME]`: of that row of the backtrace; without it, of the first."""
     stack = stacks.stack(actor)
-    if argument and not argument.isdigit():
+    if argument and not session.is_number(argument):
         raise gdb.GdbError('locals [FRAME]: a number of the backtrace, not "%s"' % argument)
     index = int(argument or 0)
     if not stack:
@@ -68,6 +68,8 @@ def switch(actor, words):
 
 def verbs(actor, verb, argument):
     """What waves and actors have in common. False if there is no such verb."""
+    if argument and verb != 'locals' and (verb, argument) != ('bt', '-full'):
+        raise gdb.GdbError('%s: nothing more, not "%s"' % (verb, argument))
     if verb == 'bt':
         backtrace(actor, argument)
     elif verb == 'locals':
@@ -175,7 +177,7 @@ are then about its work-item's own coroutine."""
                 raise gdb.GdbError('No lane is selected.')
             print('[Current lane is %d (%s)]' % (number, wave.lane_id(number)))
             return
-        if not argument.isdigit() or int(argument) >= wave.agent.wavefront_size:
+        if not session.is_number(argument) or int(argument) >= wave.agent.wavefront_size:
             raise gdb.GdbError('Invalid lane ID: %s; lanes are 0 to %d' %
                                (argument, wave.agent.wavefront_size - 1))
         number = int(argument)
@@ -200,15 +202,13 @@ decision N E     of execution E (a replay repeats its execution: the first one i
     @guarded
     def invoke(self, argument):
         words = argument.split()
-        if len(words) > 2 or not all(w.isdigit() for w in words):
+        if len(words) > 2 or not all(session.is_number(w) for w in words):
             raise gdb.GdbError('decision [N [EXECUTION]]: numbers, not "%s"' % argument)
         if not words:
             print('Decision %d of execution %d comes next.' % tuple(
                 reversed(control.here(Image()))))
         elif not control.is_live():
-            if control.restart(execution=int(words[1]) if len(words) > 1 else 0,
-                               decision=int(words[0])):
-                control.tell()
+            control.run_to_decision(int(words[0]), int(words[1]) if len(words) > 1 else 0)
         else:
             execution = int(words[1]) if len(words) > 1 else here_or_first()
             control.go_to_decision(int(words[0]), execution)
@@ -233,7 +233,7 @@ For programs whose schedule is decided: a replay, an exploration, a seeded sched
         if not argument:
             raise gdb.GdbError('access EXPRESSION [, BYTES]: what memory?')
         expression, comma, count = argument.rpartition(',')
-        if comma and count.strip().isdigit():
+        if comma and session.is_number(count.strip()):
             size = int(count)
             address, _ = place_of(expression)
         else:
@@ -272,7 +272,7 @@ N - K, so it must be deterministic: a replay, or a seeded scheduler."""
 
     @guarded
     def invoke(self, argument):
-        if argument and not argument.isdigit():
+        if argument and not session.is_number(argument):
             raise gdb.GdbError('step-back [K]: a number, not "%s"' % argument)
         control.step_back(int(argument or 1))
 

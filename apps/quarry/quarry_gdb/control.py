@@ -12,6 +12,7 @@ _marker = None
 _failure = None
 _note = 0
 _is_quiet = False  # on a way that the person has gone already
+_goal = None  # (execution, decision) that somebody goes to: failures before it are known
 
 
 def need_decisions(image):
@@ -42,7 +43,8 @@ def mark():
 
 
 class FailureBreakpoint(gdb.Breakpoint):
-    """Stops at the first failure of a process: those that shrinking finds after it are the same."""
+    """Stops at the first failure of a process, or from _goal on: those that shrinking finds after
+    it are the same."""
 
     def __init__(self):
         super().__init__('quarry_debug_failure', internal=True)
@@ -51,6 +53,8 @@ class FailureBreakpoint(gdb.Breakpoint):
 
     def stop(self):
         pid = gdb.selected_inferior().pid
+        if _goal is not None and here(Image()) < _goal:
+            return False
         first = self.pid != pid
         self.pid = pid
         return first
@@ -97,9 +101,15 @@ def need_live():
 def go(**conditions):
     """Continues until one of the conditions holds. False, having said so, if it came otherwise.
     While quiet, the failure counts as well."""
+    global _goal
     mark()
     arm(**conditions)
-    said = gdb.execute('continue', to_string=True)
+    _goal = (conditions.get('execution', 0), conditions['decision']) if (
+        conditions.get('execution') and conditions.get('decision')) else None
+    try:
+        said = gdb.execute('continue', to_string=True)
+    finally:
+        _goal = None
     if is_live():
         arm()
     if is_at_marker():
@@ -150,8 +160,8 @@ def tell():
     if actor is None:
         print('[%s: who goes on is chosen]' % number.capitalize())
         return
-    does = {'waits': 'waits: %s' % actor.doing(), 'ended': 'has ended',
-            'access': 'accesses it'}.get(why, 'goes on')
+    waits = 'gives way' if actor.state() == 'ready' else 'waits: %s' % actor.doing()
+    does = {'waits': waits, 'ended': 'has ended', 'access': 'accesses it'}.get(why, 'goes on')
     print('[%s: %s, %s]' % (number.capitalize(), describe(actor), does))
     session.publish(image)
     if why == 'ended':
@@ -240,13 +250,31 @@ def go_to_decision(decision, execution):
     image = Image()
     need_live()
     now = here(image)
-    if decision < 1:
-        raise gdb.GdbError('There is no decision %d: the first one is 1.' % decision)
     move = go if (execution, decision) > now else restart
+    go_by(move, decision, execution)
+
+
+def run_to_decision(decision, execution):
+    """Of a program that is not being run."""
+    go_by(restart, decision, execution)
+
+
+def go_by(move, decision, execution):
+    check_decision(decision, execution)
     if move(execution=execution, decision=decision):
         tell()
-    elif not is_live():
-        print('The execution has no decision %d.' % decision)
+    elif not is_live() or (execution, decision) < here(Image()):
+        print('The program has come to no decision %d of execution %d: the execution has fewer, was '
+              'the same as an earlier one and not run, or there is none of that number.' %
+              (decision, execution) if execution else
+              'The program has come to no decision %d.' % decision)
+
+
+def check_decision(decision, execution):
+    if decision < 1:
+        raise gdb.GdbError('There is no decision %d: the first one is 1.' % decision)
+    if max(decision, execution) >= 2**64:
+        raise gdb.GdbError('There is no decision %d of execution %d.' % (decision, execution))
 
 
 def step_back(count):

@@ -7,11 +7,11 @@ import gdb
 
 from . import memory
 
-# Parts of Quarry that a person who debugs a kernel or a queue does not want to stand in.
-INTERNAL = {'operations.hpp', 'memory.hpp', 'cache_port.hpp', 'wavefront.hpp', 'work_item.hpp',
-            'core.hpp', 'actor.hpp', 'task.hpp', 'strand.hpp', 'collectives.hpp', 'lane_slot.hpp',
-            'lane_memory.hpp', 'kernel.hpp', 'scheduler.hpp', 'explore.hpp', 'debug_root.hpp',
-            'native_memory_access.hpp', 'operation_site.hpp', 'agent.hpp'}
+# Of Quarry's headers, those that a person may debug: queues, channels, and what uses the network.
+# Nobody wants to stand in the others.
+DEBUGGED = {'spsc_queue.hpp', 'mpmc_queue.hpp', 'work_group_queue.hpp', 'slot_turns.hpp',
+            'user_queue.hpp', 'channel.hpp', 'channel_aggregator.hpp', 'handover.hpp'}
+DEBUGGED_FOLDERS = ('/include/quarry/net/',)
 # What g++ adds to a coroutine's frame, beside the variables.
 NOISE = re.compile(r'^(_Coro_|_D|D\.|Aw\d|Is(_|$)|Fs(_|$)|frame_ptr|__promise|__coro|__int|coro\.|'
                    r'__for_|__range|__begin|__end|ref\.tmp|cleanup|agg\.)')
@@ -24,6 +24,7 @@ class Frame:
     def __init__(self, name, file=None, line=0, is_async=False, coroutine=0, level=None,
                  reads=None, home=None):
         self.name, self.file, self.line = name, file, line
+        self.may_be_own = False  # no more is known of it than a name
         self.site = None  # of an operation: (file, line) of who asked for it
         self.home = home or file  # where the function is written: the line may be an inlined one's
         self.is_async, self.coroutine, self.level = is_async, coroutine, level
@@ -65,7 +66,10 @@ class Frame:
             return True
         if '/lib/src/' in self.home or '/emu/src/' in self.home:
             return True
-        return '/include/quarry/' in self.home and os.path.basename(self.home) in INTERNAL
+        if '/include/quarry/' not in self.home or '/apps/' in self.home:
+            return False
+        return os.path.basename(self.home) not in DEBUGGED and not any(
+            folder in self.home for folder in DEBUGGED_FOLDERS)
 
 
 def without_templates(name):
@@ -196,7 +200,11 @@ class Coroutine:
     def variables(self, line):
         """(name, value, is a parameter) of what a person has named and `line` can see."""
         found = self.by_scope(line) if line else []
+        seen = set()
         for name, value, is_parameter in found or self.by_type():
+            if name in seen:  # optimised: of something inlined, too
+                continue
+            seen.add(name)
             if name == '__closure' or (name == 'this' and self.is_lambda()):
                 yield from captures(value)
             elif name != 'this':

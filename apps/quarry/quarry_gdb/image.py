@@ -15,7 +15,7 @@ AGENT_LAYOUT = (
     'group_wave_count', 'group_all', 'group_fresh', 'group_finished', 'group_decides',
     'group_waves', 'wave_bytes', 'wave_group', 'wave_index', 'wave_items', 'wave_active',
     'wave_lanes', 'lanes_live', 'lanes_slots', 'lane_bytes', 'lane_lanes', 'lane_number',
-    'lane_request', 'request_what', 'lanes_wave')
+    'lane_fiber', 'lane_request', 'request_what', 'lanes_wave')
 FILTER_AT = 56  # in debug_root
 
 
@@ -46,8 +46,8 @@ class Image:
         self.agents = []
         agents = symbol('quarry_debug_agents')
         if agents:
-            need_version(agents, 'debug_agents', 2)
-            self.of_agents = dict(zip(AGENT_LAYOUT, read(agents + 24, '30I')))
+            need_version(agents, 'debug_agents', 3)
+            self.of_agents = dict(zip(AGENT_LAYOUT, read(agents + 24, '31I')))
             self.agents = [Agent(self, a) for a in chain(word(agents + 8))]
 
     def stop(self):
@@ -157,13 +157,24 @@ class Lane(Actor):
         super().__init__(wave.image, address, 'lane %d' % number, wave.executor, wave.where)
         self.wave, self.index = wave, number
 
+    def has_slice(self):
+        """It is the one whose code runs, or has run when its wavefront was suspended."""
+        return self.state() == 'running'
+
+    def is_running(self):
+        return self.has_slice() and self.wave.is_running()
+
     def fiber(self):
-        return 0
+        if self.has_slice():
+            return self.wave.fiber()
+        return word(self.address + self.image.of_agents['lane_fiber'])
 
     def doing(self):
         # A lane's last reason may be that of the work-item which was here before.
-        if self.state() == 'ready' and self.leaf() and not Coroutine(self.leaf()).has_begun():
-            return 'not begun'
+        if self.state() == 'ready':
+            leaf = self.leaf()
+            has_begun = Coroutine(leaf).has_begun() if leaf else self.fiber() != 0
+            return 'ready' if has_begun else 'not begun'
         request = word(self.address + self.image.of_agents['lane_request'])
         if request and self.state() == 'waiting':
             return text(word(request + self.image.of_agents['request_what']))
@@ -200,8 +211,18 @@ class Wave(Actor):
     def doing(self):
         if self.has_ended():
             return 'ended'
-        fresh = self.state() == 'ready' and not self.fiber() and self.waited_at() is None
-        return super().doing() if self.has_begun() and not fresh else 'not begun'
+        if not self.has_begun() or (self.state() == 'ready' and not self.fiber() and
+                                    not self._has_run()):
+            return 'not begun'
+        return super().doing()
+
+    def _has_run(self):
+        """Of one that is ready, and in no function: where it has waited, or given way, it says."""
+        return self.waited_at() is not None and Coroutine(self.leaf()).has_begun()
+
+    def frames_of(self):
+        """Of an item kernel, the lane whose slice it is."""
+        return next((lane for lane in self.lanes() if lane.has_slice()), self)
 
     def items(self):
         return self._own('wave_items')

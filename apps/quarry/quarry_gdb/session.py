@@ -9,6 +9,10 @@ _chosen = None  # an actor's address
 _lane = None
 
 
+def is_number(text):
+    return text.isascii() and text.isdigit()
+
+
 def forget(_event=None):
     """The program has run: whoever runs now is selected."""
     global _chosen, _lane
@@ -81,12 +85,12 @@ def need_wave(image):
 def find_wave(image, text):
     """By the number that `info waves` gives; AGENT.N if there are several agents."""
     agent, _, number = text.rpartition('.')
-    if not number.isdigit() or (agent and not agent.isdigit()):
+    if not is_number(number) or (agent and not is_number(agent)):
         raise gdb.GdbError('Invalid wave ID: %s' % text)
     mine = selected_agent(image)
-    wanted = int(agent) if agent else mine.id if mine else 1
+    wanted = int(agent) if agent else mine.id if mine else image.agents[0].id if image.agents else 1
     for wave in image.waves():
-        if wave.id == int(number) and (wave.agent.id == wanted or len(image.agents) == 1):
+        if wave.id == int(number) and wave.agent.id == wanted:
             return wave
     raise gdb.GdbError('Unknown wave %s: it has ended, or is not resident yet.' % text)
 
@@ -94,7 +98,7 @@ def find_wave(image, text):
 def find_actor(image, text):
     """By its number, under a deterministic scheduler; or by its name."""
     everybody = image.others() + image.waves()
-    if text.isdigit():
+    if is_number(text):
         found = [a for a in everybody if a.executor.is_deterministic()
                  and a.number() == int(text)]
     else:

@@ -48,10 +48,14 @@ def of_gdb(frame):
     address = coroutine_of(frame)
     line, function = sal.line, frame.function()
     home = function.symtab.fullname() if function and function.symtab else None
+    if frame.type() == gdb.INLINE_FRAME:
+        home = file  # of one that was inlined gdb knows the unit, not the file
     if home is not None and file != home:
         file, line = own_line(frame, function) or (file, line)
     made = Frame(clean(frame.name()), file, line, False, address, frame.level(),
                  reads=lambda: variables_of(frame), home=home)
+    made.may_be_own = home is None and not re.match(r'(quarry|std|boost|tbb)::|quarry_|_|$',
+                                                    frame.name() or '')
     if made.is_internal() and home is not None:
         made.site = site_of(frame)
     return made
@@ -153,7 +157,9 @@ class FiberUnwinder(gdb.unwinder.Unwinder):
         if int(sp) != self.top:
             return None
         pc = pending.read_register('rip')
-        info = pending.create_unwind_info(FrameId(sp, pc))
+        # Below the fiber's, wherever that stack lies: gdb takes one that is not for a corrupt stack.
+        id_sp = min(int(sp), self.registers['rsp'] - 16)
+        info = pending.create_unwind_info(FrameId(gdb.Value(id_sp).cast(sp.type), pc))
         long = gdb.lookup_type('unsigned long')
         for name, number in self.registers.items():
             info.add_saved_register(name, gdb.Value(number).cast(long))
@@ -233,6 +239,7 @@ def on_thread(wanted):
 
 def stack(actor, full=False, reads=True):
     """An actor's frames, innermost first: those on a stack, then those that await."""
+    actor = actor.frames_of()
     layout = actor.image.layout
     if actor.doing() in ('not begun', 'ended'):
         return []
@@ -250,8 +257,13 @@ def stack(actor, full=False, reads=True):
                 os.path.basename(site[0]) == os.path.basename(found[0].file)):
             found[0].line = site[1]
         found = [f for f in found if not (f.home or '').startswith('/usr/include/')] or found
+        while len(found) > 1 and found[-1].is_internal() and not (
+                found[-1].coroutine or found[-1].may_be_own):
+            found.pop()  # by which it was called
     if found and leaf and not found[-1].coroutine and found[-1].name == Coroutine(leaf).name():
         found[-1].coroutine = leaf  # without debug information the name has to do
+    if not full and all(f.is_internal() and not f.coroutine and not f.may_be_own for f in found):
+        found = []  # it stands in Quarry's own code: where it waits says more
     if found and leaf and found[-1].coroutine == leaf:
         leaf, where = awaited_by(leaf, layout)
     seen = set()

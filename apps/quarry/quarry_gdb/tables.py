@@ -30,9 +30,12 @@ def where(actor):
     lanes = actor.lanes() if hasattr(actor, 'lanes') else []
     lanes = [lane for lane in lanes if (actor.active() >> lane.index) & 1]
     if lanes:  # of an item kernel: the one that runs, or the first
-        return where(next((lane for lane in lanes if lane.is_running()), lanes[0]))
+        return where(next((lane for lane in lanes if lane.has_slice()), lanes[0]))
     stack = stacks.stack(actor, reads=False)
-    return stack[0].short() if stack else '(%s)' % actor.doing()
+    if stack:
+        return stack[0].short()
+    place = actor.waited_at() if actor.state() in ('waiting', 'polling') else None
+    return '(%s%s)' % (actor.doing(), ' at ' + frames.Frame('', *place).at() if place else '')
 
 
 def lanes_column(wave):
@@ -134,7 +137,7 @@ def info_lanes(argument):
         if (state == 'U' and wanted != '-all') or (wanted == '-active' and state != 'A') or (
                 wanted == '-inactive' and state != 'I'):
             continue
-        if state == 'A' and wave.is_running() and not lanes:
+        if state == 'A' and (lanes[i].has_slice() if i in lanes else wave.is_running()):
             state = 'R'
         frame = {'I': '(inactive)', 'U': '(unused)'}.get(state)
         if frame is None:

@@ -114,7 +114,8 @@ void explored_memory::found(finding f) {
         fmt::format("  note: {} has last not seen at {} what others may have written to "
                     "coarse-grained memory\n        before a kernel has ended, or begun\n",
                     name_of(missed_->who), quarry::to_string(missed_->where));
-  debug_failure(finding_->kind.c_str(), finding_->where.c_str());
+  if (options_.tells_debugger)
+    debug_failure(finding_->kind.c_str(), finding_->where.c_str());
 }
 
 void explored_memory::found(fault const& f) {
@@ -263,7 +264,9 @@ void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
   if (is_written)
     return;
   blame("uninitialised", who, by,
-        fmt::format(" reads {} bytes of LDS that nobody in its work-group has written", bytes));
+        fmt::format(" reads {} bytes of LDS that nobody in its work-group has written: "
+                    "uninitialised, or a barrier is missing after those who do",
+                    bytes));
 }
 
 void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by) {

@@ -13,19 +13,25 @@
 namespace quarry {
 namespace {
 
-std::string requested_path() {
-  constexpr std::string_view option = "--quarry-replay=";
-  auto const is_without_file = [&](std::string const& a) {
-    return a == option || a + '=' == option;
-  };
+constexpr std::string_view option = "--quarry-replay=";
+
+/// Of the program, with the file or without one; empty: there is none.
+std::string find_argument() {
   // A test's main() belongs to its framework: the arguments are read where the system keeps them.
   std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
   for (std::string argument; std::getline(arguments, argument, '\0');)
-    if (is_without_file(argument))
-      throw std::invalid_argument("--quarry-replay: the file comes after =, as in " +
-                                  std::string(option) + "FILE");
-    else if (argument.starts_with(option))
-      return argument.substr(option.size());
+    if (argument + '=' == option || argument.starts_with(option))
+      return argument;
+  return "";
+}
+
+std::string requested_path() {
+  std::string const argument = find_argument();
+  if (argument.size() > option.size())
+    return argument.substr(option.size());
+  if (!argument.empty())
+    throw std::invalid_argument("--quarry-replay: the file comes after =, as in " +
+                                std::string(option) + "FILE");
   char const* const named = std::getenv("QUARRY_REPLAY");
   return named == nullptr ? "" : named;
 }
@@ -41,32 +47,51 @@ std::optional<replay_file> read_request() {
 }
 
 std::string wanted;       // the name of the world
-bool is_repeated = false; // by an exploration of that name
+bool is_answered = false; // by an exploration of that name, or by an error
 
+/// When the program ends. The environment may be meant for another one.
 void tell_if_nobody_has() {
-  if (!is_repeated)
-    std::fputs(
-        ("quarry: the replay file is of '" + wanted + "': nothing of that name was explored\n")
-            .c_str(),
-        stderr);
+  bool const is_argument = !find_argument().empty();
+  if (is_answered || (wanted.empty() && !is_argument))
+    return;
+  std::fputs((wanted.empty() ? "quarry: --quarry-replay: nothing was explored\n"
+                             : "quarry: the replay file is of '" + wanted +
+                                   "': nothing of that name was explored\n")
+                 .c_str(),
+             stderr);
+  if (!is_argument)
+    return;
+  std::fflush(nullptr);
+  std::_Exit(EXIT_FAILURE);
+}
+
+int const asks_at_the_end = std::atexit(&tell_if_nobody_has);
+
+std::optional<replay_file> const& request() {
+  static std::optional<replay_file> const file = [] {
+    is_answered = true; // unless it can be read
+    auto read = read_request();
+    is_answered = false;
+    if (read)
+      wanted = read->name;
+    return read;
+  }();
+  return file;
 }
 
 } // namespace
 
+bool is_replay_requested() {
+  return request().has_value();
+}
+
 replay_file const* requested_replay(std::string const& name) {
   static std::mutex mutex;
   std::lock_guard const lock(mutex);
-  static std::optional<replay_file> const file = [] {
-    auto read = read_request();
-    if (read) {
-      wanted = read->name;
-      std::atexit(&tell_if_nobody_has);
-    }
-    return read;
-  }();
+  auto const& file = request();
   if (!file || file->name != replay_file::one_line(name))
     return nullptr;
-  is_repeated = true;
+  is_answered = true;
   return &*file;
 }
 

@@ -13,5 +13,7 @@ namespace quarry {
 ///
 /// Errors   std::invalid_argument – the file cannot be read, and why
 [[nodiscard]] replay_file const* requested_replay(std::string const& name);
+/// Of any name. Errors as above
+[[nodiscard]] bool is_replay_requested();
 
 } // namespace quarry

@@ -23,7 +23,8 @@ enum class actor_state : std::uint8_t {
   done,    ///< its root task has returned or thrown
 };
 
-/// What a waiting actor waits for: a row of the deadlock and stall reports.
+/// What a waiting actor waits for: a row of the deadlock and stall reports. Of one that is ready:
+/// where it has waited, or given way.
 struct wait_reason {
   char const* what = "";        ///< "barrier", "event", "wait_until", …; a string literal
   std::source_location where{}; ///< of the co_await
@@ -124,7 +125,10 @@ public:
   }
 
   /// Suspends to the end of the strand's queue. From await_suspend() only.
-  void stay_ready() noexcept { state = actor_state::ready; }
+  void stay_ready(char const* what, std::source_location where) noexcept {
+    state = actor_state::ready;
+    reason = {what, where};
+  }
 
   /// Runs the actor to its next suspension: the trampoline that every co_await of a task returns
   /// to, so that neither nesting nor completion grows the native stack on any compiler.

@@ -81,7 +81,7 @@ enum class debug_reason : std::uint32_t {
   none,
   decision, ///< the actor is about to read or write memory
   choice,   ///< no actor runs: the next one is chosen
-  waits,    ///< the actor has begun to wait
+  waits,    ///< the actor has begun to wait, or given way
   ended,    ///< the actor's root task has ended
   access,   ///< the actor is about to access what debug_filter::address names; it has decided
 };

@@ -13,6 +13,7 @@
 #include <optional>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace quarry {
@@ -118,6 +119,24 @@ public:
   [[nodiscard]] std::uint64_t look_at_decision_count() noexcept {
     return std::atomic_ref(decisions_).load(std::memory_order_relaxed);
   }
+  /// While it lives a function of somebody's runs that may not act: operations of any actor throw.
+  class [[nodiscard]] predicate {
+  public:
+    explicit predicate(sequential_scheduler& s) noexcept
+        : scheduler_(s), runs_(std::exchange(s.current_, nullptr)),
+          outer_(std::exchange(s.is_in_predicate_, true)) {}
+    predicate(predicate const&) = delete;
+    ~predicate() {
+      scheduler_.current_ = runs_;
+      scheduler_.is_in_predicate_ = outer_;
+    }
+
+  private:
+    sequential_scheduler& scheduler_;
+    actor* runs_;
+    bool outer_;
+  };
+
   /// A hash of all choices so far: equal for equal executions.
   [[nodiscard]] std::uint64_t trace_hash() const noexcept { return trace_hash_; }
 
@@ -164,6 +183,7 @@ private:
   std::vector<actor*> waiting_in_run_until_;
   bool nobody_can_go_on_ = false;
   bool is_asking_ = false; ///< a poll, on behalf of the actor that waits
+  bool is_in_predicate_ = false;
   /// Of whoever runs, at a decision point; then of those that are ready.
   std::vector<std::uint32_t> numbers_{0};
   std::uint32_t actor_count_ = 0;

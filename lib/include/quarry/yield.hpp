@@ -16,14 +16,19 @@ class [[nodiscard]] yield {
 public:
   // For temporaries g++ 12 looks for [[nodiscard]] here alone. Not defaulted: it mistreats
   // aggregates that are awaited.
-  [[nodiscard]] yield() noexcept {} // NOLINT(*-equals-default)
+  [[nodiscard]] explicit yield(
+      std::source_location where = std::source_location::current()) noexcept
+      : where_(where) {}
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
   void await_suspend(std::coroutine_handle<P> caller) noexcept {
-    caller.promise().self->stay_ready();
+    caller.promise().self->stay_ready("yield", where_);
   }
   void await_resume() const noexcept {}
+
+private:
+  std::source_location where_;
 };
 
 /// `co_await poll_until([&] { return flag.load() == 1; });` – waits for something that wakes

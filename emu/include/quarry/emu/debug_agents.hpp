@@ -100,6 +100,7 @@ struct debug_agent_layout {
   std::uint32_t lane_bytes;   ///< of a lane_slot
   std::uint32_t lane_lanes;   ///< item_lanes*
   std::uint32_t lane_number;  ///< int
+  std::uint32_t lane_fiber;   ///< execution_fiber*: of a plain function that has blocked
   std::uint32_t lane_request; ///< lane_request*
   std::uint32_t request_what; ///< char const*, and a std::source_location after it
   std::uint32_t lanes_wave;   ///< wave_slot*
@@ -107,7 +108,7 @@ struct debug_agent_layout {
 
 /// The debugger's way in: the symbol `quarry_debug_agents`.
 struct debug_agents {
-  static constexpr std::uint32_t version = 2;
+  static constexpr std::uint32_t version = 3;
   std::uint32_t abi_version = version;
   std::uint32_t bytes = sizeof(debug_agents);
   debug_list<debug_agent> agents;

@@ -42,6 +42,7 @@ public:
     bool detects_races = true;
     bool direct_lint = false;    ///< HRF-direct: also what is ordered only through different scopes
     bool notes_left_out = false; ///< for has_left_out()
+    bool tells_debugger = true;  ///< of failures
   };
 
   explored_memory(sequential_scheduler& scheduler, options o);

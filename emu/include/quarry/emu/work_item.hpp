@@ -51,6 +51,7 @@ public:
   [[nodiscard]] std::uint32_t global_id() const noexcept { return global_position().x; }
 
   /// A view of the group's LDS, the same for all its work-items; name the views in the same order.
+  /// Each begins at a multiple of 64 bytes of what the launch has reserved.
   template<class T, int Rows, int Columns = 1>
   [[nodiscard]] lds_view<T, Rows, Columns>
   lds(std::source_location where = std::source_location::current()) {
@@ -116,6 +117,10 @@ public:
         watch(*port, at, value, o, s, where);
     return value;
   }
+  template<storable T>
+  auto load(global<T> at, access a, std::source_location where = std::source_location::current()) {
+    return load(at, a.how, a.far, where);
+  }
   // Plain stores are work, which a spin is not, and so are loads of one place after the other.
   template<storable T>
   T load(global<T> at, std::source_location where = std::source_location::current()) const {
@@ -140,6 +145,11 @@ public:
       this->slot_.lanes->block(this->slot_);
     }
     return wait.await_resume();
+  }
+  template<storable T, class Predicate>
+  auto wait_until(global<T> at, Predicate is_met, access a,
+                  std::source_location where = std::source_location::current()) {
+    return wait_until(at, std::move(is_met), a.how, a.far, where);
   }
 
   // For Quarry's own parts
@@ -187,7 +197,7 @@ private:
     case spin_watch::advice::go_on:
       return;
     case spin_watch::advice::give_way:
-      slot.stay_ready();
+      slot.stay_ready("give way", where);
       return slot.lanes->block(slot);
     case spin_watch::advice::wait:
       wait_until(at, [value](auto v) { return bits_of(v) != bits_of(value); }, o, s, where);
