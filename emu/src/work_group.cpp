@@ -244,10 +244,11 @@ std::byte* take_lds(wave_slot& w, std::uint64_t bytes, std::source_location wher
   std::uint64_t const first = (std::uint64_t{w.lds_used} + 63) / 64 * 64;
   std::uint64_t const reserved = w.group->launch->config.lds_bytes;
   if (first + bytes > reserved)
-    throw kernel_stop{
-        fault::kind::lds_out_of_bounds,
-        fmt::format("{} bytes of LDS at offset {}; the launch reserved {}", bytes, first, reserved),
-        where};
+    throw kernel_stop{fault::kind::lds_out_of_bounds,
+                      fmt::format("{} bytes of LDS at offset {}; the launch reserved {}{}", bytes,
+                                  first, reserved,
+                                  first != 0 ? ", and each view begins at a multiple of 64" : ""),
+                      where};
   w.lds_used = static_cast<std::uint32_t>(first + bytes);
   return w.group->lds + first;
 }

@@ -205,6 +205,19 @@ struct items_wait_for_what_throws {
   }
 };
 
+/// Exchanges each word, at two scopes, for itself.
+struct exchange_for_itself {
+  void operator()(any_wavefront auto& wf, global<float> words, global<int> done) const {
+    for (int i = 0; i < 2; ++i)
+      for (scope const s : {scope::work_group, scope::agent}) {
+        float const old = wf.load(words + i, order::relaxed, s);
+        float expected = i == 0 ? old : 0.0F; // -0.0 is there
+        wf.store(done + (2 * i + (s == scope::agent ? 1 : 0)),
+                 wf.compare_exchange(words + i, expected, old, order::relaxed, s) ? 1 : 0);
+      }
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.operations") {
@@ -216,6 +229,21 @@ TEST_SUITE("emu.operations") {
     every_order_and_scope<std::uint8_t>();
     every_order_and_scope<std::int16_t>();
     every_order_and_scope<std::int64_t>();
+  }
+
+  TEST_CASE("compare_exchange() compares bits, at any scope") {
+    with_every_agent([](agent& gpu) {
+      auto words = gpu.allocate<float>(2, "words");
+      auto done = gpu.allocate<int>(4, "done");
+      words.host()[0] = std::numeric_limits<float>::quiet_NaN();
+      words.host()[1] = -0.0F;
+      succeed(gpu.run({.work_items = 64, .work_items_per_group = 64}, exchange_for_itself{},
+                      words.global(), done.global()));
+      for (int i = 0; i < 4; ++i) {
+        CAPTURE(i);
+        CHECK(done.host()[static_cast<std::size_t>(i)] == (i < 2 ? 1 : 0));
+      }
+    });
   }
 
   TEST_CASE("plain increments of two wavefronts lose updates under some schedule") {

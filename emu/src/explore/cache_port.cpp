@@ -42,13 +42,20 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   cache_machine::reading r{0, 0};
   if (is_lds(at)) {
     memory_->check_lds(id_, address, size, lane_site(where, lane_or(lane)));
+    if (o == order::seq_cst) // after its seq_cst stores to other memory
+      memory_->machine_.fence(id_, order::relaxed, s);
     r = {host_word(address, size), memory_->lds_write_of(address, size)};
     if (o && acquires(*o))
       memory_->machine_.after_acquire(id_, s);
   } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
     return 0;
   } else {
-    r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
+    if (is_met == nullptr) {
+      r = memory_->machine_.load_if(id_, address, size, o, s, nullptr, nullptr);
+    } else {
+      sequential_scheduler::predicate const asked(memory_->scheduler());
+      r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
+    }
     if (r.first_bytes != 0 && !memory_->uninitialised_.is_empty())
       memory_->check_initialised(id_, address, size, r, lane_site(where, lane_or(lane)));
     if (r.is_stale)
@@ -210,11 +217,15 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   memory_->limit(s, address);
   auto const size = static_cast<unsigned>(bytes);
-  if (is_lds(at))
-    return is_met(host_word(address, size), argument);
-  if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+  if (!is_lds(at) && !memory_->is_allocated(id_, address, size, where)) [[unlikely]]
     return false;
-  bool const could = memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+  bool const could = [&] {
+    sequential_scheduler::predicate const asked(memory_->scheduler());
+    return is_lds(at) ? is_met(host_word(address, size), argument)
+                      : memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+  }();
+  if (is_lds(at))
+    return could;
   if (!could)
     memory_->miss(id_, address, where);
   // A poll on behalf of an actor that waits changes nothing but the first time.

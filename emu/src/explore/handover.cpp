@@ -45,6 +45,7 @@ void explored_memory::receive(actor& self, edge from) {
 
 explored_memory::edge explored_memory::starting(actor& self) {
   take_host_writes(id_of(self));
+  end_polling(id_of(self));
   return signal(self);
 }
 

@@ -25,7 +25,8 @@ class explored_memory;
 /// One actor's way to the emulated caches, in executions that are explored.
 ///
 /// Values of up to 8 bytes whose alignment is their size are single words; others are several, each
-/// as large as T's alignment lets it be. LDS has no caches; the race detector sees it all the same.
+/// as large as T's alignment lets it be, but for an atomic access. LDS has no caches; the race
+/// detector sees it all the same.
 class cache_port {
 public:
   // As in cache_machine, which kernels need not see.
@@ -45,6 +46,12 @@ public:
   [[nodiscard]] std::remove_const_t<T> load(T const* at, std::optional<order> o, scope s,
                                             std::source_location where, int lane = -1) const {
     std::remove_const_t<T> value;
+    if constexpr (is_whole_if_atomic<T>)
+      if (o) {
+        std::uint64_t const word = load_word(at, sizeof(T), o, s, where, lane);
+        std::memcpy(&value, &word, sizeof(T));
+        return value;
+      }
     for (std::size_t done = 0; done < sizeof(T); done += word_bytes<T>) {
       std::uint64_t const word = load_word(byte_of(at, done), word_bytes<T>, o, s, where, lane);
       std::memcpy(reinterpret_cast<std::byte*>(&value) + done, &word, word_bytes<T>);
@@ -55,6 +62,12 @@ public:
   template<class T>
   void store(T* at, T const& value, std::optional<order> o, scope s, std::source_location where,
              int lane = -1) const {
+    if constexpr (is_whole_if_atomic<T>)
+      if (o) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, &value, sizeof(T));
+        return store_word(at, sizeof(T), word, o, s, where, lane);
+      }
     for (std::size_t done = 0; done < sizeof(T); done += word_bytes<T>) {
       std::uint64_t word = 0;
       std::memcpy(&word, reinterpret_cast<std::byte const*>(&value) + done, word_bytes<T>);
@@ -155,6 +168,10 @@ private:
       sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) == sizeof(T)
           ? sizeof(T)
           : (alignof(T) < 8 ? alignof(T) : 8);
+  /// Of several words to a plain access, of one to an atomic one: {int, int}.
+  template<class T>
+  static constexpr bool is_whole_if_atomic =
+      sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) != sizeof(T);
 
   template<class T>
   static void const* byte_of(T const* at, std::size_t offset) noexcept {

@@ -9,7 +9,9 @@
 #include <quarry/task.hpp>
 
 #include <atomic>
+#include <concepts>
 #include <coroutine>
+#include <cstring>
 #include <exception>
 #include <optional>
 #include <source_location>
@@ -21,6 +23,10 @@ namespace quarry::emu {
 /// Parks the actor that runs, in mid-function, until `ask(argument)` says yes.
 void wait_on_fiber(cache_port const& port, bool (*ask)(void*), void* argument, void const* on,
                    std::source_location where);
+
+/// What fetch_add() and the like count with.
+template<class T>
+concept countable = std::integral<T> && !std::same_as<T, bool>;
 
 /// How a scope looks to an atomic access: within one compute unit no atomic instruction is needed.
 [[nodiscard]] constexpr bool needs_atomic(scope s) noexcept {
@@ -170,7 +176,8 @@ public:
     return old;
   }
 
-  /// Stores `desired` if the value equals `expected`; otherwise `expected` becomes the value.
+  /// Stores `desired` if the value is, bit by bit, `expected`; otherwise `expected` becomes the
+  /// value.
   template<atomically_storable T>
   bool compare_exchange(global<T> at, std::type_identity_t<T>& expected,
                         std::type_identity_t<T> desired, order o, scope s,
@@ -179,44 +186,44 @@ public:
     if (auto const* const port = explored()) {
       T const wanted = expected;
       expected = port->update(at.get(), o, s, where, [&](T old) {
-        return old == wanted ? std::optional<T>(desired) : std::nullopt;
+        return is_same(old, wanted) ? std::optional<T>(desired) : std::nullopt;
       });
-      return expected == wanted;
+      return is_same(expected, wanted);
     }
     bool const is_done = replace(at, expected, desired, o, s);
     tell(at, expected, is_done ? desired : expected, where);
     return is_done;
   }
 
-  template<std::integral T>
+  template<countable T>
   T fetch_add(global<T> at, std::type_identity_t<T> n, order o, scope s,
               std::source_location where = std::source_location::current()) const {
     return update(
         at, o, s, where, [n](T v) { return static_cast<T>(wrapping<T>(v) + wrapping<T>(n)); },
         [n](auto c, auto m) { return c.fetch_add(n, m); });
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_sub(global<T> at, std::type_identity_t<T> n, order o, scope s,
               std::source_location where = std::source_location::current()) const {
     return update(
         at, o, s, where, [n](T v) { return static_cast<T>(wrapping<T>(v) - wrapping<T>(n)); },
         [n](auto c, auto m) { return c.fetch_sub(n, m); });
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_and(global<T> at, std::type_identity_t<T> n, order o, scope s,
               std::source_location where = std::source_location::current()) const {
     return update(
         at, o, s, where, [n](T v) { return static_cast<T>(v & n); },
         [n](auto c, auto m) { return c.fetch_and(n, m); });
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_or(global<T> at, std::type_identity_t<T> n, order o, scope s,
              std::source_location where = std::source_location::current()) const {
     return update(
         at, o, s, where, [n](T v) { return static_cast<T>(v | n); },
         [n](auto c, auto m) { return c.fetch_or(n, m); });
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_xor(global<T> at, std::type_identity_t<T> n, order o, scope s,
               std::source_location where = std::source_location::current()) const {
     return update(
@@ -236,7 +243,7 @@ public:
              std::source_location where = std::source_location::current()) const {
     store(at, value, a.how, a.far, where);
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_add(global<T> at, std::type_identity_t<T> n, access a,
               std::source_location where = std::source_location::current()) const {
     return fetch_add(at, n, a.how, a.far, where);
@@ -252,22 +259,22 @@ public:
                         std::source_location where = std::source_location::current()) const {
     return compare_exchange(at, expected, desired, a.how, a.far, where);
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_sub(global<T> at, std::type_identity_t<T> n, access a,
               std::source_location where = std::source_location::current()) const {
     return fetch_sub(at, n, a.how, a.far, where);
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_and(global<T> at, std::type_identity_t<T> n, access a,
               std::source_location where = std::source_location::current()) const {
     return fetch_and(at, n, a.how, a.far, where);
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_or(global<T> at, std::type_identity_t<T> n, access a,
              std::source_location where = std::source_location::current()) const {
     return fetch_or(at, n, a.how, a.far, where);
   }
-  template<std::integral T>
+  template<countable T>
   T fetch_xor(global<T> at, std::type_identity_t<T> n, access a,
               std::source_location where = std::source_location::current()) const {
     return fetch_xor(at, n, a.how, a.far, where);
@@ -292,8 +299,11 @@ public:
 
   /// Awaits that `is_met(value)`; gives the value. The only way to spin that every scheduler knows.
   ///
+  /// `is_met` is a function of the value alone.
+  ///
   /// Suspends while the predicate is false; resumed by a poll that finds it true
-  /// Throws   what the predicate throws, here
+  /// Throws   what the predicate throws, here; std::logic_error – under `explore` it is an error
+  ///          that it accesses memory itself
   template<storable T, class Predicate>
     requires atomically_storable<std::remove_const_t<T>>
   auto wait_until(global<T> at, Predicate is_met, order o, scope s,
@@ -322,12 +332,17 @@ private:
     if constexpr (requires(Self& actor) { actor.has_left(at, old, now, where); })
       self().has_left(at, old, now, where);
   }
+  /// Bit by bit, as atomics compare.
+  template<class T>
+  static bool is_same(T const& a, T const& b) noexcept {
+    return std::memcmp(&a, &b, sizeof(T)) == 0;
+  }
   /// compare_exchange() in memory itself.
   template<class T>
   static bool replace(global<T> at, T& expected, T desired, order o, scope s) {
     if (needs_atomic(s))
       return cell(at).compare_exchange_strong(expected, desired, std_order(o), load_order(o));
-    if (*at.get() != expected) {
+    if (!is_same(*at.get(), expected)) {
       expected = *at.get();
       return false;
     }

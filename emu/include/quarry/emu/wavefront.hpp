@@ -236,7 +236,8 @@ public:
   }
 
   /// A view of the group's LDS: the same for all its wavefronts, which must name their views in the
-  /// same order. The contents are whatever was there.
+  /// same order. The contents are whatever was there. Each view begins at a multiple of 64
+  /// bytes of what the launch has reserved.
   ///
   /// Errors   fault lds_out_of_bounds if the launch did not reserve enough
   template<class T, int Rows, int Columns = 1>
