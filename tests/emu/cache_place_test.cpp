@@ -63,15 +63,6 @@ TEST_SUITE("emu.cache_place") {
     CHECK(std::uint32_t{p.newest().id} == 7);
     CHECK(p.find_copy(7) == 6);
     CHECK(p.find_copy(3) == cache_place::unknown);
-    CHECK(p.arrival({.value = 0,
-                     .by = 0,
-                     .written = 300,
-                     .from = 0,
-                     .until = 0,
-                     .above = 0,
-                     .id = 7,
-                     .came_through = 0,
-                     .update = 0}) == 70);
     CHECK(p.fetched_since() == 70); // the newest is a copy
     hold(p, {.id = 11, .written = 210, .from = 210});
     CHECK(p.fetched_since() == 0);

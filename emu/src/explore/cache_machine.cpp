@@ -110,8 +110,11 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
   actor& self = actors_[a];
   unsigned const level = o ? level_in(self, s) : 0;
   if (o && releases(*o) && level != 0) {
-    if (self.delayed.size() == most_delayed)
+    if (self.delayed.size() == most_delayed) {
+      if (left_out_ != nullptr) [[unlikely]]
+        *left_out_ = true;
       drain(self, 1);
+    }
     self.delayed.push_back(
         {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
     ++delayed_count_;
@@ -214,8 +217,11 @@ void cache_machine::copy_below(actor const& a, cell_id c, unsigned level, index 
   version v = nodes_[a.path[level]].places[c][which];
   for (unsigned l = level; l-- > 1;) {
     place const& p = touch(a.path[l], c);
+    index const before = p.find_copy(v.id); // by way of the cache above it may come back here
+    bool const is_known = before != unknown;
     append(a.path[l], c,
-           {v.value, v.by, p.arrival(v), now_, always, which, v.id, is_own, v.update});
+           {v.value, v.by, is_known ? p[before].written : v.written, now_, always, which, v.id,
+            is_own || (is_known && p[before].came_through), v.update});
     which = p.count - 1;
     v = p[which];
     see(a, c, l, which);

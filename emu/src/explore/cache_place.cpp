@@ -10,11 +10,6 @@ cache_place::index cache_place::find_copy(std::uint32_t id) const noexcept {
   return unknown;
 }
 
-cache_place::time cache_place::arrival(version const& copy) const noexcept {
-  index const first = find_copy(copy.id);
-  return first == unknown ? copy.written : (*this)[first].written;
-}
-
 cache_place::time cache_place::fetched_since() const noexcept {
   return count == 0 || newest().written == newest().from ? 0 : newest().written;
 }
@@ -55,8 +50,13 @@ std::optional<bool> late_word::may_be_right_before(cache_way way, std::size_t at
   bool may = due < way.level(at) || v.update < way.level(at);
   while (at-- != 0) {
     auto const copy = way.places[at]->find_copy(v.id);
-    if (copy == cache_place::unknown)
+    if (copy == cache_place::unknown) { // not there, or no longer remembered
+      bool const may_be_forgotten = way.places[at]->oldest() != 0 && due >= way.level(at);
+      if (may && may_be_forgotten && way.left_out != nullptr)
+        *way.left_out = true;
+      may = may && !may_be_forgotten;
       continue;
+    }
     if (v.update <= way.level(at)) // it went up from there, after what is before it there
       return may_precede_there(way, at, copy) ? std::optional(may) : std::nullopt;
     auto const& there = (*way.places[at])[copy];
@@ -73,7 +73,7 @@ cache_place::index late_word::first_above(cache_place const& below) const {
   for (auto i = below.count; i-- != below.oldest();)
     if (auto const& v = below[i]; v.id == after || v.written <= since)
       return v.above + 1;
-  return 0;
+  return below.oldest() == 0 ? 0 : below[below.oldest()].above + 1; // after what is forgotten, too
 }
 
 } // namespace quarry::emu

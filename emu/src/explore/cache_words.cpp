@@ -96,10 +96,26 @@ cache_machine::cell_id cache_machine::find_first(line& l, std::uintptr_t at, uns
   return find(at, bytes, step);
 }
 
+/// Atomic stores come to the level of their scope: in parts they could be seen there one by one.
+void cache_machine::complete_atomics(cell_id c) {
+  for (actor& a : actors_)
+    drain_cell(a, c);
+  for (node_id n = 0; n < node_count_; ++n) {
+    if (!has(n, c) || !nodes_[n].places[c].is_dirty)
+      continue;
+    node_id target = n;
+    while (nodes_[target].level < nodes_[n].places[c].due)
+      target = nodes_[target].parent;
+    write_back_to(n, c, target);
+  }
+}
+
 /// Cells of a word become smaller, with what is known of the larger ones.
 void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
   cell_id const old_first = l.first[word % line_words];
   unsigned const old_bytes = l.word_bytes[word % line_words];
+  for (unsigned offset = 0; offset < 8; offset += old_bytes)
+    complete_atomics(old_first + offset / old_bytes);
   auto const first = static_cast<cell_id>(cells_.size());
   for (unsigned offset = 0; offset < 8; offset += bytes)
     copy_part(old_first + offset / old_bytes, new_cell(word * 8 + offset, bytes),
@@ -108,8 +124,6 @@ void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
     cell& gone = cells_[old_first + offset / old_bytes];
     for (node_id n = 0; n < node_count_; ++n)
       std::erase(dirty_of(n, gone.id), gone.id);
-    for (actor& a : actors_)
-      split_delayed(a, gone, first + offset / bytes, bytes);
     gone.bytes = 0;
     gone.first_holder = nobody;
   }
@@ -136,22 +150,6 @@ void cache_machine::copy_part(cell_id from, cell_id to, unsigned bit) {
   cells_[to].first_holder = cells_[from].first_holder; // the links are in the places
   if (has(memory, from)) // not what host memory holds now: the caller may not know of that yet
     cells_[to].outside = low_bytes(cells_[from].outside >> bit, bytes);
-}
-
-/// A delayed store to the cell: to its parts from `first` on, one after the other.
-void cache_machine::split_delayed(actor& a, cell const& gone, cell_id first, unsigned bytes) {
-  std::vector<delayed_store> parts;
-  for (delayed_store const& d : a.delayed) {
-    if (d.at != gone.id) {
-      parts.push_back(d);
-      continue;
-    }
-    for (unsigned done = 0; done < gone.bytes; done += bytes)
-      parts.push_back({first + done / bytes, low_bytes(d.value >> (8 * done), bytes), d.by, d.since,
-                       d.level, d.is_seq_cst});
-  }
-  delayed_count_ += parts.size() - a.delayed.size();
-  a.delayed = std::move(parts);
 }
 
 void cache_machine::coarsen(std::uintptr_t begin, std::size_t bytes) {

@@ -65,7 +65,7 @@ bool cache_machine::may_be_behind(node_id n, cell_id c) const {
     way[count++] = &nodes_[n].places[c];
   }
   return late_word{from.dirty_since, from.due, from.given}.may_precede(
-      {{way.data(), count}, lowest}, 0, to.count - 1);
+      {{way.data(), count}, lowest, left_out_}, 0, to.count - 1);
 }
 
 /// The newest version where the store is performed may have come after it.

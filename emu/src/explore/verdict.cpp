@@ -2,6 +2,7 @@
 // What an exploration says.
 #include "command_lines.hpp"
 
+#include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/explore.hpp>
 
@@ -105,10 +106,12 @@ std::string extent_of(verdict const& v) {
                                         v.inconclusive, v.busiest),
       v.limited == 0
           ? ""
-          : fmt::format("; in {} a load could not see all that it might have: {} writes "
-                        "to a word are remembered, {} stale loads in a row, and of a word that is "
-                        "accessed in parts the newest value",
-                        v.limited, emu::cache_place::kept, emu::cache_place::most_stale_in_a_row));
+          : fmt::format(
+                "; in {} a load could not see all that it might have: {} writes "
+                "to a word are remembered, {} stores of an actor delayed, {} loads stale in "
+                "a row, and of a word that is accessed in parts the newest value is seen",
+                v.limited, emu::cache_place::kept, emu::cache_machine::most_delayed,
+                emu::cache_place::most_stale_in_a_row));
 }
 
 /// What else is to be known, a line each.

@@ -50,6 +50,8 @@ public:
   using node_id = std::uint32_t;
   /// What the caller wants to know of a write when somebody reads it; 0 is memory's first value.
   using write_tag = std::uint32_t;
+  /// Stores of an actor that stand behind later loads of its own; one more, and the oldest arrives.
+  static constexpr std::size_t most_delayed = 4;
 
   struct reading {
     std::uint64_t value;
@@ -166,7 +168,8 @@ public:
   void log_caches(std::vector<node_id>* into) noexcept { caches_ = into; }
   [[nodiscard]] node_id cache_of(actor_id a) const noexcept { return actors_[a].path[0]; }
   /// Set once a load could not see what it might have: a value that its caches remember no longer,
-  /// or one more stale one in a row. Null: nobody wants to know. Borrowed.
+  /// or one more stale one in a row, or what stands behind more delayed stores than there are.
+  /// Null: nobody wants to know. Borrowed.
   void note_left_out(bool* into) noexcept { left_out_ = into; }
 
   /// Of everything in the machine that can still be observed.
@@ -189,7 +192,6 @@ private:
   static constexpr node_id nobody = ~0U;
   static constexpr std::uint8_t l2_level = 2;
   static constexpr std::uint8_t memory_level = 3;
-  static constexpr std::size_t most_delayed = 4;
 
   struct node {
     node_id parent = memory;
@@ -256,7 +258,7 @@ private:
   }
   /// way_ above the actor's own cache.
   [[nodiscard]] cache_way way_of(actor const& a) const {
-    return {std::span(way_).subspan(1, a.levels - 1U), nodes_[a.path[1]].level};
+    return {std::span(way_).subspan(1, a.levels - 1U), nodes_[a.path[1]].level, left_out_};
   }
   [[nodiscard]] std::vector<cell_id>& dirty_of(node_id n, cell_id c) {
     return holds(n, c) ? nodes_[n].held : nodes_[n].dirty;
@@ -277,7 +279,7 @@ private:
   cell_id find(std::uintptr_t at, unsigned bytes, unsigned& step);
   void split(line& l, std::uintptr_t word, unsigned bytes);
   void copy_part(cell_id from, cell_id to, unsigned bit);
-  void split_delayed(actor& a, cell const& gone, cell_id first, unsigned bytes);
+  void complete_atomics(cell_id c);
   [[nodiscard]] bool is_wide(cell_id c) const noexcept { return cells_[c].bytes == line_bytes; }
   wide_line* find_wide(std::uintptr_t at, unsigned element);
   wide_line& add_wide(line& l);

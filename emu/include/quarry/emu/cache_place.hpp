@@ -43,9 +43,6 @@ struct cache_place {
   [[nodiscard]] bool remembers(index i) const noexcept { return i < count && i >= oldest(); }
   /// The first copy of the write that is remembered, or `unknown`.
   [[nodiscard]] index find_copy(std::uint32_t id) const noexcept;
-  /// When the write first came here of which a copy comes now. By way of the cache above it may
-  /// come back here, but no later.
-  [[nodiscard]] time arrival(version const& copy) const noexcept;
   /// When the newest version was written, if it is a copy of one from farther up, else 0: what is
   /// written here comes after it there, too. What was written here before is in `dirty_since`.
   [[nodiscard]] time fetched_since() const noexcept;
@@ -82,6 +79,8 @@ struct cache_candidate {
 struct cache_way {
   std::span<cache_place const* const> places;
   std::uint8_t lowest; ///< the first one's level
+  bool* left_out =
+      nullptr; ///< if anybody wants to know: they remember too little to say that it may
 
   [[nodiscard]] std::uint8_t level(std::size_t at) const noexcept {
     return static_cast<std::uint8_t>(lowest + at);
