@@ -77,10 +77,10 @@ struct meet_plainly {
   }
 };
 
-/// Group 1 gives way until group 0 has stored.
+/// Group 0 gives way until group 1 has stored.
 struct give_way {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
-    if (wf.linear_group_id() == 0)
+    if (wf.linear_group_id() == 1)
       wf.store(flag, 1, order::release, scope::agent);
     else
       while (wf.load(flag, order::acquire, scope::agent) == 0)
