@@ -126,29 +126,6 @@ TEST_SUITE("emu.explore_operations") {
     CHECK_MESSAGE(v, v.to_string());
   }
 
-  TEST_CASE("a predicate of wait_until() that accesses memory is an exception that says so") {
-    verdict const v = explore({.executions = 100, .diagnoses = false}, [](world& w) {
-      auto words = w.allocate<word>(32, "words");
-      auto const head = words.global(), tail = words.global() + 16;
-      w.start("producer", [=](world_core& self) {
-        self.store(tail, 7, order::release, scope::system);
-        self.store(head, 7, order::release, scope::system);
-      });
-      w.start_task("consumer", [=](world_core& self) -> task<> {
-        auto const caught_up = [=, &self](word h) {
-          return h != 0 && h == self.load(tail, order::relaxed, scope::system);
-        };
-        static_cast<void>(co_await self.wait_until(head, caught_up, order::acquire, scope::system));
-      });
-      w.join();
-    });
-    REQUIRE(v.failure);
-    CHECK(v.failure->kind == "exception");
-    CHECK_MESSAGE(v.failure->report.find("an operation of consumer within a predicate of "
-                                         "wait_until()") != std::string::npos,
-                  v.failure->report);
-  }
-
   TEST_CASE("plain work-items spin, and wait, by an entry of a table as by order and scope") {
     for (verdict const& v : {run_two_items(spin_by_entry{}), run_two_items(wait_by_entry{})})
       CHECK_MESSAGE(v, v.to_string());

@@ -2,12 +2,9 @@
 // Memory operations: their results at every order and scope, and where schedulers may switch.
 #include "agents.hpp"
 
-#include <quarry/yield.hpp>
-
 #include <cstdint>
 #include <limits>
 #include <set>
-#include <stdexcept>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -167,44 +164,6 @@ struct pass_messages {
   }
 };
 
-/// Throws when the value has become 1, which is not before it was asked.
-int refuse_one(int value) {
-  if (value == 1)
-    throw std::runtime_error("a predicate refuses 1");
-  return value;
-}
-struct wait_for_what_throws {
-  task<> operator()(any_wavefront auto& wf, global<int> word, global<int> caught) const {
-    if (wf.index_in_group() == 0) {
-      co_await quarry::yield();
-      wf.store(word, 1, order::release, scope::agent);
-      co_return;
-    }
-    auto const is_two = [](int v) { return refuse_one(v) == 2; };
-    try {
-      static_cast<void>(co_await wf.wait_until(word, is_two, order::acquire, scope::agent));
-    } catch (std::runtime_error const&) {
-      wf.store(caught, 1);
-      throw;
-    }
-  }
-};
-struct items_wait_for_what_throws {
-  void operator()(any_plain_work_item auto& wi, global<int> word, global<int> caught) const {
-    if (wi.local_linear_id() == 0) {
-      wi.store(word, 1, order::release, scope::agent);
-      return;
-    }
-    auto const is_two = [](int v) { return refuse_one(v) == 2; };
-    try {
-      static_cast<void>(wi.wait_until(word, is_two, order::acquire, scope::agent));
-    } catch (std::runtime_error const&) {
-      wi.store(caught, 1, order::relaxed, scope::agent);
-      throw;
-    }
-  }
-};
-
 /// Exchanges each word, at two scopes, for itself.
 struct exchange_for_itself {
   void operator()(any_wavefront auto& wf, global<float> words, global<int> done) const {
@@ -284,21 +243,6 @@ TEST_SUITE("emu.operations") {
       succeed(gpu.run({.work_groups = 2, .work_items_per_group = 1}, pass_messages{},
                       words.global(), wrong.global()));
       CHECK(wrong.host()[0] == 0);
-    });
-  }
-
-  TEST_CASE("what the predicate of a wait throws comes where it is awaited, whenever it is asked") {
-    with_every_agent([](agent& gpu) {
-      auto const answer = [&](auto kernel) {
-        auto words = gpu.allocate<int>(2, "words");
-        auto const report = fail_with(gpu.run({.work_items = 128, .work_items_per_group = 128},
-                                              kernel, words.global(), words.global() + 1),
-                                      fault::kind::exception);
-        CHECK_SAYS(report, "a predicate refuses 1");
-        CHECK(words.host()[1] == 1);
-      };
-      answer(wait_for_what_throws{});
-      answer(items_wait_for_what_throws{});
     });
   }
 }

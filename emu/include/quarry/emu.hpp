@@ -39,6 +39,7 @@
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/lifetime.hpp>
 #include <quarry/emu/memory.hpp>
+#include <quarry/emu/memory_wait.hpp>
 #include <quarry/emu/operations.hpp>
 #include <quarry/emu/scope.hpp>
 
