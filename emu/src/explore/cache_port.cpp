@@ -217,15 +217,16 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   memory_->limit(s, address);
   auto const size = static_cast<unsigned>(bytes);
-  if (!is_lds(at) && !memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+  if (is_lds(at)) {
+    sequential_scheduler::predicate const asked(memory_->scheduler());
+    return is_met(host_word(address, size), argument);
+  }
+  if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
     return false;
   bool const could = [&] {
     sequential_scheduler::predicate const asked(memory_->scheduler());
-    return is_lds(at) ? is_met(host_word(address, size), argument)
-                      : memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+    return memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
   }();
-  if (is_lds(at))
-    return could;
   if (!could)
     memory_->miss(id_, address, where);
   // A poll on behalf of an actor that waits changes nothing but the first time.

@@ -46,15 +46,10 @@ public:
   [[nodiscard]] std::remove_const_t<T> load(T const* at, std::optional<order> o, scope s,
                                             std::source_location where, int lane = -1) const {
     std::remove_const_t<T> value;
-    if constexpr (is_whole_if_atomic<T>)
-      if (o) {
-        std::uint64_t const word = load_word(at, sizeof(T), o, s, where, lane);
-        std::memcpy(&value, &word, sizeof(T));
-        return value;
-      }
-    for (std::size_t done = 0; done < sizeof(T); done += word_bytes<T>) {
-      std::uint64_t const word = load_word(byte_of(at, done), word_bytes<T>, o, s, where, lane);
-      std::memcpy(reinterpret_cast<std::byte*>(&value) + done, &word, word_bytes<T>);
+    std::size_t const step = bytes_at_once<T>(o);
+    for (std::size_t done = 0; done < sizeof(T); done += step) {
+      std::uint64_t const word = load_word(byte_of(at, done), step, o, s, where, lane);
+      std::memcpy(reinterpret_cast<std::byte*>(&value) + done, &word, step);
     }
     return value;
   }
@@ -62,16 +57,11 @@ public:
   template<class T>
   void store(T* at, T const& value, std::optional<order> o, scope s, std::source_location where,
              int lane = -1) const {
-    if constexpr (is_whole_if_atomic<T>)
-      if (o) {
-        std::uint64_t word = 0;
-        std::memcpy(&word, &value, sizeof(T));
-        return store_word(at, sizeof(T), word, o, s, where, lane);
-      }
-    for (std::size_t done = 0; done < sizeof(T); done += word_bytes<T>) {
+    std::size_t const step = bytes_at_once<T>(o);
+    for (std::size_t done = 0; done < sizeof(T); done += step) {
       std::uint64_t word = 0;
-      std::memcpy(&word, reinterpret_cast<std::byte const*>(&value) + done, word_bytes<T>);
-      store_word(byte_of(at, done), word_bytes<T>, word, o, s, where, lane);
+      std::memcpy(&word, reinterpret_cast<std::byte const*>(&value) + done, step);
+      store_word(byte_of(at, done), step, word, o, s, where, lane);
     }
   }
 
@@ -168,10 +158,14 @@ private:
       sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) == sizeof(T)
           ? sizeof(T)
           : (alignof(T) < 8 ? alignof(T) : 8);
-  /// Of several words to a plain access, of one to an atomic one: {int, int}.
+  /// An atomic access takes all: {int, int} is two words to a plain one.
   template<class T>
-  static constexpr bool is_whole_if_atomic =
-      sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) != sizeof(T);
+  static constexpr std::size_t bytes_at_once(std::optional<order> o) noexcept {
+    if constexpr (word_bytes<T> == sizeof(T))
+      return sizeof(T);
+    else
+      return o ? sizeof(T) : word_bytes<T>;
+  }
 
   template<class T>
   static void const* byte_of(T const* at, std::size_t offset) noexcept {
