@@ -266,17 +266,19 @@ void interpreter<Machine>::step(std::uint32_t i) {
 template<memory_machine Machine>
 void interpreter<Machine>::run_local(std::uint32_t i) {
   auto& t = threads_[i];
-  // What it was after 1, 2, 4, … steps: if it comes to be so again, it goes on for ever.
+  // What it was after 64, 128, … steps: if it comes to be so again, it goes on for ever.
+  constexpr int first_kept = 64; // most do not come so far
   auto next_before = t.next;
   std::vector<value> registers_before;
   for (int steps = 0; !has_ended(i) && run_if_local(i);) {
-    bool const is_again = steps != 0 && t.next == next_before && t.registers == registers_before;
+    bool const is_again =
+        steps >= first_kept && t.next == next_before && t.registers == registers_before;
     if (is_again || ++steps == most_local_steps) {
       has_left_loops_ = has_left_loops_ || !is_again;
       t.is_stuck = true;
       return;
     }
-    if (std::has_single_bit(static_cast<unsigned>(steps))) {
+    if (steps >= first_kept && std::has_single_bit(static_cast<unsigned>(steps))) {
       next_before = t.next;
       registers_before = t.registers;
     }
