@@ -51,8 +51,10 @@ bool is_answered = false; // by an exploration of that name, or by an error
 
 /// When the program ends. The environment may be meant for another one.
 void tell_if_nobody_has() {
+  if (is_answered)
+    return;
   bool const is_argument = !find_argument().empty();
-  if (is_answered || (wanted.empty() && !is_argument))
+  if (wanted.empty() && !is_argument)
     return;
   std::fputs((wanted.empty() ? "quarry: --quarry-replay: nothing was explored\n"
                              : "quarry: the replay file is of '" + wanted +

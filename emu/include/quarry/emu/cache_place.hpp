@@ -79,8 +79,8 @@ struct cache_candidate {
 struct cache_way {
   std::span<cache_place const* const> places;
   std::uint8_t lowest; ///< the first one's level
-  bool* left_out =
-      nullptr; ///< if anybody wants to know: they remember too little to say that it may
+  /// Null: nobody wants to know. Set where they remember too little to say that a word may be late.
+  bool* left_out = nullptr;
 
   [[nodiscard]] std::uint8_t level(std::size_t at) const noexcept {
     return static_cast<std::uint8_t>(lowest + at);
