@@ -31,7 +31,7 @@ struct parcel {
 class in_process::fabric {
 public:
   fabric(std::uint32_t pes, std::size_t per_pair)
-      : count(pes), room(per_pair), inboxes(pes), has_finished(pes),
+      : count(pes), room(per_pair), inboxes(pes), has_finished(pes), wants_room(pes), has_room(pes),
         waiting(std::size_t{pes} * pes) {}
 
   std::uint32_t count;
@@ -40,6 +40,8 @@ public:
   std::condition_variable changed;
   std::vector<std::deque<parcel>> inboxes;
   std::vector<bool> has_finished;
+  std::vector<bool> wants_room; ///< it was refused to send
+  std::vector<bool> has_room;   ///< there is some since then; until it has waited
   std::optional<pe> first_lost; ///< who leaves after it may have done so because of it
   std::vector<std::size_t>
       waiting; // messages of a pair that are not delivered: [source * count + target]
@@ -48,10 +50,20 @@ public:
   [[nodiscard]] std::deque<parcel> take(pe id) {
     std::deque<parcel> arrived;
     arrived.swap(inboxes[id.id]);
-    for (parcel const& p : arrived)
+    bool is_awaited = false;
+    for (parcel const& p : arrived) {
       --waiting[p.source.id * count + id.id];
+      if (!wants_room[p.source.id])
+        continue;
+      wants_room[p.source.id] = false;
+      has_room[p.source.id] = is_awaited = true;
+    }
+    if (is_awaited)
+      changed.notify_all();
     return arrived;
   }
+
+  [[nodiscard]] bool has_input(pe id) const { return !inboxes[id.id].empty() || !check(); }
 
   [[nodiscard]] result<void> check() const {
     if (!first_lost)
@@ -104,8 +116,10 @@ result<bool> in_process::try_send(pe target, std::span<std::byte const> head,
     return make_error(net_errc::peer_lost, fmt::format("{} has left the job", to_string(target)));
   }
   std::size_t& waiting = fabric_->waiting[self_.id * fabric_->count + target.id];
-  if (waiting == fabric_->room)
+  if (waiting == fabric_->room) {
+    fabric_->wants_room[self_.id] = true;
     return false;
+  }
   ++waiting;
   if (target != self_)
     sent_bytes_ += bytes.size();
@@ -134,7 +148,7 @@ result<std::size_t> in_process::poll(sink const& deliver) {
 
 bool in_process::has_input() {
   std::lock_guard const lock(fabric_->mutex);
-  return !fabric_->inboxes[self_.id].empty() || !fabric_->check();
+  return fabric_->has_input(self_);
 }
 
 bool in_process::has_room(pe target) {
@@ -148,16 +162,20 @@ void in_process::wait(std::chrono::nanoseconds at_most) {
   // Giving the core away a few times is much cheaper than to be woken, if a peer is about to
   // answer.
   constexpr int yields = 16;
-  for (int i = 0; i < yields; ++i) {
-    if (has_input())
-      return;
-    std::this_thread::yield();
-  }
   std::unique_lock lock(fabric_->mutex);
   // What is known already would wake nobody any more.
-  if (fabric_->inboxes[self_.id].empty() && fabric_->check() && !is_interrupted_)
+  auto const is_woken = [this] {
+    return fabric_->has_input(self_) || is_interrupted_ || fabric_->has_room[self_.id];
+  };
+  for (int i = 0; i < yields && !is_woken(); ++i) {
+    lock.unlock();
+    std::this_thread::yield();
+    lock.lock();
+  }
+  if (!is_woken())
     fabric_->changed.wait_for(lock, at_most);
   is_interrupted_ = false;
+  fabric_->has_room[self_.id] = false;
 }
 
 void in_process::interrupt() {

@@ -3,7 +3,9 @@
 
 #include <quarry/net/in_process.hpp>
 
+#include <chrono>
 #include <stdexcept>
+#include <thread>
 
 using namespace quarry::net;
 
@@ -45,6 +47,28 @@ TEST_SUITE("net.in_process") {
     CHECK(all[1]->poll([&](auto...) { ++came; }).value() == 4);
     CHECK(came == 4);
     CHECK(all[0]->try_send(pe{1}, {}, {}).value());
+  }
+
+  TEST_CASE("who was refused to send is woken by room, and does not sleep where it has come") {
+    using clock = std::chrono::steady_clock;
+    constexpr auto for_long = std::chrono::seconds(60);
+    auto const all = make_in_process(2, 1);
+    for (bool const is_there_before : {true, false}) {
+      CAPTURE(is_there_before);
+      REQUIRE(all[0]->try_send(pe{1}, {}, {}).value());
+      REQUIRE_FALSE(all[0]->try_send(pe{1}, {}, {}).value());
+      auto const begin = clock::now();
+      {
+        auto const take = [&all] { static_cast<void>(all[1]->poll([](auto...) {})); };
+        std::jthread takes;
+        if (is_there_before)
+          take();
+        else
+          takes = std::jthread(take);
+        all[0]->wait(for_long);
+      }
+      CHECK(clock::now() - begin < for_long / 2);
+    }
   }
 
   TEST_CASE("a pe that does not exist has no room to wait for, whoever else has none") {
