@@ -13,8 +13,10 @@
 #include <mutex>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 using namespace gravel_test;
@@ -133,6 +135,27 @@ TEST_SUITE("net.gravel_faults") {
     REQUIRE(b.has_error());
     CHECK(b.error().code == net_errc::timeout);
     CHECK(b.error().what.find("pe 1, pe 2") != std::string::npos);
+  }
+
+  TEST_CASE("so it does while another node goes on talking") {
+    auto ends = make_in_process(3);
+    auto out = make_outcome(1);
+    std::jthread const talks([end = std::move(ends[2])](std::stop_token const& stop) {
+      constexpr std::uint32_t nothing[] = {1}; // a data frame without messages
+      while (!stop.stop_requested()) {
+        static_cast<void>(end->poll([](auto...) {}));
+        static_cast<void>(end->try_send(pe{0}, std::as_bytes(std::span(nothing)), {}));
+        std::this_thread::yield();
+      }
+      static_cast<void>(end->finish());
+    });
+    native_scheduler scheduler({.threads = 1});
+    unchecked_agent gpu(scheduler);
+    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
+                    {.timeout = std::chrono::milliseconds(500)});
+    auto const b = net.quiet();
+    REQUIRE(b.has_error());
+    CHECK(b.error().what.find("no word from pe 1 for 500 ms") != std::string::npos);
   }
 
   TEST_CASE("a kernel that sends to a node that takes nothing ends in the timeout, as waits do") {

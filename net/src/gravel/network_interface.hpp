@@ -7,6 +7,7 @@
 #include "failure_telling.hpp"
 #include "frame.hpp"
 #include "heap_operations.hpp"
+#include "last_words.hpp"
 #include "quiet_round.hpp"
 #include "shared_state.hpp"
 #include "traffic.hpp"
@@ -20,6 +21,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
@@ -93,16 +95,14 @@ private:
     }
     bool progressed = look_at_requests();
     take_next(self); // so that it is known whom this node waits for, even if nothing can leave
-    if (transport_.try_enter()) { // else an idle worker is in transport_.wait(), perhaps always so
+    bool const has_entered = transport_.try_enter();
+    if (has_entered) { // else an idle worker is in transport_.wait(), perhaps always so
       progressed |= send_controls();
       progressed |= send_frames(self);
       progressed |= receive(self);
       transport_.leave();
     }
-    if (!progressed)
-      check_timeout();
-    else if (is_waiting())
-      waiting_since_ = clock::now();
+    check_timeout(progressed, has_entered);
     return progressed;
   }
 
@@ -184,6 +184,7 @@ private:
         return shared_.fail(sent.error()), true;
       if (!*sent)
         return any;
+      last_words_.hear(c.target);
       controls_.pop_front();
       any = true;
     }
@@ -237,6 +238,7 @@ private:
         shared_.fail(sent.error());
       if (!sent || !*sent)
         return false;
+      last_words_.hear(o.target);
       traffic_.remote_frames.add(1);
     }
     traffic_.frames.add(1);
@@ -275,6 +277,7 @@ private:
 
   bool receive(core& self) {
     auto const got = transport_.poll([&](pe from, std::span<std::byte const> bytes) {
+      last_words_.hear(from.id);
       if (!shared_.has_failed())
         take(self, from, bytes);
     });
@@ -340,29 +343,38 @@ private:
   [[nodiscard]] bool is_waiting() const {
     return quiet_.is_waiting() || is_gathering() || next_target().has_value();
   }
-  /// The nodes that it waits for.
-  [[nodiscard]] std::string missing() const {
-    if (auto const n = next_target())
-      return to_string(pe{*n});
-    std::string all;
-    for (std::uint32_t n = 0; n < nodes_; ++n)
-      if (quiet_.is_waiting() ? !quiet_.has_answered(n) : !gathers_.has(n, gather_seen_))
-        all += fmt::format("{}{}", all.empty() ? "" : ", ", to_string(pe{n}));
-    return all;
+  /// For room, an answer or a contribution. A question that still stands behind something else has
+  /// not been asked.
+  [[nodiscard]] bool waits_for(std::uint32_t n) const {
+    if (next_target() == n || (is_gathering() && !gathers_.has(n, gather_seen_)))
+      return true;
+    return quiet_.is_waiting() && !quiet_.has_answered(n) &&
+           std::none_of(controls_.begin(), controls_.end(),
+                        [n](control const& c) { return c.target == n; });
   }
-  void check_timeout() {
-    if (shared_.scheduler.decides() || !is_waiting()) {
+  /// Each of them is to be heard, or to take something, within the timeout, whatever others do; but
+  /// who has not been in the transport now has not tried to hear it.
+  void check_timeout(bool progressed, bool has_entered) {
+    if (shared_.scheduler.decides())
+      return;
+    bool const begins = waiting_since_ == clock::time_point{};
+    if (!is_waiting()) {
+      if (!begins)
+        last_words_.rest();
       waiting_since_ = {};
       return;
     }
     auto const now = clock::now();
-    if (waiting_since_ == clock::time_point{})
+    last_words_.look(now, [this](std::uint32_t n) { return waits_for(n); });
+    if (progressed || begins)
       waiting_since_ = now;
-    if (now - waiting_since_ < shared_.options.timeout)
+    auto const since = now - shared_.options.timeout;
+    if (!has_entered && waiting_since_ > since)
       return;
-    shared_.fail(
-        make_error(net_errc::timeout, fmt::format("gravel: no word from {} for {} ms", missing(),
-                                                  shared_.options.timeout.count())));
+    if (std::string const who = last_words_.missing(since); !who.empty())
+      shared_.fail(
+          make_error(net_errc::timeout, fmt::format("gravel: no word from {} for {} ms", who,
+                                                    shared_.options.timeout.count())));
   }
 
   shared_state& shared_;
@@ -378,7 +390,8 @@ private:
   quiet_round quiet_{shared_.buffers.size(), nodes_, self_id_};
   std::uint64_t gather_seen_ = 0;
   contributions gathers_{nodes_};
-  clock::time_point waiting_since_{};
+  clock::time_point waiting_since_{}; ///< nothing has happened since then
+  last_words last_words_{nodes_};
 
   failure_telling telling_;
   traffic traffic_;
