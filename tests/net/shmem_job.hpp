@@ -10,8 +10,10 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +42,23 @@ using maker = std::function<ends(std::uint32_t pe_count)>;
 #define QUARRY_OK(call)                                                                            \
   if (auto const& outcome_ = (call); !outcome_)                                                    \
   return std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " + outcome_.error().what
+
+inline std::string joined(std::vector<std::string> const& all) {
+  std::string text;
+  for (std::string const& one : all)
+    text += (text.empty() ? "" : ", ") + one;
+  return text;
+}
+/// Is it that error, and does it say all of these?
+inline bool says(error const& e, net_errc code, std::initializer_list<char const*> words) {
+  return e.code == code && std::all_of(words.begin(), words.end(), [&](char const* w) {
+           return e.what.find(w) != std::string::npos;
+         });
+}
+#define QUARRY_SAYS(outcome, ...)                                                                  \
+  if (auto const& o_ = (outcome); o_ || !says(o_.error(), __VA_ARGS__))                            \
+  return std::string(__FILE__ ":") + std::to_string(__LINE__) + ": " #outcome " says " +           \
+         (o_ ? "nothing" : o_.error().what)
 
 inline pe right_of(node const& n) {
   return pe{(n.self().id + 1) % n.pe_count()};

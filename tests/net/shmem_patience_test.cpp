@@ -161,6 +161,17 @@ private:
   bool has_asked_ = false;
 };
 
+/// Of a pe whose answers come so late, behind what it has sent before, that they do not come.
+class muted_port : public quarry_test::forwarding_port {
+public:
+  using forwarding_port::forwarding_port;
+  [[nodiscard]] quarry::result<bool> try_send(pe target, std::span<std::byte const> head,
+                                              std::span<std::byte const> body) override {
+    constexpr std::byte pong{11}; // message_kind::pong
+    return head.front() == pong ? true : forwarding_port::try_send(target, head, body);
+  }
+};
+
 } // namespace
 
 TEST_SUITE("net.shmem_patience") {
@@ -202,6 +213,28 @@ TEST_SUITE("net.shmem_patience") {
           std::this_thread::yield();
         QUARRY_OK(n.default_context().p(word->data(), 1, pe{0}));
       }
+      QUARRY_OK(n.barrier_all());
+      return "";
+    }));
+  }
+
+  TEST_CASE("operations that come say themselves that the others go on") {
+    auto const make = [](std::uint32_t pes) {
+      ends all = in_process_ends(pes);
+      all[1] = std::make_unique<muted_port>(std::move(all[1]));
+      return all;
+    };
+    connected const by_messages{"messages", make, false};
+    all_well(run_native(make, 2, options_of(by_messages, 1s), [&](node& n) -> std::string {
+      auto const word = n.malloc<std::uint64_t>(1);
+      QUARRY_OK(word);
+      QUARRY_OK(n.barrier_all());
+      auto& c = n.default_context();
+      if (n.self() == pe{1})
+        for (auto const end = clock::now() + 5s; clock::now() < end;) {
+          QUARRY_OK(c.p(word->data(), 1, pe{0}));
+          QUARRY_OK(c.quiet());
+        }
       QUARRY_OK(n.barrier_all());
       return "";
     }));

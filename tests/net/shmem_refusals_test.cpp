@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <system_error>
 
@@ -78,6 +79,7 @@ TEST_SUITE("net.shmem_refusals") {
                     "shmem: wait_until: a word is compared by ==, !=, >, >=, < or <=; there is no "
                     "comparison 6");
       QUARRY_EXPECT(n.wait_until_all(two, unknown, 1).has_error());
+      QUARRY_EXPECT(n.wait_until_all(none, unknown, 1).has_error());
       QUARRY_EXPECT(n.wait_until_any(two, unknown, 1).has_error());
       QUARRY_EXPECT(n.wait_until_some(two, unknown, 1).has_error());
       QUARRY_EXPECT(n.signal_wait_until(first, unknown, 1).has_error());
@@ -170,5 +172,67 @@ TEST_SUITE("net.shmem_refusals") {
       QUARRY_EXPECT(n.finish().error().code == over);
       return "";
     });
+  }
+
+  TEST_CASE("the caller's mistakes are refused with the numbers, and change nothing") {
+    on_all(2, [](node& n) -> std::string {
+      auto& c = n.default_context();
+      auto const words = n.malloc<std::uint64_t>(8);
+      QUARRY_OK(words);
+      std::uint64_t* const w = words->data();
+      std::uint64_t mine[4] = {1, 2, 3, 4};
+      pe const other{1 - n.self().id};
+      QUARRY_SAYS(c.put(mine, mine, other), net_errc::outside_heap, {"put of 32 bytes"});
+      QUARRY_SAYS(c.put(w, {w, 8193}, other), net_errc::outside_heap,
+                  {"put of 65544 bytes", "the symmetric heap ends 65536 on"});
+      QUARRY_SAYS(c.p(w, 1, pe{2}), net_errc::no_such_pe, {"put", "pe 2", "there are 2"});
+      QUARRY_SAYS(c.put_nbi({small_heap - 8}, std::as_bytes(std::span(mine)), other),
+                  net_errc::outside_heap, {"put_nbi of 32 bytes", "65528", "65536"});
+      QUARRY_SAYS(c.put_nbi({~std::uint64_t{0}}, std::as_bytes(std::span(mine)), other),
+                  net_errc::outside_heap, {"put_nbi"});
+      QUARRY_SAYS(c.get(mine, &mine[0], other), net_errc::outside_heap, {"get"});
+      QUARRY_SAYS(c.get_nbi(std::as_writable_bytes(std::span(mine)), {small_heap}, other),
+                  net_errc::outside_heap, {"get_nbi"});
+      QUARRY_SAYS(c.atomic_nbi(shmem::atomic_op::add, {4}, 1, 0, nullptr, other),
+                  net_errc::misaligned, {"atomic_nbi of 8 bytes at offset 4"});
+      QUARRY_SAYS(c.atomic_inc(mine, other), net_errc::outside_heap, {"atomic"});
+      QUARRY_EXPECT(
+          c.atomic_nbi(shmem::atomic_op::add, {0}, 1, 0, nullptr, other, 2).error().code ==
+          std::errc::invalid_argument);
+      QUARRY_SAYS(c.put_signal(w, mine, mine, 1, signal_op::set, other), net_errc::outside_heap,
+                  {"put_signal"});
+      QUARRY_SAYS(c.put_signal_nbi({0}, {}, {12}, 1, signal_op::set, other), net_errc::misaligned,
+                  {"put_signal_nbi"});
+      QUARRY_SAYS(n.wait_until(mine, comparison::equal, 9), net_errc::outside_heap,
+                  {"wait_until", "not in the symmetric heap"});
+      QUARRY_SAYS(n.test(mine, comparison::equal, 9), net_errc::outside_heap, {"test"});
+      QUARRY_SAYS(
+          n.signal_fetch(reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(w) + 4)),
+          net_errc::misaligned, {"signal_fetch"});
+      QUARRY_SAYS(n.free(mine), net_errc::outside_heap, {"free"});
+      QUARRY_SAYS(n.free(w + 1), net_errc::outside_heap, {"free", "offset 8"});
+      QUARRY_SAYS(n.address_of(mine), net_errc::outside_heap, {"address_of"});
+      QUARRY_EXPECT(n.local({small_heap + 1}) == nullptr);
+      QUARRY_EXPECT(!n.failure());
+      QUARRY_OK(c.put(w, {}, other));
+      QUARRY_OK(n.barrier_all());
+      QUARRY_OK(n.free(w));
+      QUARRY_SAYS(n.free(w), net_errc::outside_heap, {"given back already"});
+      return "";
+    });
+  }
+
+  TEST_CASE("options outside their limits are refused with them") {
+    native_scheduler scheduler({.threads = 1});
+    auto const start = [&](node::options const& o) {
+      auto all = in_process_ends(1);
+      static_cast<void>(node::start(scheduler, std::move(all[0]), o));
+    };
+    CHECK_THROWS_AS(start({.heap_bytes = 0}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.heap_bytes = std::size_t{1} << 47}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.timeout = 0ms}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.most_teams = 0}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.most_teams = 65}), std::invalid_argument);
+    CHECK_THROWS_AS(start({.team_bytes = 255}), std::invalid_argument);
   }
 }

@@ -295,6 +295,7 @@ private:
   result<void> wait_long(operation const& what, bool (*is_over)(void*), void* argument);
   result<void> wait_natively(operation const& what, bool (*is_over)(void*), void* argument);
   [[nodiscard]] std::chrono::microseconds longest_sleep(std::chrono::nanoseconds waited) const;
+  void ask_for_dropped();
   /// True if is_over() has said yes.
   bool block(std::chrono::nanoseconds at_most, bool (*is_over)(void*), void* argument);
   void kick();
@@ -330,6 +331,7 @@ private:
   // As times since the clock's epoch
   std::atomic<std::chrono::steady_clock::duration::rep> asked_at_{0}; ///< all pes, last
   std::atomic<std::chrono::steady_clock::duration::rep> moved_at_{0}; ///< some pe, as is known
+  std::atomic<bool> has_moved_{false}; ///< some pe's operation has come since anybody looked
   std::atomic<std::uint64_t> questions_{0};
 
   // Between who drives and the thread that does so while nobody else does

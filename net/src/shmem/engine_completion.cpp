@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace quarry::net::shmem {
 
@@ -87,6 +88,8 @@ result<void> engine::quiet_all(char const* name) {
     all = contexts_;
   }
   for (auto const& c : all)
+    static_cast<void>(is_quiet(*c)); // asks, all at once
+  for (auto const& c : all)
     if (auto const q = quiet(*c, name); !q)
       return q;
   return {};
@@ -110,6 +113,7 @@ result<void> engine::wait_for(context_state& c, ticket const& t, operation const
 }
 
 std::shared_ptr<context_state> engine::make_context() {
+  ask_for_dropped();
   auto c = std::make_shared<context_state>();
   c->to.resize(count_);
   std::lock_guard const lock(mutex_);
@@ -122,6 +126,21 @@ std::shared_ptr<context_state> engine::make_context() {
   c->id = static_cast<std::uint32_t>(contexts_.size());
   contexts_.push_back(c);
   return c;
+}
+
+/// Contexts that nobody holds any more, and that went without a quiet(): whether what they have
+/// begun has arrived.
+void engine::ask_for_dropped() {
+  std::vector<std::shared_ptr<context_state>> dropped;
+  {
+    std::lock_guard const lock(mutex_);
+    for (auto const& c : contexts_)
+      if (c.use_count() == 1 &&
+          std::any_of(c->to.begin(), c->to.end(), [](auto const& t) { return t.asked < t.issued; }))
+        dropped.push_back(c);
+  }
+  for (auto const& c : dropped)
+    static_cast<void>(is_quiet(*c));
 }
 
 } // namespace quarry::net::shmem

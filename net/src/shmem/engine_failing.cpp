@@ -121,6 +121,9 @@ std::optional<std::string> engine::ask_about(std::chrono::nanoseconds waited) {
   if (waited < options_.timeout / 2)
     return {};
   auto const now = clock::now().time_since_epoch();
+  // An answer may come late, behind many operations.
+  if (has_moved_.exchange(false, std::memory_order_relaxed))
+    moved_at_.store(now.count(), std::memory_order_relaxed);
   auto before = asked_at_.load(std::memory_order_relaxed);
   auto const since = now - clock::duration(before);
   // First what became of this wait's last question, after a time for this pe, too, which may have

@@ -214,6 +214,7 @@ void engine::take(pe from, std::span<std::byte const> bytes) {
   case message_kind::failure:
     return take_failure(from, m, {reinterpret_cast<char const*>(body.data()), body.size()});
   default:
+    has_moved_.store(true, std::memory_order_relaxed);
     return apply(from, m, body);
   }
 }

@@ -132,6 +132,8 @@ public:
   [[nodiscard]] result<void> wait_until_all(std::span<T const> words, comparison c,
                                             std::type_identity_t<T> value,
                                             std::span<bool const> skip = {}) {
+    if (auto const known = check_exists(c, "wait_until_all"); !known)
+      return known;
     if (auto const fits = check_skip(words.size(), skip, "wait_until_all"); !fits)
       return fits;
     for (std::size_t i = 0; i < words.size(); ++i)
