@@ -8,13 +8,10 @@
 namespace quarry {
 
 std::uint64_t trace_hash(std::span<choice const> all) noexcept {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (choice const& c : all) {
-    // Each step is a bijection of the hash, and of (n, value) for a given kind.
-    hash ^= std::uint64_t{c.n} << 32 | c.value;
-    hash = (hash ^ hash >> 32) * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(c.kind);
-  }
-  return hash ^ hash >> 32;
+  trace_hasher hash;
+  for (choice const& c : all)
+    hash.add(c);
+  return hash.value();
 }
 
 choice_record::choice_record(std::span<choice const> all)

@@ -216,6 +216,8 @@ bool strand::try_to_idle() noexcept {
 void strand::after_slice(actor& a) {
   switch (a.state) {
   case actor_state::ready:
+    if (has_inbox())
+      make_ready_what_came(); // before the one that gives way
     ready_.push_back(a);
     break;
   case actor_state::polling:

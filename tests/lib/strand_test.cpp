@@ -217,6 +217,31 @@ TEST_SUITE("lib.strand") {
         std::chrono::milliseconds(20));
   }
 
+  TEST_CASE("whom an actor has woken goes on before it does, when it gives way") {
+    native_scheduler s({.threads = 1});
+    strand place(s, "place");
+    event woken;
+    std::string order;
+    int left = 2;
+    place.spawn(
+        [](event& e, std::string& o, int& l) -> task<> {
+          co_await e.wait();
+          o += "sleeper ";
+          --l;
+        }(woken, order, left),
+        "sleeper");
+    place.spawn(
+        [](event& e, std::string& o, int& l) -> task<> {
+          e.set();
+          co_await yield();
+          o += "waker ";
+          --l;
+        }(woken, order, left),
+        "waker");
+    REQUIRE(s.run_until([&] { return left == 0; }));
+    CHECK(order == "sleeper waker ");
+  }
+
   TEST_CASE("a posted strand gets a turn after the post, whatever it is doing") {
     native_scheduler s({.threads = 2});
     working_strand place(s, "place");

@@ -23,8 +23,22 @@ struct choice {
   friend bool operator==(choice const&, choice const&) = default;
 };
 
-/// Equal for equal choices, trailing zeros included; one choice that differs changes it for sure.
-[[nodiscard]] std::uint64_t trace_hash(std::span<choice const> all) noexcept;
+/// Of all choices so far: equal for equal ones, trailing zeros included; one that differs changes
+/// it for sure.
+class trace_hasher {
+public:
+  void add(choice const& c) noexcept {
+    // Each step is a bijection of the state, and of (n, value) for a given kind.
+    state_ ^= std::uint64_t{c.n} << 32 | c.value;
+    state_ = (state_ ^ state_ >> 32) * 0x9e3779b97f4a7c15 + static_cast<std::uint64_t>(c.kind);
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return state_ ^ state_ >> 32; }
+
+private:
+  std::uint64_t state_ = 0xcbf29ce484222325;
+};
+
+[[nodiscard]] std::uint64_t trace_hash(std::span<choice const> all) noexcept; ///< of these alone
 
 /// The choices of one execution, to be repeated.
 class choice_record {
@@ -76,13 +90,16 @@ public:
   explicit recorder(chooser& by) noexcept : by_(&by) {}
 
   /// A new execution: nothing is recorded.
-  void begin() noexcept { choices_.clear(); }
+  void begin() noexcept {
+    choices_.clear();
+    hash_ = {};
+  }
   void choose_by(chooser& by) noexcept { by_ = &by; }
 
   /// So far, trailing zeros included.
   [[nodiscard]] std::span<choice const> choices() const noexcept { return choices_; }
   [[nodiscard]] choice_record record() const { return choice_record(choices_); }
-  [[nodiscard]] std::uint64_t trace_hash() const noexcept { return quarry::trace_hash(choices_); }
+  [[nodiscard]] std::uint64_t trace_hash() const noexcept { return hash_.value(); }
 
   unsigned pick(unsigned n, choice_kind kind) override { return keep(kind, n, by_->pick(n, kind)); }
   unsigned pick_actor(std::span<std::uint32_t const> ready) override {
@@ -98,12 +115,15 @@ public:
 private:
   unsigned keep(choice_kind kind, unsigned n, unsigned value) {
     QUARRY_ASSERT(value < n);
-    choices_.push_back({.kind = kind, .n = n, .value = value});
+    choice const made{.kind = kind, .n = n, .value = value};
+    choices_.push_back(made);
+    hash_.add(made); // now, where it costs nothing: each waits for the one before
     return value;
   }
 
   chooser* by_;
   std::vector<choice> choices_;
+  trace_hasher hash_; ///< of those
 };
 
 } // namespace quarry
