@@ -49,7 +49,7 @@ std::string random_ptx::next() {
 }
 
 random_ptx::shape random_ptx::random_shape() {
-  shape threads(2 + below(2));
+  shape threads(2 + below(3));
   for (auto& accesses : threads) {
     auto const count = 1 + below(threads.size() == 2 ? 3 : 2);
     for (unsigned i = 0; i < count; ++i)
@@ -93,6 +93,8 @@ std::vector<std::string> random_ptx::program(std::size_t thread, std::string_vie
                    : accesses[at] == 'R' ? read(thread, location)
                                          : write(location));
   }
+  if (happens(15)) // it orders nothing after it, but moves words
+    rows.push_back(fence());
   return rows;
 }
 
@@ -118,13 +120,16 @@ std::string random_ptx::update(std::size_t thread, char location) {
     return how + ".exch" + at + new_value();
   case 1:
     return how + ".add" + at + "16"; // what it was is still to be seen
-  default:
-    return how + ".cas" + at + std::to_string(below(last_value_ + 1)) + ", " + new_value();
+  default: {
+    auto const expected = std::to_string(below(last_value_ + 1));
+    return how + ".cas" + at + expected + ", " + new_value();
+  }
   }
 }
 
 std::string random_ptx::strength(std::vector<std::string> const& orders) {
-  return "." + one_of(orders) + "." + scope();
+  auto const& order = one_of(orders); // compilers choose in which order they call
+  return "." + order + "." + scope();
 }
 
 std::string random_ptx::scope() {

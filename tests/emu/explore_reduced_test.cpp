@@ -255,6 +255,28 @@ TEST_SUITE("emu.explore_reduced") {
     CHECK(hashed_count < full_count);
   }
 
+  TEST_CASE("so is what one comes to who looks often enough to give way, whoever works meanwhile") {
+    auto const looks = [](world_core& self, at x, at y, std::uint64_t& saw) {
+      for (int i = 0; i < 40 && saw == 0; ++i)
+        saw = self.load(x, order::relaxed, scope::system);
+      saw = 8 * saw + self.load(y, order::relaxed, scope::system);
+    };
+    auto const works = [](world_core& self, at x, at y, std::uint64_t&) {
+      self.store(y, 1, order::relaxed, scope::system);
+      self.fetch_add(y, 1, order::relaxed, scope::system);
+      self.store(x, 1, order::relaxed, scope::system);
+      self.store(y, 3, order::relaxed, scope::system);
+    };
+    for (search_bounds const& most : {search_bounds{.preemptions = 0, .stale = 0},
+                                      search_bounds{.preemptions = 1, .stale = 0}}) {
+      CAPTURE(to_string(most));
+      explored_all const full = all_of(two(looks, works), search::everything, most);
+      explored_all const hashed = all_of(two(looks, works), search::hashed, most);
+      CHECK(hashed.seen == full.seen);
+      CHECK(hashed.executions <= full.executions);
+    }
+  }
+
   TEST_CASE("so is what random kernels come to, on one compute unit and on two") {
     random_bits bits(3);
     std::uint64_t full_count = 0, reduced_count = 0, hashed_count = 0;

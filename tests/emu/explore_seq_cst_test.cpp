@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // seq_cst loads and stores are ordered with each other, and with nothing else.
+#include "explored_ends.hpp"
+
 #include <quarry/emu/explore.hpp>
 
 #include <doctest/doctest.h>
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <set>
 #include <string>
 #include <vector>
@@ -52,13 +55,16 @@ body store_then_load(bool is_first, order store, order load) {
 struct step {
   bool is_of_x;
   std::uint32_t stored; ///< 0: it loads
+  bool adds = false;    ///< `stored`, and sees what was there
 };
 using program = std::vector<std::vector<step>>;
 
 /// What threads of seq_cst operations load, and leave in x and y, a decimal digit each.
-std::set<std::uint32_t> all_seq_cst(program const& threads) {
+std::set<std::uint32_t> all_seq_cst(program const& threads, search_bounds most = {}) {
   std::set<std::uint32_t> seen;
-  verdict const v = explore({.executions = 1'000'000, .strategy = "exhaustive"}, [&](world& w) {
+  explore_options o{.executions = 1'000'000, .strategy = "exhaustive"};
+  o.bounds = most;
+  verdict const v = explore(o, [&](world& w) {
     auto words = w.allocate<std::uint32_t>(32, "words");
     at const x = words.global(), y = words.global() + 16;
     std::vector<std::uint32_t> saw(threads.size(), 0);
@@ -66,7 +72,9 @@ std::set<std::uint32_t> all_seq_cst(program const& threads) {
       w.start("thread", [&, i](world_core& self) {
         for (step const& s : threads[i]) {
           at const word = s.is_of_x ? x : y;
-          if (s.stored != 0)
+          if (s.adds)
+            saw[i] = 10 * saw[i] + self.fetch_add(word, s.stored, order::seq_cst, far);
+          else if (s.stored != 0)
             self.store(word, s.stored, order::seq_cst, far);
           else
             saw[i] = 10 * saw[i] + self.load(word, order::seq_cst, far);
@@ -78,8 +86,7 @@ std::set<std::uint32_t> all_seq_cst(program const& threads) {
       all = 10 * all + s;
     seen.insert(100 * all + 10 * w.host().load(x) + w.host().load(y));
   });
-  REQUIRE_MESSAGE(v, v.to_string());
-  REQUIRE(v.is_complete);
+  quarry_test::check_complete(v, most);
   return seen;
 }
 
@@ -94,10 +101,11 @@ void interleave(program const& threads, std::vector<std::size_t>& done,
     is_over = false;
     step const s = threads[i][done[i]++];
     std::uint32_t const before = saw[i];
-    if (s.stored == 0)
-      saw[i] = 10 * saw[i] + (s.is_of_x ? x : y);
-    interleave(threads, done, saw, s.is_of_x && s.stored != 0 ? s.stored : x,
-               !s.is_of_x && s.stored != 0 ? s.stored : y, seen);
+    std::uint32_t const there = s.is_of_x ? x : y;
+    if (s.stored == 0 || s.adds)
+      saw[i] = 10 * saw[i] + there;
+    std::uint32_t const left = s.adds ? there + s.stored : s.stored != 0 ? s.stored : there;
+    interleave(threads, done, saw, s.is_of_x ? left : x, s.is_of_x ? y : left, seen);
     saw[i] = before;
     --done[i];
   }
@@ -195,9 +203,20 @@ TEST_SUITE("emu.explore_seq_cst") {
         {{put_x(1), put_y(1), load_x}, {put_y(2), put_x(2)}}, // Peterson's stores
         {{put_x(1), put_y(1)}, {put_y(2), load_y}, {put_x(3)}},
         {{put_x(1), put_y(1)}, {put_y(2), put_x(2)}, {load_x, load_y}},
+        {{put_y(1), put_x(1), put_y(3)}, {put_x(3), load_y}}, // its y is seen after the other's x
+        {{put_y(1), {true, 1, true}}, {put_x(2), put_y(2), load_x}},
     };
     for (program const& p : those)
       CHECK(all_seq_cst(p) == interleaved(p));
+  }
+
+  TEST_CASE(
+      "so it is, of some, where nothing may be stale: one that follows another is there at once") {
+    constexpr step load_x{true, 0}, load_y{false, 0};
+    for (program const& p :
+         std::initializer_list<program>{{{{true, 1}, load_y}, {{false, 1}, load_x}},
+                                        {{{true, 1}, {false, 1}}, {load_y, load_x}}})
+      CHECK(all_seq_cst(p, {.stale = 0}) == interleaved(p));
   }
 
   TEST_CASE("Peterson's lock lets one in after the other") {

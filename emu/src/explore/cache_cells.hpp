@@ -38,23 +38,29 @@ inline cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned by
   return l.first[word] + static_cast<cell_id>(at % 8 >> std::countr_zero(step));
 }
 
-inline void cache_machine::append(node_id n, cell_id c, version v) {
-  place& p = touch(n, c);
+/// The newest version at the node is one that may be fetched from now on.
+inline void cache_machine::make_live(node_id n, cell_id c) {
   if (published_ != nullptr && !nodes_[n].is_leaf) [[unlikely]]
     publish(cells_[c]);
+  if (place& p = nodes_[n].places[c]; !p.is_live && !nodes_[n].is_leaf) {
+    p.is_live = true;
+    nodes_[n].live.push_back(c);
+  }
+  ++now_;
+  ++cells_[c].changes;
+}
+
+/// Inline, so that the version is put together where it stays.
+[[gnu::always_inline]] inline void cache_machine::append(node_id n, cell_id c, version const& v) {
+  place& p = touch(n, c);
   if (p.count != 0) {
     version& last = p.newest();
     last.until = std::min(last.until, now_);
   }
-  if (!p.is_live && !nodes_[n].is_leaf) {
-    p.is_live = true;
-    nodes_[n].live.push_back(c);
-  }
   p[p.count] = v;
   p.latest = std::max(p.latest, v.written);
   ++p.count;
-  ++now_;
-  ++cells_[c].changes;
+  make_live(n, c);
 }
 
 } // namespace quarry::emu

@@ -16,10 +16,53 @@ bool cache_machine::is_under(node_id n, node_id ancestor) const noexcept {
 
 // What a load may see
 
+/// Older than what the actor has seen above, when it fetched early, or than what was there when it
+/// last emptied its caches; or, if `before`, so is what comes right before it.
+inline bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level, version const& v,
+                                       bool before) const {
+  version const* copy = &v;
+  unsigned due = 0; // of what comes before
+  for (unsigned l = level + 1; l < a.levels; ++l) {
+    place const& above = *way_[l];
+    index which = copy->above + copy->is_behind;
+    if (!above.remembers(which) || (copy->is_behind == 0 && above[which].id != copy->id))
+      return false;
+    auto const height = nodes_[a.path[l]].level;
+    if (copy->is_behind != 0) {
+      before = true;
+      due = copy->due;
+      if (above[which].from <= since(a.path[0], c)[height])
+        return true;
+    }
+    // An update has read what is right before it.
+    while (before && above[which].update == height && due >= height && which > above.oldest() &&
+           above[which - 1].id != v.id)
+      --which;
+    if ((way_[0]->has_seen >> height & 1) != 0 && which + (before ? 0 : 1) <= way_[0]->seen[height])
+      return true;
+    copy = &above[which];
+  }
+  return false;
+}
+
+/// Of the versions at the path's `level`, the first that is not older than what the actor has seen
+/// above: they are in coherence order.
+inline cache_machine::index cache_machine::first_current(actor const& a, cell_id c,
+                                                         unsigned level) const {
+  place const& p = *way_[level];
+  for (index i = p.count; i-- > p.oldest();) {
+    if (is_outdated(a, c, level, p[i], false))
+      return i + 1;
+    if (is_outdated(a, c, level, p[i], true))
+      return i;
+  }
+  return p.oldest();
+}
+
 /// Versions at the path's `level`, oldest first: those that the cache below may have fetched, and
 /// those that only the actor's own may, when it fetched early.
-inline void cache_machine::collect_versions(actor const& a, unsigned level, window const* shared,
-                                            window const* own) {
+inline void cache_machine::collect_versions(actor const& a, cell_id c, unsigned level,
+                                            window const* shared, window const* own) {
   place const& p = *way_[level];
   auto const holds = [&](window const* w, index i, version const& v) {
     return w != nullptr && i >= w->first && v.until > w->since && v.from < w->before &&
@@ -30,31 +73,13 @@ inline void cache_machine::collect_versions(actor const& a, unsigned level, wind
   };
   if (left_out_ != nullptr && (has_lost(shared) || has_lost(own))) [[unlikely]]
     *left_out_ = true;
-  for (index i = p.oldest(); i < p.count; ++i) {
+  for (index i = first_current(a, c, level); i < p.count; ++i) {
     version const& v = p[i];
-    if (is_outdated(a, level, v))
-      continue;
     bool const is_shared = holds(shared, i, v);
     if (is_shared || holds(own, i, v))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared,
                              is_shared && shared->overwritten, i, v.value});
   }
-}
-
-/// A copy of something older than what the actor has seen above, when it fetched early.
-inline bool cache_machine::is_outdated(actor const& a, unsigned level, version const& v) const {
-  version const* copy = &v;
-  for (unsigned l = level + 1; l < a.levels; ++l) {
-    place const& above = *way_[l];
-    index const which = copy->above;
-    if (!above.remembers(which) || above[which].id != v.id)
-      return false;
-    auto const height = nodes_[a.path[l]].level;
-    if ((way_[0]->has_seen >> height & 1) != 0 && which < way_[0]->seen[height])
-      return true;
-    copy = &above[which];
-  }
-  return false;
 }
 
 /// Words on their way to the path's `level` from elsewhere.
@@ -112,7 +137,7 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest) {
   place const& p = *way_[lowest];
   if (lowest == 0 ? p.is_dirty : p.count != 0)
     if (version const& v = p.newest();
-        lowest == 0 || (v.until == always && !is_outdated(self, lowest, v)))
+        lowest == 0 || (v.until == always && !is_outdated(self, c, lowest, v, false)))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(lowest), false,
                              false, p.count - 1, v.value});
   if (lowest != 0)
@@ -178,7 +203,7 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest)
     window const shared{first_to_fetch(self, l, lowest == 0), since(lower, c)[level], always,
                         overwritten};
     window const early{own.seen[level], since(leaf, c)[level], early_before, std::nullopt};
-    collect_versions(self, l, &shared, was_early ? &early : nullptr);
+    collect_versions(self, c, l, &shared, was_early ? &early : nullptr);
     std::size_t const before = candidates_.size();
     collect_arrivals(a, c, l, false);
     for (std::size_t i = before; i < candidates_.size(); ++i)
@@ -353,7 +378,9 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   for (unsigned l = lowest; chosen.is_late && l < level; ++l) // words that were overwritten
     if (place const& p = nodes_[self.path[l]].places[c]; p.is_dirty) {
       keep_together(at, c, which, p.due, p.dirty_since);
-      pin(c, newest(self.path[l], c).id);
+      version& late = nodes_[self.path[l]].places[c].newest();
+      pin(c, late.id);
+      late.until = std::min(late.until, nodes_[at].places[c][which].from);
       clear_dirty(self.path[l], c);
     }
   keep_ahead(self, c, level);

@@ -121,8 +121,12 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
                       : v.value);
     mix(h, v.by);
     mix(h, 4U * v.update + 2U * v.came_through + (v.until == always ? 1U : 0U));
-    if (has_copies)
-      mix(h, std::uint64_t{above} - v.above);
+    if (!has_copies)
+      continue;
+    mix(h, std::uint64_t{above} - v.above);
+    bool const is_known = above != 0 && nodes_[up].places[c].remembers(v.above);
+    bool const is_copy = is_known && nodes_[up].places[c][v.above].id == v.id;
+    mix(h, is_copy ? 1U : v.is_behind != 0 ? 2U + v.due : 0U);
   }
 }
 

@@ -105,6 +105,11 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
 
 // Stores
 
+bool cache_machine::has_delayed_seq_cst(actor const& a) noexcept {
+  return std::any_of(a.delayed.begin(), a.delayed.end(),
+                     [](delayed_store const& d) { return d.is_seq_cst; });
+}
+
 inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value,
                                       std::optional<order> o, scope s, write_tag by) {
   actor& self = actors_[a];
@@ -115,11 +120,15 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
         *left_out_ = true;
       drain(self, 1);
     }
+    bool const follows_seq_cst = o == order::seq_cst && has_delayed_seq_cst(self);
     self.delayed.push_back(
         {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
     ++delayed_count_;
     ++cells_[c].changes;
     log_cache(self.path[0]);
+    // Who takes the one before puts this one after all that has come by then. Nobody is alone.
+    if (follows_seq_cst && (actor_count_ == 1 || choices_->pick(2, choice_kind::write_back) == 0))
+      drain(self, self.delayed.size());
     return;
   }
   drain_cell(self, c);
@@ -216,12 +225,20 @@ void cache_machine::copy_below(actor const& a, cell_id c, unsigned level, index 
   see(a, c, level, which);
   version v = nodes_[a.path[level]].places[c][which];
   for (unsigned l = level; l-- > 1;) {
-    place const& p = touch(a.path[l], c);
+    place& p = touch(a.path[l], c);
     index const before = p.find_copy(v.id); // by way of the cache above it may come back here
     bool const is_known = before != unknown;
-    append(a.path[l], c,
-           {v.value, v.by, is_known ? p[before].written : v.written, now_, always, which, v.id,
-            is_own || (is_known && p[before].came_through), v.update});
+    if (is_known && before + 1 == p.count) { // as if it had stayed
+      p.newest().until = always;
+      p.newest().above = which;
+      make_live(a.path[l], c);
+    } else {
+      // An update at another cache of this level is no more than a store to those below here.
+      bool const was_elsewhere = !is_known && v.update == nodes_[a.path[l]].level;
+      append(a.path[l], c,
+             {v.value, v.by, is_known ? p[before].written : v.written, now_, always, which, v.id,
+              is_own || (is_known && p[before].came_through), was_elsewhere ? 0U : v.update});
+    }
     which = p.count - 1;
     v = p[which];
     see(a, c, l, which);

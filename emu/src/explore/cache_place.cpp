@@ -37,6 +37,8 @@ bool late_word::may_precede_there(cache_way way, std::size_t at, cache_place::in
       return false;
     if (i > which)
       continue;
+    if (i < which && v.update > way.level(at) && due >= way.level(at))
+      return may_precede(way, at, i); // a copy: what its update has read stands above
     auto const may_be_here = may_be_right_before(way, at, v);
     if (!may_be_here || *may_be_here)
       return may_be_here.has_value();

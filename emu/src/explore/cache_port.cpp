@@ -61,7 +61,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     if (r.is_stale)
       memory_->miss(id_, address, where);
     if (!o && lane == -1)
-      memory_->watch_polling(id_, {address, size, where.line(), r.value}, where);
+      memory_->watch_polling(id_, address, size, r.value, where);
   }
   memory_->tell(address, o);
   memory_->count(id_, where);
@@ -70,8 +70,10 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   if (memory_->options_.detects_races)
     memory_->note(
         memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
-  if (o)
+  if (o) {
+    memory_->note_idle(id_);
     after_acquire(*o);
+  }
   return r.value;
 }
 
@@ -89,7 +91,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   race_detector::write_id by = 0;
   memory_->count(id_, where);
   memory_->end_polling(id_, address, size);
-  ++memory_->activity_;
+  memory_->note_change(id_);
   memory_->remember(id_, "store", o, s, address, word, where);
   if (memory_->options_.detects_races)
     memory_->note(
@@ -123,16 +125,18 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
     return 0;
   race_detector::write_id by = 0;
+  bool changes = false;
   auto const old = memory_->machine_.update(
       id_, address, size, o, s, [&](std::uint64_t value, cache_machine::write_tag read_from) {
         auto const desired = f(value, argument);
-        memory_->activity_ += desired && *desired != value ? 1 : 0;
+        changes = desired && *desired != value;
         memory_->remember(id_, "update", o, s, address, desired.value_or(value), where);
         if (memory_->options_.detects_races)
           memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,
                                                desired.has_value(), by, lane_site(where, lane_)));
         return std::pair(desired, by);
       });
+  memory_->note_update(id_, changes);
   after_acquire(o);
   if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
     memory_->check_initialised(id_, address, size, old, lane_site(where, lane_));
@@ -161,11 +165,10 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
     memory_->note(memory_->races_.update(id_, address, size, o, s,
                                          memory_->lds_write_of(address, size), desired.has_value(),
                                          by, lane_site(where, lane_)));
+  memory_->note_update(id_, desired && *desired != old);
   after_acquire(o);
-  if (desired) {
+  if (desired)
     memory_->wrote_lds(address, size, by);
-    memory_->activity_ += *desired != old ? 1 : 0;
-  }
   return old;
 }
 

@@ -25,14 +25,11 @@ void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since
 
 /// The write of which `v` has the value, the tag, the id and the update is the newest at the node
 /// now. It will be farther up at the node level `due`, and could have been since then.
-void cache_machine::come_to(node_id n, cell_id c, version v, std::uint8_t due, time since) {
+void cache_machine::come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since) {
   place const& p = touch(n, c);
   time const could_be = std::max(since, p.fetched_since());
-  v.above = p.count == 0 ? unknown : p.newest().above;
-  v.written = v.from = now_;
-  v.until = always;
-  v.came_through = false;
-  append(n, c, v);
+  auto const above = p.count == 0 ? unknown : p.newest().above;
+  append(n, c, {v.value, v.by, now_, now_, always, above, v.id, false, v.update});
   if (n != memory)
     set_dirty(n, c, due, could_be);
 }
@@ -151,6 +148,10 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
   }
   version& mine = from.newest();
   mine.above = is_behind ? which - 1 : which; // `unknown` if nothing came before
+  if (is_behind) {
+    mine.is_behind = 1;
+    mine.due = due;
+  }
   from.least = std::max(from.least, which);
 }
 

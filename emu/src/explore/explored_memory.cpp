@@ -104,6 +104,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   known_ = {};
   races_.reset();
   port_count_ = 0;
+  coming_waves_ = 0;
   by_number_.clear();
   agents_.clear();
   units_.clear();
@@ -137,7 +138,7 @@ explored_memory* explored_memory::of(executor const& scheduler) noexcept {
 // Actors
 
 void explored_memory::check_room() const {
-  if (port_count_ == most_actors)
+  if (actor_count() >= most_actors)
     throw std::length_error(fmt::format("explore: an execution has at most {} actors, those that "
                                         "have ended among them",
                                         most_actors));
@@ -153,6 +154,7 @@ cache_port& explored_memory::add(actor_id id, race_detector::place where) {
   known_actor& a = actors_[id];
   a.operations = 0;
   a.last = {};
+  a.looks = 0;
   end_polling(id);
   cache_port& port = ports_[port_count_++];
   port.set_lds(nullptr, 0);
@@ -219,6 +221,13 @@ void explored_memory::watch(operation_kind what, std::optional<order>& o, scope&
 
 // Launches
 
+void explored_memory::expect_waves(launch_state const& l, std::uint64_t count) {
+  known_launch& known = launches_[&l]; // or one that was there before, and has not completed
+  coming_waves_ += count - known.coming;
+  known = {};
+  known.coming = count;
+}
+
 void explored_memory::launching(launch_state& l) {
   ++activity_;
   tell_any();
@@ -228,7 +237,7 @@ void explored_memory::launching(launch_state& l) {
   cache_port& port = join(*self);
   end_polling(port.id());
   take_host_writes(port.id());
-  launches_[&l] = {.edges = {races_.signal(port.id())}};
+  launches_[&l].edges = {races_.signal(port.id())};
 }
 
 /// What host code has written past us since the last completion, or join, is that actor's; unless
@@ -251,13 +260,15 @@ void explored_memory::take_host_writes(actor_id by) {
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
-  check_room();
   tell_any();
   auto const cu = node_of(unit, agent);
   std::uint32_t const agent_number = agent_of(agent).number;
   std::uint32_t const number = ++wave_count_;
   launch_state const& launch = *w.group->launch;
   known_launch& known = launches_[&launch];
+  QUARRY_ASSERT(known.coming != 0);
+  --known.coming;
+  --coming_waves_;
   if (known.dispatch == ~0U) {
     known.dispatch = know(launch, agent);
     known.first_group = group_count_;
@@ -306,6 +317,7 @@ void explored_memory::completed(launch_state& l, bool by_core) {
     machine_.fence(port.id(), order::acquire, by_core ? scope::agent : scope::system);
     end_polling(port.id());
   }
+  coming_waves_ -= launches_[&l].coming;
   launches_.erase(&l);
   if (!by_core)
     to_host();

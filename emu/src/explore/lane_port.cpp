@@ -94,7 +94,8 @@ void cache_port::store_row(lane_row const& r, void const* from) const {
     }
   }
   count_lanes(r, by_lines);
-  memory_->activity_ += by_lines;
+  if (by_lines != 0)
+    memory_->note_change(id_, by_lines);
 }
 
 /// Operations of those that were not counted one by one.

@@ -59,7 +59,7 @@ public:
     /// A newer write was there to be seen.
     bool is_stale = false;
     /// Of which of its bytes it is memory's first value: a bit each.
-    std::uint8_t first_bytes = 0;
+    std::uint16_t first_bytes = 0;
   };
   /// A predicate on a value.
   using predicate = cache_question::predicate;
@@ -323,9 +323,10 @@ private:
   [[nodiscard]] bool is_in_use(cell_id c) const;
   void drop(cell_id c);
   void drop_beside(cell_id c);
-  void append(node_id n, cell_id c, version v);
+  void make_live(node_id n, cell_id c);
+  void append(node_id n, cell_id c, version const& v);
   void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
-  void come_to(node_id n, cell_id c, version v, std::uint8_t due, time since);
+  void come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since);
   void clear_dirty(node_id n, cell_id c);
   [[nodiscard]] bool may_be_behind(node_id n, cell_id c) const;
   void keep_ahead(actor const& a, cell_id c, unsigned level);
@@ -343,6 +344,7 @@ private:
   }
   void perform_oldest(actor& a, bool may_be_late);
   static void put_after(actor& a, time at) noexcept;
+  static bool has_delayed_seq_cst(actor const& a) noexcept;
   [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
   /// How many of the actor's delayed stores there are up to the last of those; 0: there is none.
   template<class Predicate>
@@ -367,8 +369,10 @@ private:
   void collect(actor_id a, cell_id c, unsigned lowest);
   inline void put_newest_first();
   inline void collect_above(actor_id a, cell_id c, unsigned lowest);
-  [[nodiscard]] inline bool is_outdated(actor const& a, unsigned level, version const& v) const;
-  inline void collect_versions(actor const& a, unsigned level, window const* shared,
+  [[nodiscard]] bool is_outdated(actor const& a, cell_id c, unsigned level, version const& v,
+                                 bool before) const;
+  [[nodiscard]] index first_current(actor const& a, cell_id c, unsigned level) const;
+  inline void collect_versions(actor const& a, cell_id c, unsigned level, window const* shared,
                                window const* own);
   inline void collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest);
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest);

@@ -29,10 +29,13 @@ struct cache_place {
     time from;                      ///< when it came to be here
     time until;                     ///< when it was here no longer
     index above;                    ///< the parent's version that it is a copy of, or comes after
-    std::uint32_t id : 29;          ///< of the write: copies have the same; 0: memory's first value
+    std::uint32_t id : 26;          ///< of the write: copies have the same; 0: memory's first value
     std::uint32_t came_through : 1; ///< it is a copy of what was written farther up from below here
     /// The node level that an update was performed at, else 0: it has read the version before it.
     std::uint32_t update : 2;
+    // Once it has gone up late
+    std::uint32_t is_behind : 1 = 0; ///< it comes before the parent's version `above` + 1
+    std::uint32_t due : 2 = 0;       ///< the node level that it came to by itself
   };
 
   [[nodiscard]] version& operator[](index i) noexcept { return ring[i % kept]; }

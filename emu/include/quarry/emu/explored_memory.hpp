@@ -101,11 +101,15 @@ public:
 
   /// The race detector has a clock for each, with a time of each other one.
   static constexpr std::size_t most_actors = 4'096;
-  /// So far in this execution, those that have ended among them.
-  [[nodiscard]] std::size_t actor_count() const noexcept { return port_count_; }
+  /// So far in this execution: those that have ended, and the wavefronts that launches will have,
+  /// among them.
+  [[nodiscard]] std::size_t actor_count() const noexcept { return port_count_ + coming_waves_; }
 
   // What a launch orders
 
+  /// The launch will have so many wavefronts: until it has completed, no other actor takes their
+  /// room.
+  void expect_waves(launch_state const& l, std::uint64_t count);
   void launching(launch_state& l);
   /// `by_core`: who sees it is a core of the agent's command processor, and no host.
   void completed(launch_state& l, bool by_core = false);
@@ -227,6 +231,7 @@ private:
     std::source_location last{};         ///< operation
     std::array<polled_word, 4> polled{}; ///< the last few
     std::uint32_t polled_count = 0;      ///< so far; the next one takes the oldest one's place
+    std::uint32_t looks = 0;             ///< at atomics, since it last changed something
   };
   struct extent {
     std::uintptr_t begin = 0;
@@ -246,6 +251,29 @@ private:
     ++actors_[who].operations;
     actors_[who].last = where;
   }
+  /// An operation that has changed memory.
+  void note_change(actor_id who, unsigned operations = 1) noexcept {
+    activity_ += operations;
+    actors_[who].looks = 0;
+  }
+  /// An atomic operation that has changed nothing. Who does many of them, and changes nothing
+  /// itself, waits for others, as if it yielded. (Whether others have changed something meanwhile
+  /// does not count: in which order they did is not always to make a difference.)
+  void note_idle(actor_id who) {
+    constexpr std::uint32_t many = 32;
+    known_actor& a = actors_[who];
+    if (++a.looks != many) [[likely]]
+      return;
+    a.looks = 0;
+    if (actor const* const self = scheduler_.current())
+      choices_->on_yield(self->number);
+  }
+  void note_update(actor_id who, bool changes) {
+    if (changes)
+      note_change(who);
+    else
+      note_idle(who);
+  }
   void note_look(actor_id who, std::uintptr_t at, std::source_location where) {
     if (looks_) [[unlikely]]
       add_look(who, at, where);
@@ -253,7 +281,8 @@ private:
   void add_look(actor_id who, std::uintptr_t at, std::source_location where);
   /// A plain load has read a value: has a loop of such loads ended by mere chance? Without an
   /// acquire, or a store of its own, none must see another value: that would be a race.
-  void watch_polling(actor_id who, polled_word const& look, std::source_location where);
+  void watch_polling(actor_id who, std::uintptr_t at, unsigned bytes, std::uint64_t value,
+                     std::source_location where);
   /// The actor may see from now on what others have written; or has written those words itself.
   void end_polling(actor_id who) noexcept;
   void end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept;
@@ -422,6 +451,7 @@ private:
   std::vector<known_unit> agents_;
   std::vector<known_unit> units_;
   struct known_launch {
+    std::uint64_t coming = 0;      ///< wavefronts that have not begun
     std::uint32_t dispatch = ~0U;  ///< its place in dispatches_, once a wavefront has begun
     std::uint32_t first_group = 0; ///< its number, from then on
     std::vector<race_detector::edge> edges; ///< the launcher's, then those of ended wavefronts
@@ -429,6 +459,7 @@ private:
   std::unordered_map<launch_state const*, known_launch> launches_;
   std::uint32_t group_count_ = 0;
   std::uint32_t wave_count_ = 0;
+  std::uint64_t coming_waves_ = 0; ///< of all launches
   std::uint32_t host_count_ = 0;
   struct direct_write {
     std::uintptr_t at;
