@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace {
@@ -112,6 +113,24 @@ struct signal_together {
   }
 };
 
+/// Two wavefronts take turns by a word in LDS, which each only updates: to see, or to go on.
+struct take_turns_in_lds {
+  task<> operator()(any_wavefront auto& wf) const {
+    auto const turn = wf.template lds<word, 1>() + 0;
+    word const me = wf.index_in_group();
+    if (me == 0)
+      wf.store(turn, 0U);
+    auto met = wf.barrier();
+    co_await met;
+    for (word i = 0; i < 10; ++i) {
+      word mine = 0;
+      do
+        mine = 2 * i + me;
+      while (!wf.compare_exchange(turn, mine, mine + 1, order::acq_rel, scope::work_group));
+    }
+  }
+};
+
 /// Of a lock, which is free where the word is 0.
 bool takes(auto& wi, global<word> lock) {
   word free = 0;
@@ -148,6 +167,18 @@ void count_under_lock(world& w) {
   w.check(static_cast<bool>(gpu.run({.work_groups = 2, .work_items_per_group = 2}, Kernel{},
                                     words.global(), words.global() + 16)),
           "a fault");
+}
+
+/// Of 200 executions by each strategy that may prefer who spins.
+void all_come_to_an_end(std::function<void(world&)> const& f) {
+  for (char const* const strategy : {"swarm", "pct", "random_walk"}) {
+    CAPTURE(strategy);
+    explore_options o{.executions = 200, .keeps_failures = false};
+    o.strategy = strategy;
+    verdict const v = explore(o, f);
+    REQUIRE_MESSAGE(v, v.to_string());
+    CHECK(v.inconclusive == 0);
+  }
 }
 
 } // namespace
@@ -227,6 +258,32 @@ TEST_SUITE("emu.explore_waits") {
       w.join();
     });
     CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("who spins gives way, whoever is preferred: taking turns by plain loops has its ends") {
+    all_come_to_an_end([](world& w) {
+      auto turn = w.allocate<word>(1, "turn");
+      for (word const me : {0U, 1U})
+        w.start("player", [me, at = turn.global()](world_core& self) {
+          for (word i = 0; i < 20; ++i) {
+            while (self.load(at, order::acquire, scope::system) != 2 * i + me) {
+            }
+            self.store(at, 2 * i + me + 1, order::release, scope::system);
+          }
+        });
+      w.join();
+      w.check(w.host().load(turn.global()) == 40, "all turns");
+    });
+  }
+
+  TEST_CASE("so does who spins by updates of LDS that change nothing") {
+    all_come_to_an_end([](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto const end = gpu.run(
+          {.work_groups = 1, .work_items_per_group = 64, .lds_bytes = sizeof(std::uint64_t)},
+          take_turns_in_lds{});
+      w.check(static_cast<bool>(end), "a fault");
+    });
   }
 
   TEST_CASE("a loop that works, and looks at the same word in every round, is no wait") {

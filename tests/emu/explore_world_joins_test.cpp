@@ -13,6 +13,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -31,6 +32,10 @@ verdict explore_words(std::function<void(world&, buffer<word>&)> const& f) {
 void throw_bug(world_core&) {
   throw std::logic_error("a bug");
 }
+
+struct does_nothing {
+  void operator()(any_wavefront auto&) const {}
+};
 
 /// True if it has thrown what the world expects.
 bool join_hears(world& w, std::string const& what) {
@@ -186,5 +191,46 @@ TEST_SUITE("emu.explore_world_joins") {
       w.check(words.host()[0] == 9, "9 in all");
     });
     CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("a world of too many actors is told so, also where they do nothing") {
+    for (bool const works : {false, true}) {
+      CAPTURE(works);
+      explore_options o{.executions = 1, .most_decisions = 100'000, .diagnoses = false};
+      o.keeps_failures = false;
+      verdict const v = explore(o, [works](world& w) {
+        auto word = w.allocate<std::uint32_t>(1, "word");
+        for (int i = 0; i < 4'097; ++i)
+          w.start("one of many", [works, at = word.global()](world_core& self) {
+            if (works)
+              self.fetch_add(at, 1, order::relaxed, scope::system);
+          });
+        w.join();
+      });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "exception");
+      CHECK_MESSAGE(v.failure->report.find("an execution has at most 4096 actors") !=
+                        std::string::npos,
+                    v.failure->report);
+    }
+  }
+
+  TEST_CASE("launches are counted with all their wavefronts, also before those have begun") {
+    explore_options o{.executions = 3, .most_decisions = 100'000, .diagnoses = false};
+    o.keeps_failures = false;
+    std::size_t launched = 0;
+    verdict const v = explore(o, [&launched](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      std::vector<completion> all;
+      launched = 0;
+      for (int i = 0; i < 3; ++i, ++launched)
+        all.push_back(
+            gpu.launch({.work_groups = 1'500, .work_items_per_group = 32}, does_nothing{}));
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "exception");
+    CHECK_MESSAGE(v.failure->report.find("1500 wavefronts, after 30") != std::string::npos,
+                  v.failure->report);
+    CHECK(launched == 2);
   }
 }

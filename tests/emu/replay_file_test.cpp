@@ -5,11 +5,14 @@
 #include <doctest/doctest.h>
 
 #include <cinttypes>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <sys/resource.h>
+#include <system_error>
 #include <vector>
 
 namespace {
@@ -52,6 +55,26 @@ std::string sealed(std::string const& text) {
   std::snprintf(line, sizeof line, "checksum: 0x%016" PRIx64 "\n", hash);
   return text.substr(0, text.find('\n') + 1) + line + content;
 }
+
+/// While it lives, files of the process are no longer than that.
+class file_size_limit {
+public:
+  explicit file_size_limit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit const now{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &now);
+  }
+  file_size_limit(file_size_limit const&) = delete;
+  file_size_limit& operator=(file_size_limit const&) = delete;
+  ~file_size_limit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+
+private:
+  void (*signal_)(int);
+  rlimit before_{};
+};
 
 bool is_refused_as_edited(std::string const& text) {
   return refusal(text).starts_with(
@@ -157,6 +180,23 @@ TEST_SUITE("emu.replay_file") {
     auto const unwritten = example().write("/nowhere/x.replay");
     REQUIRE(unwritten.has_error());
     CHECK(unwritten.error().what.find("/nowhere/x.replay: cannot be written") == 0);
+  }
+
+  TEST_CASE("of one that is written in part only nothing is left, and why is said") {
+    replay_file large = example();
+    large.choices = choice_record(std::vector<choice>(100'000, {choice_kind::value, 16, 15}));
+    large.name = std::string(100'000, 'n');
+    auto const path =
+        (std::filesystem::temp_directory_path() / ("quarry-part-" + build_id() + ".replay"))
+            .string();
+    result<void> written = [&] {
+      file_size_limit const small(10'000);
+      return large.write(path);
+    }();
+    REQUIRE(written.has_error());
+    CHECK(written.error().code == std::errc::file_too_large);
+    CHECK(written.error().what == path + ": cannot be written: File too large");
+    CHECK(!std::filesystem::exists(path));
   }
 
   TEST_CASE("the program has a build id, always the same") {

@@ -237,6 +237,9 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
   if (options.reduces && (options.bounds.deviations || options.hashes_states))
     throw std::invalid_argument("explore: partial-order reduction goes with no bound of deviations "
                                 "and no hashing of states; these two go together");
+  if (options.strategy == "replay")
+    throw std::invalid_argument("explore: the strategy replay has no choices to repeat; "
+                                "--quarry-replay=FILE repeats those of a file");
   if (options.most_decisions == 0)
     throw std::invalid_argument("explore: an execution of no decisions; most_decisions is at least "
                                 "1");

@@ -290,13 +290,13 @@ race_detector::write_id explored_memory::lds_write_of(std::uintptr_t at, unsigne
   return all;
 }
 
-void explored_memory::watch_polling(actor_id who, polled_word const& look,
-                                    std::source_location where) {
+void explored_memory::watch_polling(actor_id who, std::uintptr_t at, unsigned bytes,
+                                    std::uint64_t value, std::source_location where) {
   known_actor& a = actors_[who];
   for (polled_word& p : a.polled) {
-    if (p.at != look.at || p.bytes != look.bytes || p.line != look.line)
+    if (p.at != at || p.bytes != bytes || p.line != where.line())
       continue;
-    if (p.value == look.value) {
+    if (p.value == value) {
       ++p.times;
       return;
     }
@@ -305,17 +305,18 @@ void explored_memory::watch_polling(actor_id who, polled_word const& look,
             fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only "
                         "if its cache happens to fetch the word anew\n  needs relaxed or stronger, "
                         "at the writer's scope, or wait_until",
-                        p.value, p.times, look.value));
-    p = look;
+                        p.value, p.times, value));
+    p = {at, bytes, where.line(), value};
     return;
   }
-  a.polled[a.polled_count++ % a.polled.size()] = look;
+  a.polled[a.polled_count++ % a.polled.size()] = {at, bytes, where.line(), value};
 }
 
 void explored_memory::end_polling(actor_id who) noexcept {
   known_actor& a = actors_[who];
   if (std::exchange(a.polled_count, 0) != 0)
-    a.polled = {};
+    for (polled_word& p : a.polled)
+      p.at = 0;
 }
 
 void explored_memory::end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept {
@@ -324,7 +325,7 @@ void explored_memory::end_polling(actor_id who, std::uintptr_t at, unsigned byte
     return;
   for (polled_word& p : a.polled)
     if (p.at / 8 >= at / 8 && p.at / 8 <= (at + bytes - 1) / 8)
-      p = {};
+      p.at = 0;
 }
 
 } // namespace quarry::emu

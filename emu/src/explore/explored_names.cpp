@@ -156,9 +156,10 @@ std::string explored_memory::dispatch_of(actor_id who) const {
   if (!n.is_wave)
     return "";
   known_dispatch const& d = dispatches_[n.dispatch];
-  return fmt::format("in dispatch {} of agent {}: {}, {} group{} of {}, launched at {}", d.number,
-                     d.agent, d.kernel, d.groups, d.groups == 1 ? "" : "s", d.group_size,
-                     quarry::to_string(d.where));
+  auto const text =
+      fmt::format("in dispatch {} of agent {}: {}, {} group{} of {}", d.number, d.agent, d.kernel,
+                  d.groups, d.groups == 1 ? "" : "s", d.group_size);
+  return d.where.line() == 0 ? text : text + ", launched at " + quarry::to_string(d.where);
 }
 
 std::uint32_t explored_memory::know(launch_state const& l, agent_core const& agent) {

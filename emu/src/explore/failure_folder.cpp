@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <memory>
 #include <mutex>
@@ -104,8 +105,9 @@ void failure_folder::mark_beginning(std::string const& name, std::uint64_t first
   std::size_t const at = text.size();
   for (unsigned job = 0; job < jobs; ++job)
     text += std::string(number_width, ' ') + "\n";
-  if (::ftruncate(file, static_cast<off_t>(text.size())) != 0)
-    fail(running_->path());
+  // With its blocks: where the disk is full, a write through the mapping would be a signal.
+  if (int const error = ::posix_fallocate(file, 0, static_cast<off_t>(text.size())); error != 0)
+    fail(running_->path(), error);
   void* const mapped = ::mmap(nullptr, text.size(), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (mapped == MAP_FAILED)
     fail(running_->path());
@@ -144,7 +146,10 @@ std::string failure_folder::save(replay_file const& failure) {
   if (written)
     return path;
   if (!place_.is_by_default)
-    throw std::system_error(std::make_error_code(std::errc::io_error), written.error().what);
+    throw std::system_error(written.error().code,
+                            fmt::format("{}; what is not kept is {} at {}, seed {:#x}",
+                                        written.error().what, failure.kind, failure.where,
+                                        failure.seed));
   why_not_ = written.error().what;
   return "";
 }

@@ -42,13 +42,10 @@ inline bool race_detector::goes_on(line& l, access const& a) {
     }
   }
   if (kept == none) {
-    add_mark(l.whole, mark_of(a, 0xff));
+    add_mark(l.whole, a, 0xff);
     return true;
   }
-  mark& m = marks_[kept];
-  std::uint32_t const next = m.next;
-  m = mark_of(a, 0xff);
-  m.next = next;
+  set_mark(marks_[kept], a, 0xff);
   return true;
 }
 
@@ -58,10 +55,10 @@ bool race_detector::access_line(actor_id a, access::kind kind, std::uintptr_t at
   line& l = find(at / line_bytes);
   access const what{a, kind, {}, scope::work_item, at, element, first_lane, now_ + 1};
   time const after = now_ + static_cast<time>(line_bytes) / element; // a step for each lane
-  std::uint32_t words = 0;                                           // of those that have marks
+  std::uint32_t marks = none;                                        // none has any
   for (std::uint32_t const first : l.first)
-    words += first != none ? 1 : 0;
-  bool const is_simple = words == 0 && coarse_.is_empty();
+    marks &= first;
+  bool const is_simple = marks == none && coarse_.is_empty();
   if (is_simple && goes_on(l, what)) {
     now_ = after;
     return true;
@@ -73,7 +70,7 @@ bool race_detector::access_line(actor_id a, access::kind kind, std::uintptr_t at
     split(l); // lane by lane it will be seen who races with whom
     return false;
   }
-  add_mark(l.whole, mark_of(what, 0xff));
+  add_mark(l.whole, what, 0xff);
   now_ = after;
   return true;
 }

@@ -5,6 +5,7 @@
 #include <quarry/emu/race_detector.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace quarry::emu {
@@ -15,16 +16,21 @@ inline race_detector::manner race_detector::pack(access const& a) noexcept {
           .scope = static_cast<std::uint8_t>(static_cast<unsigned>(a.scope) & 7U)};
 }
 
-inline race_detector::mark race_detector::mark_of(access const& a, std::uint8_t mask) noexcept {
-  return {.at = a.step,
-          .next = none,
-          .address = a.address,
-          .where = a.at.where,
-          .what = {.actor = static_cast<std::uint16_t>(a.actor),
-                   .lane = a.at.lane,
-                   .bytes = static_cast<std::uint16_t>(std::min(a.bytes, 0xffffU)),
-                   .mask = mask,
-                   .how = pack(a)}};
+/// Put together in a register: to read at once what was just written in parts is slow.
+inline race_detector::deed race_detector::deed_of(access const& a, std::uint8_t mask) noexcept {
+  auto const bits = [](auto value, unsigned above) { return std::uint64_t{value} << above; };
+  auto const how = bits(std::bit_cast<std::uint8_t>(pack(a)), 56);
+  return std::bit_cast<deed>(bits(static_cast<std::uint16_t>(a.actor), 0) |
+                             bits(static_cast<std::uint16_t>(a.at.lane), 16) |
+                             bits(std::min(a.bytes, 0xffffU), 32) | bits(mask, 48) | how);
+}
+
+/// All but its place in a list.
+inline void race_detector::set_mark(mark& m, access const& a, std::uint8_t mask) noexcept {
+  m.at = a.step;
+  m.address = a.address;
+  m.where = a.at.where;
+  m.what = deed_of(a, mask);
 }
 
 inline race_detector::line& race_detector::find(std::uintptr_t number) {
@@ -49,9 +55,9 @@ inline void race_detector::drop_mark(std::uint32_t& link) noexcept {
 }
 
 /// In front of the others.
-inline void race_detector::add_mark(std::uint32_t& first, mark const& m) {
+inline void race_detector::add_mark(std::uint32_t& first, access const& a, std::uint8_t mask) {
   std::uint32_t const number = take_mark();
-  marks_[number] = m;
+  set_mark(marks_[number], a, mask);
   marks_[number].next = std::exchange(first, number);
 }
 

@@ -78,8 +78,8 @@ void race_detector::check_words(access const& a) {
     split(l);
   std::uint32_t& first = l.first[number % line_words];
   if (first == none)
-    add_mark(first, mark_of(a, mask));
-  else if (marks_[first].what.actor != a.actor || !goes_on(first, mark_of(a, mask)))
+    add_mark(first, a, mask);
+  else if (marks_[first].what.actor != a.actor || !goes_on(first, a, mask))
     compare_all(first, a, mask);
 }
 
@@ -92,39 +92,39 @@ inline bool race_detector::goes_on(actor_id a, access::kind kind, std::uintptr_t
     return false;
   std::uint32_t& first = l->first[at / 8 % line_words];
   auto const mask = static_cast<std::uint8_t>(((1U << bytes) - 1) << offset);
-  return first != none && goes_on(first, mark_of({a, kind, {}, s, at, bytes, where, now_}, mask));
+  return first != none && goes_on(first, {a, kind, {}, s, at, bytes, where, now_}, mask);
 }
 
 /// An actor does with the same bytes what it has done before, and nobody else is concerned: the
 /// word has no marks but of that. Of plain accesses these are a store's, a load's, or both, the
 /// load's first. True if they stand for this access, too.
-inline bool race_detector::goes_on(std::uint32_t& first, mark const& m) {
+inline bool race_detector::goes_on(std::uint32_t& first, access const& a, std::uint8_t mask) {
   // Apart from those two all is the same; the lane may be another one's in a later instruction.
   auto const kinds = std::bit_cast<std::uint64_t>(deed{.how = {.kind = 3}});
   auto const lanes = std::bit_cast<std::uint64_t>(deed{.lane = -1});
+  deed const what = deed_of(a, mask);
+  bool const is_atomic = a.order.has_value();
   auto const is_same = [&](mark const& before, std::uint64_t aside) {
     auto const differs =
-        (std::bit_cast<std::uint64_t>(before.what) ^ std::bit_cast<std::uint64_t>(m.what)) & ~aside;
-    return differs == 0 ||
-           ((differs & ~lanes) == 0 && before.at < actors_[m.what.actor].instruction);
+        (std::bit_cast<std::uint64_t>(before.what) ^ std::bit_cast<std::uint64_t>(what)) & ~aside;
+    return differs == 0 || ((differs & ~lanes) == 0 && before.at < actors_[a.actor].instruction);
   };
   mark& head = marks_[first];
-  if (!is_same(head, m.what.how.is_atomic() ? 0 : kinds))
+  if (!is_same(head, is_atomic ? 0 : kinds))
     return false;
   std::uint32_t const next = head.next;
   if (next != none) {
     mark const& second = marks_[next];
-    if (m.what.how.is_atomic() || second.next != none || head.what.how.writes() ||
-        !second.what.how.writes() || !is_same(second, kinds))
+    if (is_atomic || second.next != none || head.what.how.writes() || !second.what.how.writes() ||
+        !is_same(second, kinds))
       return false;
   }
-  if (head.what.how.writes() && !m.what.how.writes() && !m.what.how.is_atomic()) {
-    add_mark(first, m);
+  if (head.what.how.writes() && !writes(a.what) && !is_atomic) {
+    add_mark(first, a, mask);
     return true;
   }
-  head = m;
-  head.next = next;
-  if (m.what.how.writes() && next != none)
+  set_mark(head, a, mask);
+  if (writes(a.what) && next != none)
     drop_mark(head.next);
   return true;
 }
@@ -142,7 +142,7 @@ void race_detector::compare_all(std::uint32_t& first, access const& a, std::uint
     }
   }
   if (!is_marked)
-    add_mark(first, mark_of(a, mask));
+    add_mark(first, a, mask);
 }
 
 /// With one earlier access. True if its mark is this one's, too.

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <elf.h>
 #include <filesystem>
 #include <fstream>
@@ -181,12 +180,15 @@ result<replay_file> replay_file::from_text(std::string const& text) {
 }
 
 result<void> replay_file::write(std::string const& file) const {
+  errno = 0;
   std::ofstream out(file, std::ios::binary);
   out << to_text();
-  if (!out.flush())
-    return error{std::make_error_code(std::errc::io_error),
-                 fmt::format("{}: cannot be written: {}", file, std::strerror(errno))};
-  return {};
+  if (out.flush())
+    return {};
+  std::error_code const why(errno != 0 ? errno : EIO, std::generic_category());
+  if (std::error_code none; out.is_open() && std::filesystem::is_regular_file(file, none))
+    std::filesystem::remove(file, none); // a full disk leaves a part of it
+  return error{why, fmt::format("{}: cannot be written: {}", file, why.message())};
 }
 
 result<replay_file> replay_file::read(std::string const& file) {

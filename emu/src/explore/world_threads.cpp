@@ -56,15 +56,23 @@ void world_thread::run() {
   try {
     go_on();
   } catch (...) {
-    if (!is_abandoned)
-      error = std::current_exception();
-    state = actor_state::done;
+    fail();
   }
   if (state != actor_state::done || is_abandoned)
     return;
-  if (error)
-    all_.memory_.thrown().add({.what = error, .who = name_});
-  end();
+  try {
+    end();
+  } catch (...) { // it has done nothing before, and there is no room for one more that does
+    fail();
+  }
+}
+
+void world_thread::fail() noexcept {
+  state = actor_state::done;
+  if (is_abandoned || error)
+    return;
+  error = std::current_exception();
+  all_.memory_.thrown().add({.what = error, .who = name_});
 }
 
 /// To its next wait, or its end.

@@ -45,6 +45,7 @@ private:
   void begin(std::string&& name, emu::explored_memory::edge begun);
   void go_on();
   void end();
+  void fail() noexcept; ///< by the exception that is handled
 
   world_threads& all_;
   std::string name_;

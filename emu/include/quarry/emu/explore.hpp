@@ -32,7 +32,7 @@ struct search_bounds {
   /// Choices that are not the boring one, of whatever kind (delay bound).
   std::optional<std::uint32_t> deviations{};
   /// Pre-emptions (context bound): somebody else goes on though the actor that ran last could, and
-  /// has not yielded.
+  /// has not yielded. Who has done nothing but look at atomics, 32 times, counts as yielding.
   std::optional<std::uint32_t> preemptions{};
   /// Loads that do not see the newest value there is, writes and messages that are late.
   std::optional<std::uint32_t> stale{};

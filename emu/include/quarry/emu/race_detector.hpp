@@ -264,7 +264,8 @@ private:
     return static_cast<std::size_t>(s) - static_cast<std::size_t>(emu::scope::work_group);
   }
   static inline manner pack(access const& a) noexcept;
-  static inline mark mark_of(access const& a, std::uint8_t mask) noexcept;
+  static inline deed deed_of(access const& a, std::uint8_t mask) noexcept;
+  static inline void set_mark(mark& m, access const& a, std::uint8_t mask) noexcept;
   [[nodiscard]] emu::scope level(actor_id a, actor_id b) const noexcept;
   [[nodiscard]] time* clock(actor_id a, std::size_t which) noexcept {
     return rows_.data() + a * actor_stride_ + which * stride_;
@@ -303,12 +304,12 @@ private:
   void check_words(access const& a);
   [[nodiscard]] inline bool goes_on(actor_id a, access::kind kind, std::uintptr_t at,
                                     unsigned bytes, emu::scope s, site where);
-  inline bool goes_on(std::uint32_t& first, mark const& m);
+  inline bool goes_on(std::uint32_t& first, access const& a, std::uint8_t mask);
   void compare_all(std::uint32_t& first, access const& a, std::uint8_t mask);
   inline bool compare(mark& m, access const& a, std::uint8_t mask);
   inline std::uint32_t take_mark();
   inline void drop_mark(std::uint32_t& link) noexcept;
-  inline void add_mark(std::uint32_t& first, mark const& m);
+  inline void add_mark(std::uint32_t& first, access const& a, std::uint8_t mask);
   [[nodiscard]] bool is_coarse(std::uintptr_t line) const noexcept;
   inline bool goes_on(line& l, access const& a);
   [[nodiscard]] inline bool follows(std::uint32_t& first, access const& a) noexcept;
