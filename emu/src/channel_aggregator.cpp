@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
@@ -68,6 +69,8 @@ channel<restart_context>& channel_aggregator::restarts(channel_orders const& ord
 
 outcome channel_aggregator::wait() {
   auto stuck = agent_.wait_until("channel graph", [this] { return is_done(); });
+  if (!stuck)
+    ends_.take();
   if (explored_memory* const memory = explored_memory::of(agent_.scheduler()))
     memory->to_host();
   agent_.leave_if_abandoned();
@@ -123,6 +126,7 @@ task<bool> channel_aggregator::poll(Core& self) {
     worked = restart_blocked(self) || worked;
   bool const dispatches = !first_fault_ && dispatch();
   if (!dispatches && running_.is_empty() && (first_fault_ || is_nothing_ready())) {
+    ends_.give();
     is_done_.store(true, std::memory_order_release);
     agent_.scheduler().notify();
     co_return true;
@@ -190,6 +194,9 @@ std::optional<channel_choice> channel_aggregator::pick() {
     states_[i].waiting = at_[i].waiting + static_cast<std::uint32_t>(at_[i].blocked.size());
   }
   auto const next = scheduler_(states_, running_.is_empty());
+  if (next && next->channel >= states_.size())
+    throw std::out_of_range(fmt::format("the graph's scheduler picks channel {}; there are {}",
+                                        next->channel, states_.size()));
   return next && next->most != 0 && states_[next->channel].ready != 0 ? next : std::nullopt;
 }
 

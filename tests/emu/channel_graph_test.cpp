@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
+#include "channel_numbers.hpp"
 #include "test_agents.hpp"
 
 #include <quarry/emu.hpp>
@@ -22,10 +23,6 @@ namespace {
 
 constexpr machine shape{.compute_units = 2, .wavefront_size = 64};
 
-/// Numbers go to one of two channels; there they are added up.
-struct number {
-  std::uint64_t value;
-};
 struct adds_hint {
   template<any_wavefront W>
   task<> operator()(W& wf, auto& src, global<std::uint32_t> sum) const {
@@ -34,6 +31,7 @@ struct adds_hint {
     co_return;
   }
 };
+/// Numbers go to one of two channels; there they are added up.
 struct sort_out {
   template<any_wavefront W>
   task<> operator()(W& wf, auto& src, channel<number>& even, channel<number>& odd) const {
@@ -47,13 +45,6 @@ struct sort_out {
       task<> sent = to.send(wf, typename W::template lanes<std::uint32_t>(1), fill);
       co_await std::move(sent);
     }
-  }
-};
-struct add_up {
-  template<any_wavefront W>
-  task<> operator()(W& wf, auto& src, global<std::uint64_t> sum) const {
-    wf.fetch_add(sum, wf.reduce(src.load(&number::value), plus{}), order::relaxed, scope::agent);
-    co_return;
   }
 };
 /// Two for each, which it keeps meanwhile.
@@ -154,7 +145,9 @@ TEST_SUITE("emu.channel_graph") {
     for (std::uint64_t i = 0; i < 64; ++i)
       g.put(in, {i});
     CHECK_THROWS_WITH(g.put(in, {64}), "channel_graph: in is full");
+    CHECK_THROWS_WITH(other.put(in, {64}), "channel_graph: in is no channel of this graph");
     g.execute();
+    CHECK_THROWS_WITH(g.put(in, {64}), "channel_graph: it runs; put into in before execute()");
     outcome const end = g.wait_for_done();
     REQUIRE(!end);
     CHECK(end.get_fault()->what == fault::kind::exception);
@@ -181,6 +174,20 @@ TEST_SUITE("emu.channel_graph") {
       CHECK(g.totals().dispatches == 3);
       CHECK(g.totals().elements == 25);
       CHECK(hints.host()[0] == 25 * 7);
+    });
+  }
+
+  TEST_CASE("a scheduler that picks a channel which is not there is the graph's fault") {
+    with_schedulers([](executor& s) {
+      wide_agent gpu(s, shape);
+      channel_graph g(gpu, [](auto, bool) { return channel_choice(1, 1, 0); });
+      auto& in = g.add_channel<number>({.width = 64, .name = "in"});
+      g.connect(in, stop{});
+      g.put(in, {0});
+      g.execute();
+      outcome const end = g.wait_for_done();
+      REQUIRE(!end);
+      CHECK(end.get_fault()->report.find("picks channel 1; there are 1") != std::string::npos);
     });
   }
 

@@ -211,7 +211,8 @@ public:
       wave_elements<W::size> const e = co_await std::move(allocated);
       {
         auto const some = wf.where(e.got);
-        fill(e);
+        if (auto const with_elements = wf.where(e.count > 0U))
+          fill(e);
       }
       task<> sent = enq(wf, e);
       co_await std::move(sent);

@@ -196,6 +196,7 @@ private:
   std::optional<fault> first_fault_;
   std::atomic<bool> is_done_{true};
   handover begins_; ///< what is_done_ orders, for `explore`
+  handover ends_;   ///< the same, back
 };
 
 } // namespace quarry::emu

@@ -105,6 +105,12 @@ protected:
     if (!std::has_single_bit(o.width) || o.width > most)
       refuse("a width of " + std::to_string(o.width) + "; allowed are powers of two up to " +
              std::to_string(most));
+    constexpr std::uint64_t most_bytes = std::uint64_t{1} << 31; // a member is 32 bits away
+    if (std::uint64_t const bytes = (o.is_padded ? padded_stride : 1) * sizeof(T);
+        o.width > most_bytes / bytes)
+      refuse(std::to_string(o.width) + " elements of " + std::to_string(bytes) +
+             " bytes, padding included; at most " + std::to_string(most_bytes) +
+             " bytes go into a channel");
     if (o.elements_per_done_count == 0 || o.width % o.elements_per_done_count != 0)
       refuse(std::to_string(o.elements_per_done_count) +
              " elements a done count; allowed are divisors of the width, " +

@@ -41,12 +41,12 @@ public:
   [[nodiscard]] global<T> at(int lane) const { return from_.at_position(position_[lane]); }
   /// What the graph's scheduler has said with its choice (channel_choice::hint).
   [[nodiscard]] std::uint32_t hint() const noexcept { return hint_; }
-  /// The elements are not needed any more. Called by itself where the kernel ends, if the kernel
-  /// has not done so: room comes sooner, the sooner it is called.
+  /// The active work-items' elements are not needed any more. Called by itself where the kernel
+  /// ends, for those for which the kernel has not done so: room comes sooner, the sooner it is
+  /// called.
   void tfree() {
-    if (std::exchange(is_freed_, true))
-      return;
-    auto const all = wf_.where(items_);
+    auto const those = wf_.where(items_);
+    items_ = items_.without(wf_.active());
     from_.tfree(wf_, position_);
   }
 
@@ -54,9 +54,8 @@ private:
   channel<T>& from_;
   W& wf_;
   lanes<std::uint32_t, W::size> position_;
-  lane_mask items_;
+  lane_mask items_; ///< those that have elements
   std::uint32_t hint_;
-  bool is_freed_ = false;
 };
 
 /// Kernel and channel nodes with their edges: elements flow until there are none left (thesis
@@ -132,11 +131,15 @@ public:
     };
   }
 
-  /// A source element, from the host.
+  /// A source element, from the host, while the graph does not run: nothing else puts any there.
   ///
-  /// Errors   std::invalid_argument – the channel is full
+  /// Errors   std::invalid_argument – the channel is full, or another graph's; the graph runs
   template<class T>
   void put(channel<T>& to, T const& value) {
+    static_cast<void>(find(to));
+    if (!aggregator_.is_done())
+      throw std::invalid_argument("channel_graph: it runs; put into " + to.name() +
+                                  " before execute()");
     core_.with_host([&](auto const& host) {
       auto const mine = to.try_talloc(host, 1);
       if (!mine)

@@ -69,7 +69,7 @@ struct wave_elements {
   void const* channel = nullptr;
   lanes<std::uint32_t, Size> first{};
   lanes<std::uint32_t, Size> count{};
-  lane_mask got{}; ///< those that have elements
+  lane_mask got{}; ///< those that have their elements, also who asked for none
 };
 
 } // namespace quarry::emu
