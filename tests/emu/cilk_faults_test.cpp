@@ -65,6 +65,20 @@ struct spawns_too_many {
   void after_sync(auto&, first_sync) const {}
 };
 
+/// Spawns once more after its only sync, whose children's results nobody takes.
+struct spawns_too_late {
+  using result = std::uint32_t;
+  static constexpr std::uint32_t most_spawned = 1;
+  std::uint32_t n;
+
+  void operator()(auto& self) const {
+    if (n == 0)
+      return self.returns(1);
+    self.spawn({n - 1});
+  }
+  void after_sync(auto& self, first_sync) const { self.spawn({0}); }
+};
+
 } // namespace
 
 TEST_SUITE("emu.cilk_faults") {
@@ -116,6 +130,13 @@ TEST_SUITE("emu.cilk_faults") {
     outcome const many = wide.run(spawns_too_many{3});
     REQUIRE(!many);
     CHECK(many.get_fault()->report.find("more than the 2 calls") != std::string::npos);
+    for (auto const order : {traversal::help_first, traversal::hybrid}) {
+      cilk<spawns_too_late, wide_targets> late(gpu, {.depth = 3, .width = 128, .order = order});
+      outcome const end = late.run(spawns_too_late{1});
+      REQUIRE(!end);
+      CHECK(end.get_fault()->what == fault::kind::wrong_shape);
+      CHECK(end.get_fault()->report.find("after the last of the 1 syncs") != std::string::npos);
+    }
   }
 
   TEST_CASE("what cannot be is refused") {

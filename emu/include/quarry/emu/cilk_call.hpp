@@ -152,21 +152,29 @@ struct cilk_piece {
 
 /// What a part of a function sees of its call, on one lane: what it spawns goes to a piece; results
 /// are in memory or, those that a wavefront keeps to itself, behind pointers.
-template<class Piece, any_wavefront W, class Place>
+template<class Piece, any_wavefront W, class Place, bool SyncsAgain = true>
 class cilk_call {
   using function = typename Piece::function;
   using parts = cilk_parts<function>;
 
 public:
-  cilk_call(W& wf, Piece& to, Place into, std::uint32_t children, Place results) noexcept
+  cilk_call(W& wf, Piece& to, Place into, std::uint32_t children, Place results,
+            std::bool_constant<SyncsAgain> = {}) noexcept
       : wf_(wf), to_(to), into_(into), results_(results), children_(children), first_(to.calls) {}
   cilk_call(cilk_call const&) = delete;
   cilk_call& operator=(cilk_call const&) = delete;
 
   /// Spawns a call, which has ended before after_sync() is called.
   ///
-  /// Errors   fault wrong_shape – more than F::most_spawned in one part
+  /// Errors   fault wrong_shape – more than F::most_spawned in one part; by a function with a
+  ///          result, after its last sync
   void spawn(function const& child, std::source_location where = std::source_location::current()) {
+    if constexpr (parts::has_result && !SyncsAgain)
+      throw kernel_stop{fault::kind::wrong_shape,
+                        "cilk: a call is spawned after the last of the " +
+                            std::to_string(parts::syncs) +
+                            " syncs that F::syncs allows: nobody takes what it returns",
+                        where};
     if (to_.calls - first_ == parts::most_spawned) [[unlikely]]
       throw kernel_stop{fault::kind::wrong_shape,
                         "cilk: more than the " + std::to_string(parts::most_spawned) +

@@ -190,7 +190,7 @@ private:
       children = wf.load(global(&at.get()->count));
       results = global(at.get()->results.data());
     }
-    cilk_call call(wf, piece, self.into, children, results);
+    cilk_call call(wf, piece, self.into, children, results, std::bool_constant<syncs_again>{});
     if constexpr (Part == 0)
       self.function(call);
     else

@@ -162,7 +162,7 @@ private:
   template<std::uint32_t Part>
   bool run_lane(F const& f, result* into, std::uint32_t children, result* results, piece& to) {
     std::uint32_t const first = to.calls;
-    cilk_call call(wf_, to, into, children, results);
+    cilk_call call(wf_, to, into, children, results, std::bool_constant<(Part < parts::syncs)>{});
     if constexpr (Part == 0)
       f(call);
     else
