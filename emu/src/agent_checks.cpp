@@ -70,7 +70,7 @@ void check_wavefronts(launch_state const& l, std::uint64_t waves, explored_memor
                        l.kernel, waves, most_explored_waves));
   if (memory.actor_count() + waves > explored_memory::most_actors)
     refuse(fmt::format("launch of {}: {} wavefronts, after {} actors; an execution of explore has "
-                       "at most {}, those that have ended among them",
+                       "at most {}, those that have ended, and are to come, among them",
                        l.kernel, waves, memory.actor_count(), explored_memory::most_actors));
 }
 
@@ -110,7 +110,8 @@ void agent_core::prepare(launch_state& l) const {
   if (waves > machine_.wavefront_slots)
     refuse(fmt::format("launch of {}: a group needs {} wavefront slots; a compute unit has {}",
                        l.kernel, waves, machine_.wavefront_slots));
-  if (auto const* const explored = explored_memory::of(scheduler_))
+  auto* const explored = explored_memory::of(scheduler_);
+  if (explored != nullptr)
     check_wavefronts(l, l.group_count * waves, *explored);
   std::uint64_t const per_unit =
       machine_.groups_per_unit(items, static_cast<std::uint32_t>(c.lds_bytes));
@@ -125,6 +126,8 @@ void agent_core::prepare(launch_state& l) const {
   l.scheduler = &scheduler_;
   l.bounds = checks_bounds_ ? &known_ : nullptr;
   l.unfinished.store(l.group_count, std::memory_order_relaxed);
+  if (explored != nullptr)
+    explored->expect_waves(l, l.group_count * waves);
 }
 
 } // namespace quarry::emu

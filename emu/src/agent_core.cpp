@@ -56,8 +56,12 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
 }
 
 agent_core::~agent_core() {
+  bool const is_explored = explored_memory::of(scheduler_) != nullptr;
+  if (launch_queue_ != nullptr && !is_explored)
+    if (auto const kernel = launch_queue_->a_queued_kernel())
+      misuse(fmt::format("an agent is destroyed before a launch has begun, of {}", *kernel));
   launch_queue_.reset();
-  if (explored_memory::of(scheduler_) != nullptr && !launches_.empty()) {
+  if (is_explored && !launches_.empty()) {
     // A world has gone without its launches. Their kernels stand where they are, for good: what
     // they would use on their way out has gone, or goes after this.
     for (auto const& u : units_) {
@@ -262,10 +266,12 @@ void agent_core::give_up(launch_state& l) {
 
 void agent_core::stop(launch_state& l, fault f) {
   l.fail(std::move(f));
-  if (native_ != nullptr)
+  if (native_ != nullptr) {
     wake_units(); // each evicts its own groups
-  else
-    evict_everywhere(l);
+    return;
+  }
+  evict_everywhere(l);
+  place_everywhere(); // those that have waited for the room
 }
 
 bool agent_core::has_wave(std::uint64_t address) const noexcept {

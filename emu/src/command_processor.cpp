@@ -67,6 +67,9 @@ public:
 
   /// False if the actor will not take note of it: nobody can go on in this execution.
   [[nodiscard]] bool leave(entry& e) noexcept {
+    if (is_here() && !agent_.scheduler().decides())
+      misuse("command processor: a service ends a serving of its own core, which would wait for "
+             "itself; another core's, or whoever began it, can");
     e.leaves.store(true, std::memory_order_release);
     has_news_.store(true, std::memory_order_release);
     wake();
@@ -238,6 +241,9 @@ std::uint32_t command_processor::least_busy_core() const noexcept {
 
 command_processor::entry* command_processor::add(std::unique_ptr<any_service> s,
                                                  std::uint32_t core) {
+  if (core >= cores_.size())
+    throw std::invalid_argument(
+        fmt::format("command processor: a service for core {}; there are {}", core, cores_.size()));
   auto e = std::make_unique<entry>();
   e->service = std::move(s);
   e->on = cores_[core].get();

@@ -346,6 +346,7 @@ bool compute_unit::settle_groups() {
       launch_state& l = *g->launch;
       l.fail(std::move(*f));
       agent_.evict_everywhere(l);
+      agent_.place_everywhere(); // those that have waited for the room
       return true;
     }
     if (g->diverged != waiting)

@@ -118,6 +118,13 @@ bool launch_queue::is_queued(launch_state const& l) {
   return submitted_.contains(kernel_object(l));
 }
 
+std::optional<std::string> launch_queue::a_queued_kernel() {
+  std::lock_guard const lock(mutex_);
+  if (submitted_.empty())
+    return std::nullopt;
+  return submitted_.begin()->second->kernel;
+}
+
 std::shared_ptr<launch_state> launch_queue::take(std::uint64_t kernel_object) {
   std::lock_guard const lock(mutex_);
   auto const found = submitted_.extract(kernel_object);

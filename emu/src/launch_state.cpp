@@ -107,9 +107,9 @@ extent launch_state::group_id(std::uint64_t linear) const noexcept {
 }
 
 std::string launch_state::describe() const {
-  return fmt::format("launch of {}, {} group{} of {} work-items, at {}", kernel, group_count,
-                     group_count == 1 ? "" : "s", config.work_items_per_group.volume(),
-                     quarry::to_string(config.where));
+  auto const text = fmt::format("launch of {}, {} group{} of {} work-items", kernel, group_count,
+                                group_count == 1 ? "" : "s", config.work_items_per_group.volume());
+  return config.where.line() == 0 ? text : text + ", at " + quarry::to_string(config.where);
 }
 
 } // namespace quarry::emu

@@ -60,6 +60,10 @@ dispatch_packet packet_of(launch_config const& config, packet_header header,
 }
 
 dispatch_packet loaded_kernel::packet(launch_config const& config, packet_header header) const {
+  if (config.cooperative)
+    throw std::invalid_argument(fmt::format("packet for {}: no packet says that its groups are to "
+                                            "be resident at once; launch() and run() can",
+                                            code_.name));
   dispatch_packet p = packet_of(config, header, code_.name);
   p.kernel_object = kernel_object();
   p.kernarg_address = kernarg_address();

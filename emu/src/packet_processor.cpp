@@ -23,6 +23,12 @@ global<std::int64_t> signal_word(std::uint64_t handle) {
 [[noreturn]] void refuse(std::string const& why) {
   throw std::invalid_argument(why);
 }
+[[noreturn]] void refuse_word(char const* what, std::uint64_t address) {
+  refuse(
+      fmt::format("{} {:#x}, which is no 8-byte word of device memory that this agent knows; one "
+                  "of another agent is to be registered here (signal::share_with())",
+                  what, address));
+}
 
 } // namespace
 
@@ -30,6 +36,7 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
                                    launches prepared)
     : agent_(agent), queue_(queue), functions_(std::move(known)), prepared_(std::move(prepared)),
       by_(agent.processor()), core_(by_.least_busy_core()), running_(agent) {
+  queue_.begin_serving();
   queue_.describe(debug_);
   debug_.is_in_caches = explored_memory::of(agent.scheduler()) == nullptr ? 0 : 1;
   agent_.add_queue(debug_);
@@ -41,6 +48,7 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
 packet_processor::~packet_processor() {
   queue_.tell(nullptr);
   serving_.reset();
+  queue_.end_serving();
   agent_.remove_queue(debug_);
 }
 
@@ -230,19 +238,18 @@ void packet_processor::do_packet(Core& self, packet const& p) {
     return complete(self, fence_scope::none, signal, false);
   try {
     if (signal != 0 && !is_word(signal))
-      refuse(
-          fmt::format("its completion signal, {:#x}, is no 8-byte word of device memory", signal));
+      refuse_word("its completion signal is", signal);
     if (h.acquire > fence_scope::system || h.release > fence_scope::system)
       refuse("its fence scopes are 3; allowed are 0, none, 1, agent, and 2, system");
-    if (h.type == packet_type::kernel_dispatch)
-      return start(p.as<dispatch_packet>(), h);
-    if (h.type != packet_type::service && h.type != packet_type::barrier_and &&
-        h.type != packet_type::barrier_or)
+    if (h.type != packet_type::kernel_dispatch && h.type != packet_type::service &&
+        h.type != packet_type::barrier_and && h.type != packet_type::barrier_or)
       refuse(fmt::format("its type is {}; allowed are 2, kernel dispatch, 3 and 5, barrier-and and "
                          "-or, and 4, service",
                          static_cast<int>(h.type)));
-    if (h.acquire != fence_scope::none)
+    if (h.acquire != fence_scope::none) // of the signals, too, that packets before it have read
       self.fence(order::acquire, scope_of(h.acquire));
+    if (h.type == packet_type::kernel_dispatch)
+      return start(p.as<dispatch_packet>(), h);
     if (h.type == packet_type::service)
       call(self, p.as<service_packet>());
     else
@@ -262,7 +269,7 @@ void packet_processor::do_packet(Core& self, packet const& p) {
 void packet_processor::check(barrier_packet const& p) const {
   for (std::uint64_t const handle : p.dep_signal)
     if (handle != 0 && !is_word(handle))
-      refuse(fmt::format("it waits for {:#x}, which is no 8-byte word of device memory", handle));
+      refuse_word("it waits for", handle);
   if (depends_on_failed_)
     refuse("it waits for a signal that is negative: what was to count it down has failed");
 }
@@ -278,8 +285,7 @@ void packet_processor::call(Core& self, service_packet const& p) {
                        known.empty() ? "none" : known));
   }
   if (p.return_address != 0 && !is_word(p.return_address))
-    refuse(fmt::format("its result goes to {:#x}, which is no 8-byte word of device memory",
-                       p.return_address));
+    refuse_word("its result goes to", p.return_address);
   std::uint64_t const result = f->second(p.arguments);
   if (p.return_address != 0)
     self.store(global<std::uint64_t>(reinterpret_cast<std::uint64_t*>(p.return_address)), result);
@@ -295,9 +301,7 @@ void packet_processor::complete(Core& self, fence_scope release, std::uint64_t s
   if (!counts)
     return;
   order const how = releases ? order::release : order::relaxed;
-  if (good)
-    self.fetch_sub(signal_word(signal), 1, how, scope::system);
-  else
+  if (!good || self.fetch_sub(signal_word(signal), 1, how, scope::system) < 0) // it stays -1
     self.store(signal_word(signal), -1, how, scope::system);
   agent_.scheduler().notify(); // a host that waits looks again
 }
@@ -319,7 +323,8 @@ void packet_processor::start(dispatch_packet const& p, packet_header h) {
   l->config = {
       .work_items = {p.grid_size[0], p.grid_size[1], p.grid_size[2]},
       .work_items_per_group = {p.work_group_size[0], p.work_group_size[1], p.work_group_size[2]},
-      .lds_bytes = p.group_segment_bytes};
+      .lds_bytes = p.group_segment_bytes,
+      .where = {}}; // no line of anybody's: the packet names itself
   l->kernel = fmt::format("{} (packet {} of {})", code.name, taken_ - 1, name());
   l->entry = code.entry;
   l->bound = reinterpret_cast<void const*>(p.kernarg_address);

@@ -32,6 +32,18 @@ struct adds_one {
     wi.fetch_add(word, 1, order::relaxed, scope::agent);
   }
 };
+/// One of two wavefronts waits for the other one, which ends, or for a word that nobody writes.
+struct waits_in_vain {
+  bool diverges;
+  task<> operator()(any_wavefront auto& wf, global<int> word) const {
+    if (wf.index_in_group() != 0)
+      co_return;
+    if (diverges)
+      co_await wf.barrier();
+    else
+      co_await wf.wait_until(word, [](int v) { return v == 7; }, order::acquire, scope::agent);
+  }
+};
 /// Keeps its compute unit without a suspension.
 struct keeps_its_unit {
   void operator()(any_wavefront auto&, std::atomic<bool>& has_begun,
@@ -123,6 +135,22 @@ TEST_SUITE("emu.agent_core") {
     CHECK_SAYS(report, "stall: nothing progressed");
     CHECK_SAYS(report, "groups are not resident: they wait for compute units that are busy");
     CHECK_FALSE(contains(report, "all places are taken"));
+  }
+
+  TEST_CASE("a launch that waits for room has it when the one before it ends by a fault") {
+    for (bool const diverges : {true, false}) {
+      CAPTURE(diverges);
+      sequential_scheduler s;
+      agent gpu(s, {.compute_units = 1, .wavefront_slots = 2, .wavefront_size = 32});
+      auto word = gpu.allocate<int>(1, "word");
+      auto wrong = gpu.launch({.work_items = 64, .work_items_per_group = 64},
+                              waits_in_vain{diverges}, word.global());
+      auto right =
+          gpu.launch({.work_items = 32, .work_items_per_group = 32}, adds_one{}, word.global());
+      CHECK(!wrong.wait());
+      outcome const o = right.wait();
+      CHECK_MESSAGE(o, o.get_fault()->report);
+    }
   }
 
   TEST_CASE("an agent tells its shape, and has a compute unit for each that was asked for") {

@@ -2,6 +2,7 @@
 // What an agent is asked that it cannot do; grids and machines that are refused are in
 // agent_test.cpp.
 #include "agents.hpp"
+#include "in_child.hpp"
 
 #include <quarry/yield.hpp>
 
@@ -24,6 +25,17 @@ TEST_SUITE("emu.agent_misuse") {
       CHECK(done.is_done());
       CHECK_THROWS_AS(static_cast<void>(done.wait()), std::logic_error);
     });
+  }
+
+  TEST_CASE("an agent that goes before its launch has begun ends the process") {
+    aborts(
+        [] {
+          native_scheduler s({.threads = 1}); // whoever waits runs it
+          auto gpu = std::make_unique<agent>(s, machine{.compute_units = 1});
+          auto const done = gpu->launch({.work_groups = 1}, [](any_wavefront auto&) {});
+          gpu.reset();
+        },
+        "quarry: an agent is destroyed before a launch has begun, of lambda\n");
   }
 
   TEST_CASE("what is no kernel, and no memory, is refused") {

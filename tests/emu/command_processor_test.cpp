@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
+#include "in_child.hpp"
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
@@ -7,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <source_location>
 #include <stdexcept>
 #include <string>
@@ -106,6 +108,21 @@ struct launcher {
 };
 static_assert(service<launcher>);
 
+/// Ends its own serving.
+struct leaver {
+  std::optional<command_processor::serving> own;
+  std::atomic<bool> may_leave = false;
+  task<bool> poll(auto&&) {
+    if (!may_leave)
+      co_return false;
+    own.reset();
+    co_return true;
+  }
+  bool has_work(auto&&) { return may_leave; }
+  std::string name() const { return "leaver"; }
+};
+static_assert(service<leaver>);
+
 /// With one core, which takes the packets as well.
 void launch_from_a_service(executor& s) {
   agent gpu(s, {.compute_units = 2, .command_processor_cores = 1},
@@ -190,6 +207,20 @@ TEST_SUITE("emu.command_processor") {
     CHECK_MESSAGE(v, v.to_string());
   }
 
+  TEST_CASE("a service that ends its own core's serving would wait for itself: it is told so") {
+    aborts(
+        [] {
+          native_scheduler s({.threads = 2});
+          agent gpu(s, {});
+          leaver it;
+          it.own.emplace(gpu.core().processor().serve(it));
+          it.may_leave = true;
+          gpu.core().processor().wake();
+          static_cast<void>(s.run_until([] { return false; }));
+        },
+        "a service ends a serving of its own core");
+  }
+
   TEST_CASE("impossible machines are refused") {
     sequential_scheduler s;
     CHECK_THROWS_WITH((agent(s, {.command_processor_cores = 0})),
@@ -199,6 +230,10 @@ TEST_SUITE("emu.command_processor") {
     agent gpu(s, {});
     CHECK_THROWS_WITH((command_processor(gpu.core(), {.cores = 65})),
                       "command processor: 65 cores; allowed are 1 to 64");
+    user_queue queue(gpu.core().known(), 4);
+    packet_processor takes(gpu.core(), queue);
+    CHECK_THROWS_WITH(static_cast<void>(gpu.core().processor().serve(takes, 99)),
+                      "command processor: a service for core 99; there are 2");
     CHECK_THROWS_WITH((command_processor(gpu.core(), {.rounds = 0})),
                       "command processor: 0 rounds a service; allowed are 1 to 65536");
   }

@@ -285,6 +285,35 @@ TEST_SUITE("emu.packet_processor") {
     });
   }
 
+  TEST_CASE("a signal that has failed stays -1, whatever else counts in it") {
+    sequential_scheduler scheduler;
+    served s(scheduler), other(scheduler);
+    auto words = s.gpu.allocate<std::uint32_t>(32);
+    loaded_kernel const kernel = s.gpu.load(add{}, words.global(), 1U);
+    signal end(s.gpu.core().known(), 3), done(s.gpu.core().known());
+    auto const shared = end.share_with(other.gpu.core().known());
+    REQUIRE(other.processor.submit(
+        barrier_packet{.header = packet_header{packet_type::barrier_and}.bits(),
+                       .dep_signal = {std::uint64_t{1}},
+                       .completion_signal = end.handle()}));
+    CHECK(!other.processor.wait(end));
+    for (signal* const counted : {&end, &end, &done})
+      REQUIRE(s.processor.submit(kernel.packet(one_wave, after_all, *counted)));
+    REQUIRE(s.processor.wait(done));
+    CHECK(end.word().get()[0] == -1);
+  }
+
+  TEST_CASE("a queue has one processor, and no packet says that its groups are resident at once") {
+    sequential_scheduler scheduler;
+    served s(scheduler);
+    CHECK_THROWS_WITH(packet_processor(s.gpu.core(), s.queue),
+                      "user queue: user queue has a packet processor already");
+    loaded_kernel const kernel = s.gpu.load(twice{}, s.gpu.allocate<std::uint32_t>(32).global());
+    CHECK_THROWS_AS(
+        static_cast<void>(kernel.packet({.work_items = 32, .cooperative = true}, plain)),
+        std::invalid_argument);
+  }
+
   TEST_CASE("packets that cannot be done are refused, and say what is wrong with them") {
     with_schedulers([](executor& scheduler) {
       auto const check = [&](auto const& spoil, char const* what) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue_traffic.hpp"
 
+#include <quarry/emu/explore.hpp>
 #include <quarry/emu/user_queue.hpp>
 
 #include <stdexcept>
@@ -121,6 +122,29 @@ TEST_SUITE("emu.user_queue") {
     CHECK(q.try_commit(self, *first));
     CHECK(q.try_commit(self, *second));
     CHECK(q.is_ready(self));
+  }
+
+  TEST_CASE("a queue that has never been full is not called so, whatever is seen of its indices") {
+    verdict const v = explore({.executions = 2'000, .keeps_failures = false}, [](world& w) {
+      user_queue q(w.known(), 4);
+      for (std::uint32_t p = 0; p < 2; ++p)
+        w.start_task("producer", [&q, &w, p](world_core& self) -> task<> {
+          auto const mine = q.try_reserve(self);
+          w.check(mine.has_value(), "refused");
+          self.store(q.slot(*mine), numbered(p, 0));
+          task<> committed = q.commit(self, *mine);
+          co_await std::move(committed);
+        });
+      w.start_task("processor", [&q](world_core& self) -> task<> {
+        for (int i = 0; i < 2; ++i) {
+          task<global<packet>> peeked = q.peek(self);
+          static_cast<void>(self.load(co_await std::move(peeked)));
+          q.release(self);
+        }
+      });
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
   }
 
   TEST_CASE("slot counts are refused by name") {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "queue_traffic.hpp"
 
-#include <quarry/emu/work_group_queue.hpp>
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
 #include <quarry/yield.hpp>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 using namespace quarry;
@@ -54,6 +56,20 @@ struct write_in_place {
     auto const number = convert<std::uint32_t>(wf.global_id(0));
     q.write(wf, at, 0, number);
     q.write(wf, at, 1, ~number * 2654435761U);
+    q.publish(wf, at);
+  }
+};
+
+/// A row that is not there, or not the messages that were reserved.
+struct write_wrongly {
+  int row;
+  int lanes;
+  task<> operator()(any_wavefront auto& wf, auto& q) const {
+    package_place const at = co_await q.reserve(wf, 7);
+    {
+      auto const some = wf.where(wf.local_id() < lanes);
+      q.write(wf, at, row, convert<std::uint32_t>(wf.global_id(0)));
+    }
     q.publish(wf, at);
   }
 };
@@ -240,6 +256,25 @@ TEST_SUITE("emu.work_group_queue") {
       CHECK_SAYS(report, "work_group_queue_test.cpp:");
     });
   }
+  TEST_CASE("rows that are not there, and messages that are not reserved, are a misuse") {
+    auto const explored = [](int row, int lanes) {
+      return explore(
+          {.executions = 20, .diagnoses = false, .keeps_failures = false}, [&](world& w) {
+            explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+            package_queue q(gpu.core().known(), 2, 32);
+            static_cast<void>(gpu.run({.work_items = 32, .work_items_per_group = 32},
+                                      write_wrongly{row, lanes}, std::ref(q)));
+          });
+    };
+    CHECK(explored(1, 32));
+    for (auto const& [row, lanes] : {std::pair(-1, 32), std::pair(2, 32), std::pair(0, 31)}) {
+      CAPTURE(row);
+      verdict const v = explored(row, lanes);
+      REQUIRE(v.failure);
+      CHECK_MESSAGE(v.failure->kind == "misuse", v.to_string());
+    }
+  }
+
   TEST_CASE("slot counts that are no powers of two are refused") {
     allocations known;
     CHECK_THROWS_AS(package_queue(known, 6, 64), std::invalid_argument);

@@ -44,7 +44,8 @@ public:
              launch_path launches = launch_path::automatic);
   agent_core(agent_core const&) = delete;
   agent_core& operator=(agent_core const&) = delete;
-  /// The process ends if a launch runs, or a service of the command processor is left.
+  /// The process ends if a launch runs, or has not begun, or a service of the command processor is
+  /// left.
   ~agent_core();
 
   /// Completes and checks a launch's shape. Errors   std::invalid_argument

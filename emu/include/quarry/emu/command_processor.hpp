@@ -41,6 +41,8 @@ public:
 
   /// Serves `s` from now on, while the result lives, on this core or the one with the fewest
   /// services. Borrowed.
+  ///
+  /// Errors   std::invalid_argument – no such core
   template<service S>
   serving serve(S& s, std::uint32_t core);
   template<service S>

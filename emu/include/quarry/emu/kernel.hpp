@@ -241,7 +241,9 @@ bool run_group(void const* bound, work_group& group) {
   bool good = true;
   while (group.fresh != 0) {
     wave_slot& slot = group.begin_first_fresh();
-    auto& known = make_wavefront<M, Size>(slot); // to debuggers
+    auto& known = make_wavefront<M, Size>(slot); // to debuggers, as are the next two
+    slot.state = actor_state::running;
+    slot.leaf = {};
     try {
 #ifdef NDEBUG
       static_cast<void>(known);

@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 
 namespace quarry::emu {
 
@@ -33,6 +34,8 @@ public:
   /// Runs whatever there is until the launch's signal is counted down. One whose wavefronts cannot
   /// go on is given up.
   outcome wait(launch_state& l);
+  /// The kernel of a launch that nobody has taken yet, if there is one.
+  [[nodiscard]] std::optional<std::string> a_queued_kernel();
   /// True when wait() would return at once.
   [[nodiscard]] bool has_ended(launch_state const& l);
 

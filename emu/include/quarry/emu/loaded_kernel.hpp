@@ -43,7 +43,8 @@ public:
   [[nodiscard]] std::uint64_t kernel_object() const noexcept;
   [[nodiscard]] std::uint64_t kernarg_address() const noexcept;
 
-  /// A packet that runs it. Errors   as packet_of()
+  /// A packet that runs it. Errors   as packet_of(), or std::invalid_argument – it is cooperative,
+  /// which no packet can say
   [[nodiscard]] dispatch_packet packet(launch_config const& config, packet_header header) const;
   /// The same with a signal, which is counted down when the kernel has ended.
   [[nodiscard]] dispatch_packet packet(launch_config const& config, packet_header header,

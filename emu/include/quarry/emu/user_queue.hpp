@@ -106,8 +106,17 @@ public:
     std::uint64_t at = self.load(write_index(), orders_.reserve);
     for (;;) {
       std::uint64_t const read = self.load(read_index(), orders_.producer_reads_read_index);
-      if (!fits(at & wrap, read))
-        return std::nullopt;
+      if (!fits(at & wrap, read)) {
+        // A read index beyond it: what was read of the write index is an old value.
+        std::uint64_t const ahead = (read - at) & wrap;
+        if (ahead == 0 || ahead > slot_count_)
+          return std::nullopt;
+        std::uint64_t const newest = self.fetch_add(write_index(), 0, orders_.reserve);
+        if (newest == at)
+          return std::nullopt;
+        at = newest;
+        continue;
+      }
       if (self.compare_exchange(write_index(), at, at + 1, orders_.reserve))
         return packet_claim{at & wrap};
     }
@@ -189,6 +198,15 @@ public:
     into.read = read_index().get();
     into.slots = slot_count_;
   }
+  /// By one processor at a time.
+  ///
+  /// Errors   std::invalid_argument – another one takes its packets
+  void begin_serving() {
+    if (is_served_)
+      throw std::invalid_argument("user queue: " + name_ + " has a packet processor already");
+    is_served_ = true;
+  }
+  void end_serving() noexcept { is_served_ = false; }
   /// Null: nobody. Not while anybody commits.
   void tell(doorbell_listener* listener) noexcept { listener_ = listener; }
 
@@ -221,6 +239,7 @@ private:
   index_lines<std::uint64_t> indices_;
   std::uint64_t next_ = 0; ///< the command processor's own
   doorbell_listener* listener_ = nullptr;
+  bool is_served_ = false;
 };
 
 using user_queue = basic_user_queue<>;

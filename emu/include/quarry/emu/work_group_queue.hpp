@@ -107,10 +107,17 @@ public:
     co_return package_place{opened.slot, place.before, mine};
   }
 
-  /// Writes word `row` of each active work-item's message.
+  /// Writes word `row`, below Rows, of each active work-item's message: of those that reserved.
   template<any_wavefront W>
   [[gnu::always_inline]] void write(W& wf, package_place at, int row,
-                                    lanes<Word, W::size> const& words) {
+                                    lanes<Word, W::size> const& words,
+                                    std::source_location where = std::source_location::current()) {
+    if (wf.is_explored()) {
+      if (row < 0 || row >= Rows)
+        return wf.report_misuse("writes a row of a message that messages do not have", where);
+      if (static_cast<std::uint32_t>(wf.active().count()) != at.count)
+        return wf.report_misuse("writes more or fewer messages than it has reserved", where);
+    }
     wf.store_packed(package(at.slot) + row * columns_ + at.column, words);
   }
   /// This wavefront has written all its messages. The package leaves with the last one's.
