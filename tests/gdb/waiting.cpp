@@ -3,6 +3,7 @@
 #include <quarry/emu.hpp>
 #include <quarry/quarry.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -88,11 +89,43 @@ struct give_way {
   }
 };
 
+std::atomic<int> side_by_side = 0;
+
+/// Group 0 and group 1 stand in their functions, each on a thread, when group 1 comes to the
+/// marker.
+void stand(std::uint64_t group) {
+  ++side_by_side;
+  while (side_by_side < 2) {
+  }
+  if (group == 1) {
+    reached(4);
+    ++side_by_side;
+  }
+  while (side_by_side < 3) {
+  }
+}
+struct stand_as_waves {
+  void operator()(any_wavefront auto& wf) const { stand(wf.linear_group_id()); }
+};
+struct stand_as_items {
+  void operator()(any_plain_work_item auto& wi) const { stand(wi.global_id()); }
+};
+
+/// The last work-item of the second wavefront comes last to the barrier.
+struct meet_as_items {
+  task<> operator()(any_work_item auto& wi) const {
+    if (wi.global_id() == 127)
+      reached(5);
+    co_await wi.barrier();
+  }
+};
+
 constexpr machine small{.compute_units = 1};
+constexpr machine two_units{.compute_units = 2};
 
 template<class Scheduler>
 void run(Scheduler& scheduler, std::string_view what) {
-  agent gpu(scheduler, small);
+  agent gpu(scheduler, what.starts_with("two") ? two_units : small);
   auto flag = gpu.allocate<std::uint32_t>(1, "flag");
   if (what == "items")
     gpu.run({.work_items = 16, .work_items_per_group = 16}, wait_for_six{}, flag.global())
@@ -100,6 +133,12 @@ void run(Scheduler& scheduler, std::string_view what) {
   else if (what == "plain")
     gpu.run({.work_items = 16, .work_items_per_group = 16}, meet_plainly{}, flag.global())
         .or_throw();
+  else if (what == "item_waves")
+    gpu.run({.work_items = 128, .work_items_per_group = 128}, meet_as_items{}).or_throw();
+  else if (what == "two_waves")
+    gpu.run({.work_groups = 2, .work_items_per_group = 1}, stand_as_waves{}).or_throw();
+  else if (what == "two_items")
+    gpu.run({.work_groups = 2, .work_items_per_group = 1}, stand_as_items{}).or_throw();
   else if (what == "yield")
     gpu.run({.work_groups = 2, .work_items_per_group = 64}, give_way{}, flag.global()).or_throw();
   else
@@ -113,7 +152,7 @@ int main(int argc, char** argv) {
   std::string_view const what = argc > 2 ? argv[2] : "waves";
   dumps_core = what == "core";
   if (mode == "native") {
-    quarry::native_scheduler scheduler({.threads = 1});
+    quarry::native_scheduler scheduler({.threads = what.starts_with("two") ? 2U : 1U});
     run(scheduler, what);
   } else {
     quarry::sequential_scheduler scheduler;

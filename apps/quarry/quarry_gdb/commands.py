@@ -285,7 +285,7 @@ class WaveId(gdb.Function):
 
     def invoke(self):
         actor = session.running_actor(Image())
-        return getattr(actor, 'id', 0) if actor else 0
+        return actor.wave.id if actor and actor.wave else 0
 
 
 _is_registered = False

@@ -256,10 +256,10 @@ class Coroutine:
 
     def frame(self, where, is_async=True):
         file, line = where if where else (None, 0)
-        if file and self.block is not None:  # a source_location may be relative to a build folder
-            full = self.block.function.symtab.fullname()
-            file = full if os.path.basename(full) == os.path.basename(file) else file
-        return Frame(self.name(), file, line, is_async, self.address,
+        home = self.block.function.symtab.fullname() if self.block is not None else None
+        if file and home:  # a source_location may be relative to a build folder
+            file = home if os.path.basename(home) == os.path.basename(file) else file
+        return Frame(self.name(), file, line, is_async, self.address, home=home,
                      reads=lambda: [(n, shown(v), p) for n, v, p in self.variables(line)])
 
 

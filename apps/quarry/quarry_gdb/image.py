@@ -62,6 +62,10 @@ class Image:
     def waves(self):
         return [w for a in self.agents for w in a.waves()]
 
+    def running_waves(self):
+        """Several, where there are several threads."""
+        return [w for w in self.waves() if w.has_begun() and w.is_running()]
+
     def others(self):
         """The actors that are no wavefronts."""
         return [a for e in self.executors for a in e.actors()]
@@ -111,6 +115,7 @@ class Executor:
 
 class Actor:
     """Somebody with a program order of its own."""
+    wave = None  # whose code it runs, or a part of it: a wavefront's own, a lane's
 
     def __init__(self, image, address, name, executor, where):
         self.image, self.address, self.name = image, address, name
@@ -164,6 +169,13 @@ class Lane(Actor):
     def is_running(self):
         return self.has_slice() and self.wave.is_running()
 
+    def requests(self):
+        """What it waits at is for its wavefront to do: what that is called, or ''."""
+        request = word(self.address + self.image.of_agents['lane_request'])
+        if not request or self.state() != 'waiting':
+            return ''
+        return text(word(request + self.image.of_agents['request_what']))
+
     def fiber(self):
         if self.has_slice():
             return self.wave.fiber()
@@ -175,10 +187,7 @@ class Lane(Actor):
             leaf = self.leaf()
             has_begun = Coroutine(leaf).has_begun() if leaf else self.fiber() != 0
             return 'ready' if has_begun else 'not begun'
-        request = word(self.address + self.image.of_agents['lane_request'])
-        if request and self.state() == 'waiting':
-            return text(word(request + self.image.of_agents['request_what']))
-        return super().doing()
+        return self.requests() or super().doing()
 
     def target_id(self):
         return self.wave.lane_id(self.index)
@@ -188,6 +197,7 @@ class Wave(Actor):
     def __init__(self, agent, dispatch, group, index, address, unit):
         super().__init__(agent.image, address, '', agent.executor, unit)
         self.agent, self.dispatch, self.group, self.index = agent, dispatch, group, index
+        self.wave = self
         self.number_in_dispatch = group.linear * dispatch.waves_per_group + index + 1
         self.id = dispatch.first_wave + self.number_in_dispatch
         self.name = 'wavefront %d of group %d' % (index, group.linear)
@@ -198,6 +208,14 @@ class Wave(Actor):
 
     def _own(self, what, form='Q'):
         return read(self.address + self.image.of_agents[what], form)[0]
+
+    def slots(self):
+        """Where it is in memory, and where its work-items are: (address, bytes)."""
+        yield self.address, self.image.of_agents['wave_bytes']
+        lanes = self._own('wave_lanes')
+        if lanes:
+            yield (word(lanes + self.image.of_agents['lanes_slots']),
+                   self.agent.wavefront_size * self.image.of_agents['lane_bytes'])
 
     def has_begun(self):
         return not (self.group.fresh >> self.index) & 1
@@ -221,8 +239,10 @@ class Wave(Actor):
         return self.waited_at() is not None and Coroutine(self.leaf()).has_begun()
 
     def frames_of(self):
-        """Of an item kernel, the lane whose slice it is."""
-        return next((lane for lane in self.lanes() if lane.has_slice()), self)
+        """Of an item kernel, the lane whose slice it is; else the first that waits for all."""
+        lanes = self.lanes()
+        return next((lane for lane in lanes if lane.has_slice()),
+                    next((lane for lane in lanes if lane.requests()), self))
 
     def items(self):
         return self._own('wave_items')

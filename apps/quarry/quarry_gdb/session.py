@@ -3,7 +3,7 @@
 import gdb
 
 from . import frames, stacks
-from .image import Image, Wave, word
+from .image import Image, word
 
 _chosen = None  # an actor's address
 _lane = None
@@ -51,7 +51,9 @@ def running_actor(image):
         frame = frame.older()
     for address in image.running():
         return image.at(address)
-    running = [w for w in image.waves() if w.has_begun() and w.is_running()]
+    running = image.running_waves()
+    if len(running) > 1:  # functions, on several threads
+        return stacks.function_wave(running, newest)
     return running[0] if len(running) == 1 else None
 
 
@@ -65,9 +67,7 @@ def selected(image):
 
 def selected_wave(image):
     actor = selected(image)
-    if actor is not None and not isinstance(actor, Wave):
-        actor = getattr(actor, 'wave', None)
-    return actor
+    return actor.wave if actor else None
 
 
 def selected_agent(image):

@@ -119,6 +119,32 @@ def variables_of(frame):
     return [f[1:] for f in sorted(found, key=lambda f: f[0])]  # as they are declared
 
 
+def function_wave(waves, frame):
+    """Of running waves of functions, which have no coroutine to be found by, the one whose slot is
+    referred to nearest to the top of the frame's stack; None if none is."""
+    slots = [(first, first + size, wave) for wave in waves for first, size in wave.slots()]
+    for word in top_words(frame):
+        for first, last, wave in slots:
+            if first <= word < last:
+                return wave
+    return None
+
+
+def top_words(frame):
+    """Of the registers that functions keep, then of the stack."""
+    for register in ('rdi', 'rbx', 'rbp', 'r12', 'r13', 'r14', 'r15'):
+        try:
+            yield int(frame.read_register(register)) & (2**64 - 1)
+        except (gdb.error, ValueError):
+            pass  # another processor's are called otherwise
+    top = int(frame.read_register('sp'))
+    for at in range(top, top + 16384, 256):
+        try:
+            yield from image.read(at, '32Q')
+        except (gdb.error, gdb.MemoryError):
+            return
+
+
 def walk(frame, wanted):
     """An actor's frames on a stack: from `frame` down to its coroutine `wanted`, or to where the
     scheduler begins."""
@@ -214,15 +240,18 @@ def select(level):
         frame.select()
 
 
-def on_thread(wanted):
-    """The frames of an actor that runs now: on the selected thread, or on another."""
+def on_thread(wanted, wave):
+    """The frames of an actor that runs now: on the selected thread, or on another. One without a
+    coroutine is a function's, of that wave."""
+    functions = wave.image.running_waves() if wave and not wanted else []
     selected = gdb.selected_thread()
     level = gdb.selected_frame().level()
     threads = [selected] + [t for t in gdb.selected_inferior().threads() if t != selected]
     for thread in threads:
         thread.switch()
         found = walk(gdb.newest_frame(), wanted)
-        if found and (found[-1].coroutine == wanted or wanted == 0):
+        if found and (found[-1].coroutine == wanted if wanted else
+                      len(functions) < 2 or function_wave(functions, gdb.newest_frame()) is wave):
             if thread != selected:
                 for f in found:
                     f.read()
@@ -246,7 +275,7 @@ def stack(actor, full=False, reads=True):
     leaf = actor.leaf()
     found, where = [], actor.waited_at()
     if actor.is_running():
-        found = on_thread(leaf)
+        found = on_thread(leaf, actor.wave)
     elif actor.fiber():
         found = on_fiber(actor.fiber(), leaf, reads)
     if not full:
@@ -272,8 +301,7 @@ def stack(actor, full=False, reads=True):
         found.append(Coroutine(leaf).frame(where))
         leaf, where = awaited_by(leaf, layout)
     if not full and len(found) > 1:
-        found = [f for f in found
-                 if not (f.is_async and f.is_internal() and f.name != found[0].name)] or found
+        found = [f for f in found if not (f.is_async and f.is_internal())] or found
     if found and found[0].name == 'before_its_end':
         found[0].name = '(about to end)'
     return found
