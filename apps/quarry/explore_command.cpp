@@ -304,7 +304,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
   char const* const folder = std::getenv("QUARRY_FAILURES");
   command
       ->add_option("--failures", r->options.failures,
-                   "folder for replay files, QUARRY_FAILURES otherwise; empty: none")
+                   "folder for replay files, QUARRY_FAILURES otherwise; \"\": none")
       ->default_str(folder != nullptr ? folder : "quarry-failures");
   add_output_file(*command, "--json", r->json, "write the results to this file as well");
   check_when_read(*command, [command, r] { check(*command, *r); });

@@ -62,11 +62,9 @@ void merged_output::finish(std::size_t child) {
 
 bool merged_output::finish_all() {
   is_finishing_ = true;
-  while (finished_ < sources_.size() && !out_.is_full()) {
+  // Not over before there is nothing to wait for but room.
+  for (out_.flush(); finished_ < sources_.size() && !out_.is_full(); out_.flush())
     sources_[finished_++].relay.finish(out_);
-    out_.flush();
-  }
-  out_.flush();
   return finished_ == sources_.size() && out_.is_empty();
 }
 

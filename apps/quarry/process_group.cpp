@@ -18,6 +18,7 @@
 #include <fcntl.h>
 #include <optional>
 #include <poll.h>
+#include <set>
 #include <span>
 #include <unistd.h>
 #include <utility>
@@ -66,7 +67,7 @@ private:
   stage stage_ = stage::running;
   clock::time_point deadline_;
   bool is_asked_to_end_ = false;
-  std::vector<std::size_t> ended_well_;
+  std::set<std::size_t> ended_well_;
   std::optional<int> exit_status_; // decided by a request to end, or the failure that is the cause
 };
 
@@ -224,7 +225,7 @@ void process_group::join_ended() {
     if (!end)
       continue;
     if (!end->is_failure()) {
-      ended_well_.push_back(rank);
+      ended_well_.insert(rank);
       continue;
     }
     if (!first || (first->second.signal == 0 && end->signal != 0))

@@ -48,7 +48,7 @@ TEST_SUITE("apps.explore_target") {
     CHECK(unnoticed("aql-queue", 100) == std::set<std::string>{});
     CHECK(unnoticed("channel", 300) == std::set<std::string>{});
     CHECK(unnoticed("flow-graph", 300) == std::set<std::string>{});
-    CHECK(unnoticed("channel-yield", 300) == std::set<std::string>{});
+    CHECK(unnoticed("channel-yield", 3'000) == std::set<std::string>{});
     CHECK(unnoticed("cilk", 100) == std::set<std::string>{});
     CHECK(unnoticed("cilk-hybrid", 100) == std::set<std::string>{});
     CHECK(unnoticed("shmem-barrier", 100) == std::set<std::string>{});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/sanitizers.hpp>
+
 #include <doctest/doctest.h>
 
 #include <cerrno>
@@ -73,8 +75,13 @@ public:
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
   }
 
-  /// After status(): whether a process of the command's group is still there.
-  [[nodiscard]] bool has_survivors() const { return ::kill(-pid_, 0) == 0; }
+  /// After status(): whether a process of the command's group is still there. ThreadSanitizer's
+  /// symbolizer, which looks at what is to be suppressed, ends soon after the command.
+  [[nodiscard]] bool has_survivors() const {
+    if constexpr (QUARRY_TSAN != 0)
+      static_cast<void>(signals_of_orphans());
+    return ::kill(-pid_, 0) == 0;
+  }
 
   /// After status(): the signals that orphans of the command died of. Blocks until all have ended.
   [[nodiscard]] std::vector<int> signals_of_orphans() const {
