@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <random>
@@ -257,6 +258,13 @@ TEST_SUITE("apps.graph_matrix_market") {
       CHECK(cut.error().code == std::errc::bad_message);
       CHECK(cut.error().what.ends_with("the gzip stream is truncated"));
     }
+    REQUIRE(write_matrix_market(folder.path() / "g.mtx", graph).has_value());
+    auto const text = folder.read(folder.path() / "g.mtx");
+    auto const lines = std::count(text.begin(), text.end(), '\n');
+    auto const last =
+        read_matrix_market(folder.write("last.gz", whole.substr(0, whole.size() - 1)));
+    CHECK(last.error().what.find("last.gz:" + std::to_string(lines + 1) + ": ") !=
+          std::string::npos);
     auto damaged = whole;
     damaged[whole.size() - 6] ^= 1; // in the check sum: the data are right to their end
     auto const read = read_matrix_market(folder.write("damaged.gz", damaged));

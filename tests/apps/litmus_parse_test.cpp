@@ -83,6 +83,10 @@ TEST_SUITE("apps.litmus_parse") {
     CHECK(problem("PTX t\n{\nx=18446744073709551616;\n}") ==
           "t.litmus:3: read '18446744073709551616', expected the initial value, a whole number of "
           "64 bits");
+    for (char const* const low : {"9223372036854775809", "0x8000000000000001"})
+      CHECK(problem("PTX t\n{\nx=-" + std::string(low) + ";\n}") ==
+            "t.litmus:3: read '" + std::string(low) +
+                "', expected the initial value, a whole number of 64 bits");
     CHECK(problem("PTX t\n{\nx=0 y=0;\n}") ==
           "t.litmus:3: read 'y', expected ';' or '}' after a declaration");
     CHECK(problem("PTX t\n{\nx=0;\nx=1;\n}") == "t.litmus:4: location x is declared twice");

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -42,7 +43,7 @@ bool line_source::next(std::string_view& line) {
       refill();
       continue;
     }
-    if (failure_ || (feed == nullptr && unread == 0))
+    if (feed == nullptr && (failure_ || unread == 0))
       return false;
     line = {from, feed != nullptr ? static_cast<std::size_t>(feed - from) : unread};
     begin_ += line.size() + (feed != nullptr);
@@ -79,13 +80,17 @@ void line_source::fail_reading() {
   int status = Z_OK;
   int const system_error = errno;
   std::string const reason = ::gzerror(file_.get(), &status);
+  // Whole lines that came before are still handed out.
+  auto const unread = std::string_view(buffer_.data(), end_).substr(begin_);
+  auto const line =
+      line_number_ + 1 + static_cast<std::uint64_t>(std::count(unread.begin(), unread.end(), '\n'));
   if (status == Z_ERRNO) {
     auto const code = std::error_code(system_error, std::generic_category());
     failure_ = error{code, fmt::format("cannot read {}: {}", name_, code.message())};
   } else if (status == Z_BUF_ERROR) {
-    failure_ = malformed(name_, line_number_ + 1, "the gzip stream is truncated");
+    failure_ = malformed(name_, line, "the gzip stream is truncated");
   } else {
-    failure_ = malformed(name_, line_number_ + 1, "the gzip stream is corrupt: " + reason);
+    failure_ = malformed(name_, line, "the gzip stream is corrupt: " + reason);
   }
 }
 

@@ -134,11 +134,12 @@ std::int64_t lexer::number(std::string_view what) {
   token const& read = peek();
   bool const is_hexadecimal = read.text.starts_with("0x");
   auto const digits = read.text.substr(is_hexadecimal ? 2 : 0);
+  constexpr std::uint64_t lowest = std::uint64_t{1} << 63; // without its sign
   std::uint64_t magnitude = 0;
   auto const [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), magnitude,
                                            is_hexadecimal ? 16 : 10);
   if (read.what != token::kind::number || code != std::errc{} ||
-      end != digits.data() + digits.size())
+      end != digits.data() + digits.size() || (is_negative && magnitude > lowest))
     fail(fmt::format("{}, a whole number of 64 bits", what));
   next();
   return static_cast<std::int64_t>(is_negative ? 0 - magnitude : magnitude);
