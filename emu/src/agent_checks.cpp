@@ -95,6 +95,7 @@ void check(machine const& m) {
 }
 
 void agent_core::prepare(launch_state& l) const {
+  leave_if_abandoned(); // before its wavefronts are counted
   if (dynamic_cast<compute_unit const*>(scheduler_.turn()) != nullptr)
     throw std::logic_error(fmt::format("launch of {}: from a kernel, which would wait for compute "
                                        "units, for its own perhaps; submit a packet to a "

@@ -93,7 +93,6 @@ void agent_core::remove_queue(debug_queue& q) noexcept {
 }
 
 void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake) {
-  leave_if_abandoned();
   if (!is_launched_by_packets_ || launches_by_packets().is_here())
     return start(*l, wake);
   std::optional<native_scheduler::runs_itself> here;

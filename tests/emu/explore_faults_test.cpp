@@ -108,6 +108,15 @@ struct misaligned {
     co_return;
   }
 };
+struct misaligned_lanes {
+  task<> operator()(any_wavefront auto& wf, words data) const {
+    auto* const odd = reinterpret_cast<std::byte*>(data.get()) + 2;
+    auto const some = wf.where(wf.local_id() >= 3U);
+    wf.add(words(reinterpret_cast<std::uint32_t*>(odd)) + wf.local_id(), 1U, order::relaxed,
+           scope::agent);
+    co_return;
+  }
+};
 struct not_so_wide {
   task<> operator()(any_wavefront auto& wf, words) const {
     static_cast<void>(wf.template tile<16>());
@@ -268,6 +277,9 @@ TEST_SUITE("emu.explore_faults") {
     fails(misaligned{}, fault::kind::misaligned_atomic,
           {"read-modify-write of 4 bytes at 'words' + 2, which is not a multiple of 4",
            "  by       wave 1:1:1:"});
+    fails(misaligned_lanes{}, fault::kind::misaligned_atomic,
+          {"read-modify-write of 4 bytes at 'words' + 14, which is not a multiple of 4",
+           "lane 3, work-item "});
     fails(not_so_wide{}, fault::kind::wrong_shape, {"64 x 1 x 1 work-items"});
   }
 

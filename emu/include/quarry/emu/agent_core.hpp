@@ -48,7 +48,9 @@ public:
   /// left.
   ~agent_core();
 
-  /// Completes and checks a launch's shape. Errors   std::invalid_argument
+  /// Completes and checks a launch's shape. For a host, see leave_if_abandoned().
+  ///
+  /// Errors   std::invalid_argument
   void prepare(launch_state& l) const;
   /// Launches what is prepared, by the agent's path; join() must follow.
   void launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake);

@@ -75,6 +75,9 @@ public:
   void check(void const* at, std::size_t bytes, attempt how) const {
     check_bounds(*bounds_, at, bytes, how);
   }
+  void check_aligned(void const* at, std::size_t element_bytes, attempt how) const {
+    check_alignment(at, element_bytes, how, bounds_);
+  }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return bounds_->contain(at, bytes);
   }
@@ -108,6 +111,9 @@ public:
   void check(void const* at, std::size_t bytes, attempt how) const {
     if (context_.bounds != nullptr)
       check_bounds(*context_.bounds, at, bytes, how);
+  }
+  void check_aligned(void const* at, std::size_t element_bytes, attempt how) const {
+    check_alignment(at, element_bytes, how, context_.bounds);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return context_.bounds == nullptr || context_.bounds->contain(at, bytes);
@@ -145,6 +151,10 @@ public:
   void check(void const* at, std::size_t bytes, attempt how) const {
     if (context_.bounds != nullptr)
       check_bounds(*context_.bounds, at, bytes, how);
+  }
+  void check_aligned(void const* at, std::size_t element_bytes, attempt how) const {
+    if (context_.bounds != nullptr)
+      check_alignment(at, element_bytes, how, context_.bounds);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return context_.bounds == nullptr || context_.bounds->contain(at, bytes);

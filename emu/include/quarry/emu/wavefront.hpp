@@ -197,8 +197,7 @@ public:
   lanes<T> fetch_add(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& n, order o,
                      scope s, std::source_location where = std::source_location::current()) const {
     lanes<T> old{};
-    check_lanes(at, "read-modify-write", where);
-    for_each_atomically(at, [&](int lane, global<T> one) {
+    for_each_atomically(at, where, [&](int lane, global<T> one) {
       old.set(lane, this->fetch_add(one, n[lane], o, s, where));
     });
     return old;
@@ -207,8 +206,8 @@ public:
   template<std::integral T, class Index>
   void add(lane_address<T, Index> at, std::type_identity_t<T> n, order o, scope s,
            std::source_location where = std::source_location::current()) const {
-    check_lanes(at, "read-modify-write", where);
-    for_each_atomically(at, [&](int, global<T> one) { this->fetch_add(one, n, o, s, where); });
+    for_each_atomically(at, where,
+                        [&](int, global<T> one) { this->fetch_add(one, n, o, s, where); });
   }
 
   /// The active lanes' values in consecutive elements from `first` on, without gaps.
@@ -344,7 +343,12 @@ private:
   }
 
   template<class T, class Index, class F>
-  void for_each_atomically(lane_address<T, Index> at, F&& f) const {
+  void for_each_atomically(lane_address<T, Index> at, std::source_location where, F&& f) const {
+    check_lanes(at, "read-modify-write", where);
+    if constexpr (M::checks)
+      if (int const first = active_.first(); active_.any()) // aligned as all the others are
+        port_.check_aligned(at.base + at.index[first], sizeof(T),
+                            {where, "read-modify-write", first});
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
         auto const index = as_lanes(at.index);
