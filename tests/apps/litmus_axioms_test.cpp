@@ -9,6 +9,7 @@
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/litmus/expected.hpp>
 #include <quarry/litmus/search.hpp>
+#include <quarry/sanitizers.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -72,11 +73,13 @@ private:
   mutable std::uint64_t count_ = 0;
 };
 
-/// Calls f(program) for each of so many random programs.
+/// Calls f(program) for each of so many random programs, or of a quarter where a sanitizer looks.
 template<class F>
 void for_random_programs(std::uint64_t seed, int count, F const& f) {
   if (char const* const times = std::getenv("QUARRY_RANDOM_PROGRAMS")) // more than every build has
     count *= std::atoi(times);
+  else if (QUARRY_ASAN != 0 || QUARRY_TSAN != 0)
+    count /= 4;
   REQUIRE(count > 0);
   random_ptx programs(seed);
   int left_out = 0;

@@ -174,6 +174,39 @@ inline cache_machine::index cache_machine::first_to_fetch(actor const& a, unsign
   return std::max({seen, below.least, last.above}); // that one may be fetched again
 }
 
+/// Since the leaf could hold what `n` held, it may have fetched past that one, which held nothing:
+/// until when. 0: it held something, or nobody remembers, or the leaf has seen something there that
+/// came later, or of which it is not known what stands above.
+cache_machine::time cache_machine::was_empty_until(node_id leaf, node_id n, cell_id c) const {
+  place const& p = nodes_[n].places[c];
+  auto const height = nodes_[n].level;
+  time const begun = since(leaf, c)[height];
+  index first = p.oldest(); // that was there since
+  while (first < p.count && p[first].until <= begun)
+    ++first;
+  bool const may_be_forgotten = first != 0 && first == p.oldest();
+  if (first < p.count && p[first].from <= begun)
+    return 0;
+  if (may_be_forgotten) {
+    if (left_out_ != nullptr) [[unlikely]]
+      *left_out_ = true;
+    return 0;
+  }
+  if (n != memory && has(leaf, c)) {
+    place const& own = nodes_[leaf].places[c];
+    if ((own.has_seen >> height & 1) != 0) {
+      index const seen = own.seen[height];
+      if (seen >= first || !p.remembers(seen) || p[seen].is_behind != 0)
+        return 0;
+      auto const above = nodes_[nodes_[n].parent].level;
+      if ((own.has_seen >> above & 1) == 0 || p[seen].above == unknown ||
+          p[seen].above > own.seen[above])
+        return 0;
+    }
+  }
+  return first == p.count ? always : p[first].from;
+}
+
 /// What lies above the path's level `lowest`, which the caches there may hold a copy of.
 inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest) {
   actor const& self = actors_[a];
@@ -210,9 +243,8 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest)
       candidates_[i].is_late = overwritten.has_value();
     pass(p);
     if (p.count != 0 && was_early) {
-      was_early =
-          p.count <= kept && p[0].from > since(leaf, c)[level] && (own.has_seen >> level & 1) == 0;
-      early_before = std::min(early_before, p[0].from);
+      early_before = std::min(early_before, was_empty_until(leaf, upper, c));
+      was_early = early_before != 0;
     }
   }
 }

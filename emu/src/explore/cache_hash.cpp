@@ -45,12 +45,14 @@ std::uint64_t cache_machine::hash_of(part of, std::vector<index>& oldest) const 
   mix(h, c.at + of.offset);
   for (node_id n = 0; n < node_count_; ++n)
     oldest[n] = has(n, c.id) ? nodes_[n].places[c.id].count : 0;
-  for (node_id n = 1; n < node_count_; ++n)
+  for (node_id n = 1; n < node_count_; ++n) {
+    time early_before = nodes_[n].is_leaf ? always : 0; // a fetch past the caches below
     for (node_id up = nodes_[n].parent;; up = nodes_[up].parent) {
-      oldest[up] = std::min(oldest[up], mix_view(h, n, up, c.id));
+      oldest[up] = std::min(oldest[up], mix_view(h, n, up, c.id, early_before));
       if (up == memory)
         break;
     }
+  }
   for (node_id n = 0; n < node_count_; ++n)
     if (has(n, c.id))
       mix_place(h, n, of, oldest[n]);
@@ -77,8 +79,8 @@ void cache_machine::mix_undecided(std::uint64_t& h, wide_line const& w) const {
 }
 
 /// What the node may still fetch of the versions at an ancestor. Gives the first of them.
-cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_id up,
-                                             cell_id c) const {
+cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c,
+                                             time& early_before) const {
   std::uint8_t const level = nodes_[up].level;
   time const begun = since(n, c)[level];
   index first = 0;
@@ -91,6 +93,13 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
     place const& p = nodes_[up].places[c];
     count = p.count;
     mix(h, p[0].from > begun ? 1 : 0);
+    if (early_before != 0) {
+      index before = p.oldest();
+      while (before < count && p[before].from < early_before)
+        ++before;
+      mix(h, std::uint64_t{count} - before);
+      early_before = std::min(early_before, was_empty_until(n, up, c));
+    }
     first = std::max(first, p.oldest());
     while (first < count && p[first].until <= begun)
       ++first;

@@ -315,7 +315,7 @@ private:
 
   [[nodiscard]] std::uint64_t hash_of(part c, std::vector<index>& oldest) const;
   void mix_undecided(std::uint64_t& h, wide_line const& w) const;
-  index mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c) const;
+  index mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c, time& early_before) const;
   void mix_place(std::uint64_t& h, node_id n, part c, index oldest) const;
   void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
@@ -371,6 +371,7 @@ private:
   inline void collect_above(actor_id a, cell_id c, unsigned lowest);
   [[nodiscard]] bool is_outdated(actor const& a, cell_id c, unsigned level, version const& v,
                                  bool before) const;
+  [[nodiscard]] time was_empty_until(node_id leaf, node_id n, cell_id c) const;
   [[nodiscard]] index first_current(actor const& a, cell_id c, unsigned level) const;
   inline void collect_versions(actor const& a, cell_id c, unsigned level, window const* shared,
                                window const* own);
