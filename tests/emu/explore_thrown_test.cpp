@@ -190,4 +190,67 @@ TEST_SUITE("emu.explore_thrown") {
                                                 "none of the actors: "),
                   v.failure->report);
   }
+
+  TEST_CASE("what a world catches is no failure, also where an execution is given up before") {
+    auto const catches = [](explore_options o, int updates) {
+      o.diagnoses = o.keeps_failures = false;
+      return explore(o, [updates](world& w) {
+        auto words = w.allocate<std::uint32_t>(1, "words");
+        auto const add = [at = words.global()](world_core& self) {
+          self.fetch_add(at, 1, order::relaxed, scope::system);
+        };
+        w.start("thrower", [add](world_core& self) {
+          add(self);
+          throw std::runtime_error("no such file");
+        });
+        w.start("other", [add, updates](world_core& self) {
+          for (int i = 0; i < updates; ++i)
+            add(self);
+        });
+        bool has_caught = false;
+        try {
+          w.join();
+        } catch (std::runtime_error const&) {
+          has_caught = true;
+        }
+        w.check(has_caught, "nothing was thrown");
+        w.join();
+      });
+    };
+    for (bool const reduces : {false, true})
+      for (bool const hashes : {false, true}) {
+        if (reduces && hashes)
+          continue;
+        verdict const v =
+            catches({.strategy = "exhaustive", .reduces = reduces, .hashes_states = hashes}, 2);
+        CHECK_MESSAGE(v, v.to_string());
+        CHECK(v.is_complete);
+        CHECK(v.divergence.empty());
+      }
+    verdict const cut = catches({.executions = 5, .most_decisions = 600}, 1'200);
+    CHECK_MESSAGE(!cut.failure, cut.to_string());
+    CHECK(cut.inconclusive == 5);
+    CHECK_MESSAGE(cut.busiest.ends_with("; thrower has thrown: no such file"), cut.busiest);
+  }
+
+  TEST_CASE("what is thrown is told also where something waits in vain on its way out") {
+    for (bool const is_actor : {false, true}) {
+      CAPTURE(is_actor);
+      verdict const v = explore({.executions = 5, .diagnoses = false}, [is_actor](world& w) {
+        explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+        auto words = gpu.allocate<std::uint32_t>(32, "words");
+        auto const open = [&](world_core& self) {
+          auto const waits = gpu.launch({.work_items = 1}, awaits_one{}, words.global());
+          if (self.load(words.global() + 16) == 0)
+            throw std::runtime_error("no such file");
+          self.store(words.global(), 1, order::release, scope::system);
+        };
+        if (!is_actor)
+          open(w.host());
+        w.start("opener", open);
+        w.join();
+      });
+      check_told(v, "no such file", "others do not come to their end: deadlock: ");
+    }
+  }
 }

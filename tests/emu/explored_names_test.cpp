@@ -54,11 +54,12 @@ TEST_SUITE("emu.explored_names") {
     CHECK(m.memory.offset_of(&space[4100]) == "'first' + 4100");
     CHECK(m.memory.offset_of(&space[2 << 20]) == "an address");
     CHECK(m.memory.offset_of(reinterpret_cast<void const*>(8)) == "null + 8"); // NOLINT
-    CHECK_SAYS(m.memory.surroundings_of(&space[60]),
+    CHECK_SAYS(m.memory.surroundings_of(&space[60], 50),
                "40 bytes before the end of 'first' (100 bytes of memory, allocated at "
                "explored_names_test.cpp:");
-    CHECK_SAYS(m.memory.surroundings_of(&space[100]), "0 bytes after the end of 'first' (100 ");
-    CHECK(m.memory.surroundings_of(&space[2 << 20]) == "far from every allocation");
+    CHECK_SAYS(m.memory.surroundings_of(&space[60], 40), "), which another agent may access");
+    CHECK_SAYS(m.memory.surroundings_of(&space[100], 1), "0 bytes after the end of 'first' (100 ");
+    CHECK(m.memory.surroundings_of(&space[2 << 20], 1) == "far from every allocation");
   }
   TEST_CASE("of allocations that have gone away themselves nothing is known any more") {
     explored_hosts m;

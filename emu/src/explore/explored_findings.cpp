@@ -14,6 +14,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 namespace quarry::emu {
@@ -102,6 +103,7 @@ void explored_memory::found(finding f) {
       self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions())
     return;
   finding_ = std::move(f);
+  is_found_by_unwinding_ = scheduler_.current() != nullptr && std::uncaught_exceptions() != 0;
   if (auto const* const t = first_unheard())
     cause_ = *t;
   if (!finding_->report.ends_with('\n'))
@@ -234,7 +236,7 @@ bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned 
   std::string const place = quarry::to_string(where);
   found({std::string(to_string(fault::kind::out_of_bounds)), place,
          fmt::format("{}: {} accesses {} bytes {}\n{}", place, name_of(who), bytes,
-                     surroundings_of(reinterpret_cast<void const*>(at)), // NOLINT
+                     surroundings_of(reinterpret_cast<void const*>(at), bytes), // NOLINT
                      about(who, where))});
   return false;
 }

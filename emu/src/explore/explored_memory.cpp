@@ -123,6 +123,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
     stale_read_.clear();
   }
   finding_.reset();
+  is_found_by_unwinding_ = false;
   equal_count_ = 0;
   dispatch_count_ = 0;
   wave_count_ = group_count_ = host_count_ = 0;

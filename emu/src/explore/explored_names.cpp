@@ -87,7 +87,7 @@ std::string explored_memory::offset_of(void const* address) const {
                       : "an address";
 }
 
-std::string explored_memory::surroundings_of(void const* address) const {
+std::string explored_memory::surroundings_of(void const* address, std::size_t bytes) const {
   auto const at = reinterpret_cast<std::uintptr_t>(address);
   if (known_range const* const g = gone_range_of(at))
     return fmt::format("at byte {} of '{}' ({} bytes, allocated at {}), which was given back",
@@ -100,8 +100,10 @@ std::string explored_memory::surroundings_of(void const* address) const {
   std::string const space = port == nullptr ? "memory" : space_of(port->id(), r->begin);
   std::string const where = at < r->end ? fmt::format("{} bytes before", r->end - at)
                                         : fmt::format("{} bytes after", at - r->end);
-  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {})", where, title_of(*r),
-                     r->end - r->begin, space, quarry::to_string(r->where));
+  bool const is_within = at < r->end && bytes <= r->end - at;
+  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {}){}", where, title_of(*r),
+                     r->end - r->begin, space, quarry::to_string(r->where),
+                     is_within ? ", which another agent may access" : "");
 }
 
 std::string explored_memory::space_of(actor_id who, std::uintptr_t at) const {

@@ -155,24 +155,6 @@ void explorer::leave(actor const& a) {
   left_ += memory_.describe(a) + "\n";
 }
 
-/// Errors   what the world throws, or one of its threads while others go on for ever
-void explorer::run_world() {
-  try {
-    scheduler_.run([&] {
-      world::implementation parts(scheduler_, memory_, threads_, known_);
-      world w(parts);
-      function_(w);
-      threads_.need_joined();
-    });
-  } catch (stall_error const& e) {
-    who_waits_ = without_thrower(e.what());
-    if (auto const* const t = memory_.first_unheard())
-      std::rethrow_exception(t->what);
-    if (!scheduler_.is_out_of_decisions())
-      memory_.found({"deadlock", waits_, "deadlock: " + who_waits_});
-  }
-}
-
 namespace {
 
 using finding = emu::explored_memory::finding;
@@ -203,14 +185,39 @@ bool is_wait_in_vain(finding const& f) {
 
 } // namespace
 
+/// Errors   what the world throws, or one of its threads while others wait, or poll, for ever
+void explorer::run_world() {
+  try {
+    scheduler_.run([&] {
+      world::implementation parts(scheduler_, memory_, threads_, known_);
+      world w(parts);
+      function_(w);
+      threads_.need_joined();
+    });
+  } catch (stall_error const& e) {
+    who_waits_ = without_thrower(e.what());
+    // Who is merely cut off may be about to hear of it.
+    bool const is_for_ever = !scheduler_.is_out_of_decisions();
+    if (auto const* const t = memory_.first_unheard()) {
+      if (is_for_ever || end_.is_without_hope())
+        std::rethrow_exception(t->what);
+      if (auto const f = finding_of(*t))
+        unheard_ = fmt::format("; {} has thrown: {}", t->who, f->where);
+    }
+    if (is_for_ever)
+      memory_.found({"deadlock", waits_, "deadlock: " + who_waits_});
+  }
+}
+
 /// What a world has thrown, an actor of it perhaps.
 void explorer::found(std::exception const& e) {
   auto const* const t = memory_.thrown().find(std::current_exception());
   auto by_actor = t == nullptr ? std::nullopt : finding_of(*t);
-  if (!by_actor)
-    return memory_.found({"exception", without_addresses(e.what()), e.what()});
-  memory_.found(who_waits_.empty() ? *std::move(by_actor)
-                                   : with_others(*std::move(by_actor), who_waits_));
+  finding const f =
+      by_actor ? *by_actor : finding{"exception", without_addresses(e.what()), e.what()};
+  if (memory_.is_found_by_unwinding())
+    late_cause_ = f;
+  memory_.found(by_actor && !who_waits_.empty() ? with_others(f, who_waits_) : f);
 }
 
 explorer::result explorer::run(chooser& choices, bool keeps_history) {
@@ -222,6 +229,8 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   who_waits_.clear();
   idlest_.clear();
   left_.clear();
+  unheard_.clear();
+  late_cause_.reset();
   executions_.store(executions_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
   is_running_.store(true, std::memory_order_relaxed);
   try {
@@ -236,7 +245,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   }
   is_running_.store(false, std::memory_order_relaxed);
   // For what somebody waits in vain, perhaps.
-  auto cause = memory_.cause() ? finding_of(*memory_.cause()) : std::nullopt;
+  auto cause = memory_.cause() ? finding_of(*memory_.cause()) : std::move(late_cause_);
   end_execution();
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();
@@ -259,9 +268,10 @@ explorer::result explorer::repeat(choice_record const& r, bool keeps_history) {
 
 std::string explorer::busiest() const {
   std::string const those = memory_.busiest();
-  return idlest_.empty() ? those
-                         : fmt::format("{}{}{} (without an operation)", those,
-                                       those.empty() ? "" : ", ", idlest_);
+  if (idlest_.empty())
+    return those + unheard_;
+  return fmt::format("{}{}{} (without an operation){}", those, those.empty() ? "" : ", ", idlest_,
+                     unheard_);
 }
 
 /// What can be said only now.

@@ -140,7 +140,10 @@ private:
   std::string waits_;     ///< where somebody waited when the execution was given up
   std::string who_waits_; ///< the same as a report
   std::string idlest_;    ///< who went on then without an operation
+  std::string unheard_;   ///< what somebody had thrown when the execution was cut off
   std::string left_;      ///< who could not be unwound
+  /// What was on its way out when somebody, on that way, waited in vain.
+  std::optional<emu::explored_memory::finding> late_cause_;
   std::atomic<bool> is_running_{false};
   std::atomic<std::uint64_t> executions_{0};
   std::atomic<std::uint64_t> seed_{0};

@@ -127,7 +127,8 @@ struct explore_options {
 using world_core = emu::basic_core<emu::interleaving_memory>;
 
 /// What one execution consists of. The world function is called afresh for every execution that is
-/// run; it makes its memory, agents and actors, runs them, and checks what came of it.
+/// run; it makes its memory, agents and actors, runs them, and checks what came of it. It runs on a
+/// stack of 256 KiB, and so does each actor: a larger frame ends the process (SIGSEGV).
 class world {
 public:
   class implementation;

@@ -87,8 +87,9 @@ public:
   [[nodiscard]] std::string name_of(void const* address) const override;
   /// "'ranks' + 4100": an address that may be in no allocation, for reports.
   [[nodiscard]] std::string offset_of(void const* address) const;
-  /// "4 bytes after the end of 'ranks' (4096 bytes of memory of agent 1, allocated at main.cpp:9)"
-  [[nodiscard]] std::string surroundings_of(void const* address) const;
+  /// "4 bytes after the end of 'ranks' (4096 bytes of memory of agent 1, allocated at main.cpp:9)":
+  /// of an access of so many bytes
+  [[nodiscard]] std::string surroundings_of(void const* address, std::size_t bytes) const;
 
   /// The actor's port; one that is met for the first time becomes a host thread with a cache of its
   /// own over memory.
@@ -141,6 +142,9 @@ public:
   [[nodiscard]] std::optional<thrown_exceptions::entry> const& cause() const noexcept {
     return cause_;
   }
+  /// The first finding is of somebody who waits on its way out, by an exception that is still to
+  /// come.
+  [[nodiscard]] bool is_found_by_unwinding() const noexcept { return is_found_by_unwinding_; }
   void forget_thrown() noexcept;
 
   /// Delayed stores come to their level. True if there were any.
@@ -483,6 +487,7 @@ private:
   std::uint64_t execution_ = 0;
   thrown_exceptions thrown_;
   std::optional<thrown_exceptions::entry> cause_;
+  bool is_found_by_unwinding_ = false;
   std::optional<finding> finding_;
   std::uint64_t equal_count_ = 0;
   std::vector<known_dispatch> dispatches_;
