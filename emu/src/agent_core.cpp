@@ -60,6 +60,8 @@ agent_core::~agent_core() {
   if (launch_queue_ != nullptr && !is_explored)
     if (auto const kernel = launch_queue_->a_queued_kernel())
       misuse(fmt::format("an agent is destroyed before a launch has begun, of {}", *kernel));
+  if (!is_explored)
+    need_no_launches();
   launch_queue_.reset();
   if (is_explored && !launches_.empty()) {
     // A world has gone without its launches. Their kernels stand where they are, for good: what
@@ -72,15 +74,18 @@ agent_core::~agent_core() {
             sequential_->leave(g->waves[i]);
     }
     keep_for_good(std::exchange(units_, {}));
-    launches_.clear();
   }
-  for (launch_state const* const l : launches_) // those that have ended nobody has joined
-    if (!l->is_done())
-      misuse(fmt::format("an agent is destroyed while a launch runs, of {}", l->kernel));
-  launches_.clear();
-  units_.clear(); // before the command processor: one that ends a launch wakes it
+  launches_.clear(); // those that have ended nobody has joined
+  units_.clear();    // before the command processor: one that ends a launch wakes it
   processor_.reset();
   withdraw(debug_);
+}
+
+void agent_core::need_no_launches() {
+  brief_lock const lock(mutex_);
+  for (launch_state const* const l : launches_)
+    if (!l->is_done())
+      misuse(fmt::format("an agent is destroyed while a launch runs, of {}", l->kernel));
 }
 
 void agent_core::add_queue(debug_queue& q) {
@@ -96,8 +101,8 @@ void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_
   if (!is_launched_by_packets_ || launches_by_packets().is_here())
     return start(*l, wake);
   std::optional<native_scheduler::runs_itself> here;
-  if (wake == native_scheduler::wake_workers::no && sequential_ == nullptr)
-    here.emplace(); // the thread's, which fibers share
+  if (wake == native_scheduler::wake_workers::no && native_ != nullptr)
+    here.emplace(*native_); // the thread's, which fibers share
   launches_by_packets().submit(std::move(l));
 }
 

@@ -313,7 +313,7 @@ strand::turn compute_unit::drain() {
       continue;
     }
     {
-      native_scheduler::runs_itself const soon; // the turn is over
+      native_scheduler::runs_itself const soon(*agent_.native_); // the turn is over
       report_ended();
     }
     give_claims_back(); // somebody else may have room

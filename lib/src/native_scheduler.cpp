@@ -43,8 +43,8 @@ using std::chrono::microseconds;
 /// In whose turn the thread is; null outside.
 thread_local strand* in_turn_of = nullptr;
 
-/// Of a thread for which a native_scheduler::runs_itself lives.
-thread_local bool does_it_itself = false;
+/// Whose actors the thread runs itself, while a native_scheduler::runs_itself lives there.
+thread_local native_scheduler const* runs_itself_of = nullptr;
 
 void pause() {
   __builtin_ia32_pause();
@@ -289,16 +289,17 @@ void native_scheduler::make_ready(actor& a) {
   strand& s = *a.home;
   if (!s.push(a))
     return;
-  state_->put(s, !does_it_itself);
-  if (!does_it_itself)
+  bool const wakes = runs_itself_of != this;
+  state_->put(s, wakes);
+  if (wakes)
     state_->start_worker();
 }
 
-native_scheduler::runs_itself::runs_itself() noexcept
-    : outer_(std::exchange(does_it_itself, true)) {}
+native_scheduler::runs_itself::runs_itself(native_scheduler const& s) noexcept
+    : outer_(std::exchange(runs_itself_of, &s)) {}
 
 native_scheduler::runs_itself::~runs_itself() {
-  does_it_itself = outer_;
+  runs_itself_of = outer_;
 }
 
 void native_scheduler::post(strand& s, wake_workers wake) {
@@ -318,28 +319,41 @@ strand const* native_scheduler::turn() const noexcept {
   return in_turn_of;
 }
 
-template<class F>
-bool native_scheduler::outside_of_turn(F const& work) {
-  // An actor that waits here only polls: nobody is to wait for the end of its strand's turn.
-  // Another scheduler's turn goes on: nothing that is done here is that one's progress.
-  strand* const waiting = std::exchange(in_turn_of, nullptr);
-  bool const is_ours = waiting != nullptr && &waiting->owner() == this;
-  if (is_ours)
-    waiting->begin_or_end_turn();
-  bool const outcome = work();
-  if (is_ours)
-    waiting->begin_or_end_turn();
-  in_turn_of = waiting;
-  state_->leave_to_workers();
-  return outcome;
-}
+/// While it lives, the thread is outside of the turn that it is in: an actor that waits here only
+/// polls, and nobody is to wait for the end of its strand's turn. Another scheduler's turn goes on:
+/// nothing that is done here is that one's progress.
+class native_scheduler::outside_of_turn {
+public:
+  explicit outside_of_turn(native_scheduler& s) noexcept
+      : scheduler_(s), waiting_(std::exchange(in_turn_of, nullptr)) {
+    begin_or_end();
+  }
+  outside_of_turn(outside_of_turn const&) = delete;
+  outside_of_turn& operator=(outside_of_turn const&) = delete;
+  ~outside_of_turn() { // also by what a predicate throws
+    begin_or_end();
+    in_turn_of = waiting_;
+    scheduler_.state_->leave_to_workers();
+  }
+
+private:
+  void begin_or_end() noexcept {
+    if (waiting_ != nullptr && &waiting_->owner() == &scheduler_)
+      waiting_->begin_or_end_turn();
+  }
+
+  native_scheduler& scheduler_;
+  strand* waiting_;
+};
 
 bool native_scheduler::run_until(bool (*is_over)(void*), void* argument, wait_site const&) {
-  return outside_of_turn([&] { return work_until(is_over, argument); });
+  outside_of_turn const now(*this);
+  return work_until(is_over, argument);
 }
 
 bool native_scheduler::run_turn() {
-  return outside_of_turn([this] { return state_->turn(); });
+  outside_of_turn const now(*this);
+  return state_->turn();
 }
 
 bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {

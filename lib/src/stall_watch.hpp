@@ -28,11 +28,12 @@ public:
       since_ = clock::now();
       is_late_ = false;
     }
-    auto const waited = clock::now() - since_;
-    if (waited <= timeout_)
+    // Whole milliseconds: of longer ones a timeout of centuries is no number.
+    auto const waited = std::chrono::floor<std::chrono::milliseconds>(clock::now() - since_);
+    if (waited < timeout_)
       return false;
     look_at_turns();
-    return (turns_.empty() || waited > longest_turn * timeout_) && progress() == seen_;
+    return (turns_.empty() || waited / longest_turn >= timeout_) && progress() == seen_;
   }
 
 private:

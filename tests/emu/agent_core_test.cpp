@@ -3,6 +3,7 @@
 // agent_misuse_test.cpp.
 #include "agents.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -159,5 +160,21 @@ TEST_SUITE("emu.agent_core") {
     CHECK(core.compute_unit_count() == 3);
     CHECK(core.shape().wavefront_slots == 10);
     CHECK(&core.scheduler() == &s);
+  }
+
+  TEST_CASE("who holds a launch waits for it on its way out, wherever that is") {
+    with_schedulers([](executor& s) {
+      agent gpu(s, {.compute_units = 1, .wavefront_size = 32});
+      auto word = gpu.allocate<int>(1, "word");
+      strand place(s, "place");
+      auto const hold = [](completion) -> task<> { co_return; };
+      place.spawn(hold(gpu.launch({.work_items = 1}, adds_one{}, word.global())), "holder");
+      CHECK(s.run_until([&] {
+        auto const rows = s.report_now().rows;
+        return std::none_of(rows.begin(), rows.end(),
+                            [](report_row const& r) { return r.actor == "holder"; });
+      }));
+      CHECK(word.host()[0] == 1);
+    });
   }
 }

@@ -38,6 +38,27 @@ TEST_SUITE("emu.agent_misuse") {
         "quarry: an agent is destroyed before a launch has begun, of lambda\n");
   }
 
+  TEST_CASE("so does one that goes while its launch runs, whichever way that has come") {
+    for (launch_path const path : {launch_path::packets, launch_path::straight})
+      aborts(
+          [path] {
+            native_scheduler s({.threads = 1});
+            auto gpu = std::make_unique<agent>(s, machine{.compute_units = 1},
+                                               agent::options{.launches = path});
+            auto words = gpu->allocate<int>(2, "words");
+            auto const wait = [](any_wavefront auto& wf, global<int> at) -> task<> {
+              wf.store(at, 1, order::release, scope::system);
+              auto const is_set = [](int v) { return v == 1; };
+              static_cast<void>(
+                  co_await wf.wait_until(at + 1, is_set, order::acquire, scope::system));
+            };
+            auto const done = gpu->launch({.work_items = 1}, wait, words.global());
+            static_cast<void>(s.run_until([&] { return words.host()[0] == 1; }));
+            gpu.reset();
+          },
+          "quarry: an agent is destroyed while a launch runs, of lambda\n");
+  }
+
   TEST_CASE("what is no kernel, and no memory, is refused") {
     with_every_agent([](agent& gpu) {
       void (*const none)(work_item&) = nullptr;

@@ -11,6 +11,7 @@
 #include <ctime>
 #include <deque>
 #include <functional>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <thread>
@@ -267,5 +268,58 @@ TEST_SUITE("lib.native_scheduler") {
         std::this_thread::yield();
       REQUIRE(s.report_now().rows.empty());
     }
+  }
+
+  TEST_CASE("what a predicate throws leaves the turn as it was, and the strands to workers") {
+    native_scheduler s({.threads = 2});
+    strand place(s, "place");
+    strand const* turn = nullptr;
+    auto const wait_in_vain = [](native_scheduler& of, strand const*& now) -> task<> {
+      CHECK_THROWS_AS(static_cast<void>(of.run_until([]() -> bool { throw 1; })), int);
+      now = of.turn();
+      co_return;
+    };
+    sync_wait(place, wait_in_vain(s, turn));
+    CHECK(turn == &place);
+
+    std::promise<void> done;
+    auto const yield_and_tell = [](std::promise<void>& told) -> task<> {
+      for (int i = 0; i < 10'000; ++i)
+        co_await yield();
+      told.set_value();
+    };
+    {
+      native_scheduler::runs_itself const alone(s);
+      place.spawn(yield_and_tell(done), "yielder");
+    }
+    int asked = 0;
+    CHECK_THROWS_AS(static_cast<void>(s.run_until([&asked]() -> bool {
+                      if (++asked == 3)
+                        throw 1;
+                      return false;
+                    })),
+                    int);
+    CHECK(done.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+    static_cast<void>(s.run_until([&] { return s.report_now().rows.empty(); }));
+  }
+
+  TEST_CASE("who runs one scheduler's actors itself wakes those of others") {
+    native_scheduler s({.threads = 2}), other({.threads = 2});
+    strand place(other, "place");
+    std::promise<void> done;
+    auto const tell = [](std::promise<void>& told) -> task<> {
+      told.set_value();
+      co_return;
+    };
+    native_scheduler::runs_itself const alone(s);
+    place.spawn(tell(done), "teller");
+    CHECK(done.get_future().wait_for(std::chrono::seconds(10)) == std::future_status::ready);
+    static_cast<void>(other.run_until([&] { return other.report_now().rows.empty(); }));
+  }
+
+  TEST_CASE("the longest stall timeout there is never comes") {
+    native_scheduler s({.threads = 1, .stall_timeout = milliseconds::max()});
+    auto const end = std::chrono::steady_clock::now() + milliseconds(30);
+    CHECK(s.run_until([end] { return std::chrono::steady_clock::now() > end; }));
   }
 }

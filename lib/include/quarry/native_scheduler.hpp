@@ -53,17 +53,17 @@ public:
   enum class wake_workers : bool { no, yes };
   void post(strand& s, wake_workers wake = wake_workers::yes);
 
-  /// While it lives, make_ready() by this thread wakes no worker: the thread runs what it makes
-  /// ready itself, in run_until() at once or after the turn that is about to end.
+  /// While it lives, make_ready() by this thread wakes no worker of the scheduler: the thread runs
+  /// what it makes ready itself, in run_until() at once or after the turn that is about to end.
   class [[nodiscard]] runs_itself {
   public:
-    runs_itself() noexcept;
+    explicit runs_itself(native_scheduler const& s) noexcept;
     runs_itself(runs_itself const&) = delete;
     runs_itself& operator=(runs_itself const&) = delete;
     ~runs_itself();
 
   private:
-    bool outer_;
+    native_scheduler const* outer_;
   };
 
   /// What a worker without progress calls instead of sleeping, one worker at a time: a network
@@ -85,8 +85,7 @@ protected:
 private:
   struct state;
   class stall_watch;
-  template<class F>
-  bool outside_of_turn(F const& work);
+  class outside_of_turn;
   bool work_until(bool (*is_over)(void*), void* argument);
   std::unique_ptr<state> state_;
 };

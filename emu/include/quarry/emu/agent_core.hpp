@@ -123,6 +123,7 @@ private:
   outcome wait_for_all_of(launch_state& l);
   compute_unit::placed for_each_launch(compute_unit& by);
   [[nodiscard]] bool has_unclaimed();
+  void need_no_launches();
   void wake_units();
   /// Deterministic schedulers: places as many groups as fit, and makes their wavefronts ready.
   void place_everywhere();
