@@ -27,16 +27,24 @@ inline bool sequential_scheduler::is_driven_here() const noexcept {
 }
 
 /// While it lives, the calling thread runs actors, and no report from another thread reads them.
+/// One within another one, where a function of the one that runs waits, leaves that to it.
 class sequential_scheduler::driving {
 public:
-  explicit driving(sequential_scheduler& s) noexcept : scheduler_(s) { hold(); }
+  explicit driving(sequential_scheduler& s) noexcept
+      : scheduler_(s), is_within_(s.is_driven_here()) {
+    if (!is_within_)
+      hold();
+  }
   driving(driving const&) = delete;
   driving& operator=(driving const&) = delete;
-  ~driving() { let_go(); }
+  ~driving() {
+    if (!is_within_)
+      let_go();
+  }
 
   /// Between two slices.
   void let_a_report_pass() {
-    if (!scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
+    if (is_within_ || !scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
       return;
     let_go();
     while (scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
@@ -59,6 +67,7 @@ private:
   }
 
   sequential_scheduler& scheduler_;
+  bool is_within_;
   sequential_scheduler* outer_ = nullptr; ///< what the thread runs beside it
 };
 

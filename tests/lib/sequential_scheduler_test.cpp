@@ -319,4 +319,37 @@ TEST_SUITE("lib.sequential_scheduler") {
     CHECK(text.find("spinner") != std::string::npos);
     CHECK(text.find("host") != std::string::npos);
   }
+
+  TEST_CASE("a function that the scheduler asks may wait itself") {
+    bool has_asked = false;
+    strand* at = nullptr;
+    int waited = 0;
+    auto const wait = [&] {
+      auto const count = [](int& n) -> task<> {
+        co_await yield();
+        ++n;
+      };
+      sync_wait(*at, count(waited));
+    };
+    sequential_scheduler s({.when_nobody_can = [&] {
+      if (std::exchange(has_asked, true))
+        return false;
+      wait();
+      return true;
+    }});
+    strand place(s, "place");
+    at = &place;
+    bool is_first = true;
+    CHECK(s.run_until([&] {
+      if (std::exchange(is_first, false))
+        wait();
+      return true;
+    }));
+    CHECK(waited == 1);
+    event never;
+    CHECK_THROWS_AS(sync_wait(place, wait_on(never)), stall_error);
+    CHECK(waited == 2);
+    never.set();
+    static_cast<void>(s.run_until([&] { return s.report_now().rows.empty(); }));
+  }
 }
