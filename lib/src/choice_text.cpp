@@ -202,11 +202,7 @@ private:
 std::string write_choices(choice_text const& what) {
   std::string text = fmt::format("choices {} trace 0x{:016x}\n", what.count, what.trace_hash);
   std::size_t column = 0;
-  for (auto rest = what.choices; !rest.empty();) {
-    std::size_t const period = best_period(rest);
-    std::size_t const count = repeats(rest, period);
-    std::string const token =
-        period == 1 ? run_of(rest.front(), count) : bracket_of(rest.first(period), count);
+  auto const put = [&](std::string_view token) {
     if (column != 0) {
       bool const fits = column + 1 + token.size() <= line_width;
       text += fits ? ' ' : '\n';
@@ -214,7 +210,20 @@ std::string write_choices(choice_text const& what) {
     }
     text += token;
     column += token.size();
+  };
+  for (auto rest = what.choices; !rest.empty();) {
+    std::size_t const period = best_period(rest);
+    std::size_t const count = repeats(rest, period);
+    std::string const token =
+        period == 1 ? run_of(rest.front(), count) : bracket_of(rest.first(period), count);
     rest = rest.subspan(period * count);
+    std::string_view words = token;
+    while (words.size() > line_width &&
+           words.find(' ') != words.npos) { // brackets longer than a line
+      put(words.substr(0, words.find(' ')));
+      words.remove_prefix(words.find(' ') + 1);
+    }
+    put(words);
   }
   return column == 0 ? text : text + '\n';
 }

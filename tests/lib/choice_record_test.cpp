@@ -266,4 +266,20 @@ TEST_SUITE("lib.choice_record") {
     }
     CHECK(refused > 300);
   }
+
+  TEST_CASE("no line has more than 100 columns, brackets of long choices neither") {
+    choices all;
+    for (int i = 0; i < 40; ++i)
+      for (std::uint32_t k = 0; k < 14; ++k)
+        all.push_back({a_value, 4'000'000'000U, 3'999'999'000U + k});
+    choice_record const long_ones(all);
+    std::string const text = long_ones.to_text();
+    CHECK(text.find("(v4000000000:3999999000 ") != std::string::npos);
+    CHECK(text.find(")*40") != std::string::npos);
+    for (std::size_t at = 0; at < text.size(); at = text.find('\n', at) + 1)
+      CHECK_MESSAGE(text.find('\n', at) - at <= 100, text);
+    auto const same = choice_record::from_text(text);
+    REQUIRE(same.has_value());
+    CHECK(*same == long_ones);
+  }
 }
