@@ -58,10 +58,8 @@ std::uint64_t allocations::first_version() noexcept {
   return (count.fetch_add(1, std::memory_order_relaxed) + 1) << 32;
 }
 
-std::vector<allocations::range>::const_iterator
-allocations::after(std::uintptr_t at) const noexcept {
-  return std::upper_bound(by_begin_.begin(), by_begin_.end(), at,
-                          [](std::uintptr_t x, range const& e) { return x < e.begin; });
+allocations::ranges::const_iterator allocations::after(std::uintptr_t at) const noexcept {
+  return ranges_.upper_bound(at);
 }
 
 void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
@@ -73,12 +71,12 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
   std::unique_lock const lock(mutex_);
   // Known ranges are apart, so that only a neighbour can be in the way.
   auto const next = after(first);
-  if (next != by_begin_.end() && next->begin - first < bytes)
+  if (next != ranges_.end() && next->begin - first < bytes)
     overlaps(name, bytes, next->name, next->end - next->begin);
-  if (next != by_begin_.begin())
+  if (next != ranges_.begin())
     if (range const& e = *std::prev(next); e.end > first || e.begin == first)
       overlaps(name, bytes, e.name, e.end - e.begin);
-  by_begin_.insert(next, range{first, first + bytes, std::move(name), where, ++added_});
+  ranges_.insert(next, range{first, first + bytes, std::move(name), where, ++added_});
   version_.fetch_add(1, std::memory_order_release);
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
@@ -88,22 +86,20 @@ void allocations::add(void const* begin, std::size_t bytes, std::string name, co
 
 void allocations::remove(void const* begin) noexcept {
   std::uintptr_t const first = number(begin);
-  auto const is_known = [first](auto at, auto end) { return at != end && at->begin == first; };
   if (listener_ != nullptr) {
     std::size_t bytes = 0;
     {
       std::shared_lock const lock(mutex_);
-      if (auto const at = after(first - 1); is_known(at, by_begin_.end()))
+      if (auto const at = ranges_.find(first); at != ranges_.end())
         bytes = at->end - first;
     }
     listener_->removed(begin, bytes);
   }
   std::unique_lock const lock(mutex_);
-  if (auto const at = after(first - 1); is_known(at, by_begin_.end())) {
-    auto const place = by_begin_.begin() + (at - by_begin_.cbegin());
+  if (auto const at = ranges_.find(first); at != ranges_.end()) {
+    auto gone = ranges_.extract(at);
     if (listener_ != nullptr)
-      listener_->has_gone(std::move(*place));
-    by_begin_.erase(place);
+      listener_->has_gone(std::move(gone.value()));
     version_.fetch_add(1, std::memory_order_release);
   }
 }
@@ -118,7 +114,7 @@ bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
   {
     std::shared_lock const lock(mutex_);
     auto const next = after(first);
-    if (next != by_begin_.begin()) {
+    if (next != ranges_.begin()) {
       range const& r = *std::prev(next);
       if (found_range const here{version_.load(std::memory_order_relaxed), r.begin, r.end};
           here.contains(first, bytes)) {
@@ -132,17 +128,17 @@ bool allocations::contain(void const* at, std::size_t bytes) const noexcept {
 
 allocations::range const* allocations::find(std::uintptr_t at) const noexcept {
   auto const next = after(at);
-  return next != by_begin_.begin() && at < std::prev(next)->end ? &*std::prev(next) : nullptr;
+  return next != ranges_.begin() && at < std::prev(next)->end ? &*std::prev(next) : nullptr;
 }
 
 allocations::range const* allocations::find_before(std::uintptr_t at) const noexcept {
   auto const next = after(at);
-  return next == by_begin_.begin() ? nullptr : &*std::prev(next);
+  return next == ranges_.begin() ? nullptr : &*std::prev(next);
 }
 
 std::size_t allocations::count_named(std::string_view name, range const* before) const noexcept {
   return static_cast<std::size_t>(
-      std::count_if(by_begin_.begin(), by_begin_.end(), [&](range const& r) {
+      std::count_if(ranges_.begin(), ranges_.end(), [&](range const& r) {
         return r.name == name && (before == nullptr || r.number < before->number);
       }));
 }
@@ -168,7 +164,7 @@ std::string allocations::locate(void const* at) const {
 std::string allocations::describe(void const* at) const {
   std::shared_lock const lock(mutex_);
   auto const next = after(number(at));
-  if (next == by_begin_.begin())
+  if (next == ranges_.begin())
     return "before every allocation";
   range const& e = *std::prev(next);
   if (number(at) < e.end)
@@ -176,7 +172,7 @@ std::string allocations::describe(void const* at) const {
                        described(e, title_of(e)));
   return fmt::format(
       "{} bytes after the end of {}{}", number(at) - e.end, described(e, title_of(e)),
-      next == by_begin_.end()
+      next == ranges_.end()
           ? ""
           : fmt::format(", {} bytes before '{}'", next->begin - number(at), title_of(*next)));
 }
@@ -189,7 +185,7 @@ void check_bounds(allocations const& known, void const* at, std::size_t bytes, a
       fault::kind::out_of_bounds,
       fmt::format("{} of {} bytes at {}: {}", how.what, bytes,
                   memory != nullptr ? memory->offset_of(at) : known.offset_of(at),
-                  memory != nullptr ? memory->surroundings_of(at) : known.describe(at)),
+                  memory != nullptr ? memory->surroundings_of(at, bytes) : known.describe(at)),
       how.where, how.lane};
 }
 

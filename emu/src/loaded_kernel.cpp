@@ -11,12 +11,14 @@
 namespace quarry::emu {
 
 loaded_kernel::loaded_kernel(agent_core& agent, code c, std::shared_ptr<void const> arguments)
-    : agent_(agent), code_(std::move(c)), arguments_(std::move(arguments)) {
+    : agent_(agent), agent_lives_(agent.known().lives()), code_(std::move(c)),
+      arguments_(std::move(arguments)) {
   agent_.note_loaded(kernel_object(), kernarg_address());
 }
 
 loaded_kernel::~loaded_kernel() {
-  agent_.note_unloaded(kernel_object(), kernarg_address());
+  if (!agent_lives_.expired())
+    agent_.note_unloaded(kernel_object(), kernarg_address());
 }
 
 std::uint64_t loaded_kernel::kernel_object() const noexcept {

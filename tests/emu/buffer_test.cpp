@@ -163,4 +163,14 @@ TEST_SUITE("emu.buffer") {
     registration const after(known, at + 10, 40, "after");
     CHECK_FALSE(known.contain(at - 1, 8)); // neighbours, yet two objects
   }
+
+  TEST_CASE("a buffer that was moved from is empty") {
+    allocations known;
+    buffer<int> from(known, 10, "numbers");
+    buffer<int> const to(std::move(from));
+    CHECK(from.size() == 0); // NOLINT(*-use-after-move): what is tested
+    CHECK(from.host().empty());
+    CHECK(to.size() == 10);
+    CHECK(known.contain(to.host().data(), 40));
+  }
 }

@@ -146,4 +146,11 @@ TEST_SUITE("emu.loaded_kernel") {
     }
     CHECK(argument.use_count() == 1);
   }
+
+  TEST_CASE("its agent may go first") {
+    auto a = std::make_unique<idle_agent>();
+    loaded_kernel const kernel = a->gpu.load(nothing{}, std::make_shared<int>(1));
+    a.reset();
+    CHECK(kernel.kernel_object() != 0);
+  }
 }

@@ -6,11 +6,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <shared_mutex>
 #include <source_location>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace quarry::emu {
 
@@ -119,10 +119,18 @@ public:
                                         range const* before = nullptr) const noexcept;
 
 private:
+  struct by_begin {
+    using is_transparent = void;
+    bool operator()(range const& a, range const& b) const noexcept { return a.begin < b.begin; }
+    bool operator()(std::uintptr_t a, range const& b) const noexcept { return a < b.begin; }
+    bool operator()(range const& a, std::uintptr_t b) const noexcept { return a.begin < b; }
+  };
+  using ranges = std::set<range, by_begin>; // a program may have tens of thousands
+
   /// "slots", or "slots #2" where there are several of that name.
   [[nodiscard]] std::string title_of(range const& r) const;
   /// The first one that begins after the address.
-  [[nodiscard]] std::vector<range>::const_iterator after(std::uintptr_t at) const noexcept;
+  [[nodiscard]] ranges::const_iterator after(std::uintptr_t at) const noexcept;
   /// A number that no other has had: 2^32 changes are between two of these.
   [[nodiscard]] static std::uint64_t first_version() noexcept;
 
@@ -130,7 +138,7 @@ private:
   allocations const* outer_ = nullptr;
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
-  std::vector<range> by_begin_;                         ///< sorted
+  ranges ranges_;
   std::uint64_t added_ = 0;                             ///< ranges, so far
   std::atomic<std::uint64_t> version_{first_version()}; ///< of these, here
 };

@@ -77,6 +77,11 @@ public:
   buffer(allocations& known, std::size_t count, std::string name, std::source_location where)
       : buffer(known, count, std::move(name), contents::zeroed, coherence::fine_grained, where) {}
 
+  /// The other one is empty then.
+  buffer(buffer&& other) noexcept
+      : elements_(std::move(other.elements_)), count_(std::exchange(other.count_, 0)),
+        registration_(std::move(other.registration_)) {}
+
   [[nodiscard]] emu::global<T> global() noexcept { return emu::global<T>(elements_.get()); }
   [[nodiscard]] emu::global<T const> global() const noexcept {
     return emu::global<T const>(elements_.get());

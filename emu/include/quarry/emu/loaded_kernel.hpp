@@ -56,6 +56,7 @@ public:
 
 private:
   agent_core& agent_;
+  lifetime::observer agent_lives_; ///< it may go first
   code code_;
   std::shared_ptr<void const> arguments_;
 };
