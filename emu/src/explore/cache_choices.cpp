@@ -167,44 +167,55 @@ inline cache_machine::index cache_machine::first_to_fetch(actor const& a, unsign
   index const seen = is_leaf ? way_[0]->seen[nodes_[a.path[level]].level] : 0;
   place const& below = *way_[level - 1];
   if (level == 1 || below.count == 0)
-    return seen;
+    return level == 1 ? seen : std::max(seen, below.least);
   version const& last = below.newest();
   if (last.until == always || last.above == unknown)
     return std::max(seen, last.above + 1);
   return std::max({seen, below.least, last.above}); // that one may be fetched again
 }
 
-/// Since the leaf could hold what `n` held, it may have fetched past that one, which held nothing:
-/// until when. 0: it held something, or nobody remembers, or the leaf has seen something there that
-/// came later, or of which it is not known what stands above.
-cache_machine::time cache_machine::was_empty_until(node_id leaf, node_id n, cell_id c) const {
+/// A leaf that has fetched past caches which held nothing goes past `n`, too: to what stands above
+/// since it could hold what `n` held, until something came there. Notes in `left_out`, if that is
+/// not null, that nobody remembers.
+void cache_machine::pass_early(early_fetch& by, node_id leaf, node_id n, cell_id c,
+                               bool* left_out) const {
   place const& p = nodes_[n].places[c];
   auto const height = nodes_[n].level;
   time const begun = since(leaf, c)[height];
+  if (p.passed_at != 0 && begun >= p.passed_at)
+    for (unsigned l = height + 1U; l < most_levels; ++l)
+      by.floor[l] = std::max(by.floor[l], p.passed[l]);
+  if (p.count == 0)
+    return by.least.reset();
+  bool const has_own = has(leaf, c) && (nodes_[leaf].places[c].has_seen >> height & 1) != 0;
+  if (has_own)
+    by.least = std::max(by.least.value_or(0), nodes_[leaf].places[c].seen[height]);
   index first = p.oldest(); // that was there since
   while (first < p.count && p[first].until <= begun)
     ++first;
-  bool const may_be_forgotten = first != 0 && first == p.oldest();
-  if (first < p.count && p[first].from <= begun)
-    return 0;
-  if (may_be_forgotten) {
-    if (left_out_ != nullptr) [[unlikely]]
-      *left_out_ = true;
-    return 0;
+  bool const is_known = !by.least || (*by.least < first && p.remembers(*by.least));
+  // One that had not gone up then was overwritten by what stands above: nothing was empty.
+  bool const was_full = (first < p.count && p[first].from <= begun) ||
+                        (first != p.oldest() && p[first - 1].id != 0 && p[first - 1].written <= 1);
+  bool const is_forgotten = first != 0 && first == p.oldest();
+  if (by.before != 0 && is_known && !was_full && is_forgotten && left_out != nullptr) [[unlikely]]
+    *left_out = true;
+  if (!is_known || was_full || is_forgotten || n == memory)
+    by.before = 0;
+  else if (first < p.count)
+    by.before = std::min(by.before, p[first].from);
+  if (!by.least || !p.remembers(*by.least) || n == memory)
+    return by.least.reset();
+  version const& seen = p[*by.least];
+  if (seen.above == unknown && seen.is_behind == 0) {
+    by.before = 0;
+    return by.least.reset();
   }
-  if (n != memory && has(leaf, c)) {
-    place const& own = nodes_[leaf].places[c];
-    if ((own.has_seen >> height & 1) != 0) {
-      index const seen = own.seen[height];
-      if (seen >= first || !p.remembers(seen) || p[seen].is_behind != 0)
-        return 0;
-      auto const above = nodes_[nodes_[n].parent].level;
-      if ((own.has_seen >> above & 1) == 0 || p[seen].above == unknown ||
-          p[seen].above > own.seen[above])
-        return 0;
-    }
-  }
-  return first == p.count ? always : p[first].from;
+  node_id const up = nodes_[n].parent;
+  bool const is_copy = seen.above != unknown && has(up, c) &&
+                       nodes_[up].places[c].remembers(seen.above) &&
+                       nodes_[up].places[c][seen.above].id == seen.id;
+  by.least = seen.above + (is_copy ? 0 : 1); // nothing older than what it has seen here
 }
 
 /// What lies above the path's level `lowest`, which the caches there may hold a copy of.
@@ -224,28 +235,29 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest)
   };
   pass(*way_[lowest]);
   // Or by a fetch before the caches on the way held anything.
-  bool was_early = lowest == 0 && !own.is_dirty;
-  time early_before = always;
+  early_fetch early{lowest == 0 && !own.is_dirty ? always : 0, std::nullopt};
   for (unsigned l = lowest + 1; l < self.levels; ++l) {
     place const& p = *way_[l];
-    if (p.count == 0 && !may_arrive)
-      continue;
     node_id const lower = self.path[l - 1];
     node_id const upper = self.path[l];
+    if (p.count == 0 && !may_arrive) {
+      if (p.passed_at != 0 && early.before != 0) [[unlikely]]
+        pass_early(early, leaf, upper, c, left_out_);
+      continue;
+    }
     auto const level = nodes_[upper].level;
     window const shared{first_to_fetch(self, l, lowest == 0), since(lower, c)[level], always,
                         overwritten};
-    window const early{own.seen[level], since(leaf, c)[level], early_before, std::nullopt};
-    collect_versions(self, c, l, &shared, was_early ? &early : nullptr);
+    window const alone{std::max({own.seen[level], early.least.value_or(0), early.floor[level]}),
+                       since(leaf, c)[level], early.before, std::nullopt};
+    collect_versions(self, c, l, &shared, early.before != 0 ? &alone : nullptr);
     std::size_t const before = candidates_.size();
     collect_arrivals(a, c, l, false);
     for (std::size_t i = before; i < candidates_.size(); ++i)
       candidates_[i].is_late = overwritten.has_value();
     pass(p);
-    if (p.count != 0 && was_early) {
-      early_before = std::min(early_before, was_empty_until(leaf, upper, c));
-      was_early = early_before != 0;
-    }
+    if (early.before != 0)
+      pass_early(early, leaf, upper, c, left_out_);
   }
 }
 
@@ -413,12 +425,30 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
       version& late = nodes_[self.path[l]].places[c].newest();
       pin(c, late.id);
       late.until = std::min(late.until, nodes_[at].places[c][which].from);
+      if (l != 0) { // right before the copy that comes, or that is there
+        place const& above = nodes_[self.path[l + 1]].places[c];
+        index const copy = l + 1 == level ? which : above.find_copy(nodes_[at].places[c][which].id);
+        late.above =
+            (copy != unknown && (l + 1 == level || copy + 1 == above.count) ? copy : above.count) -
+            1;
+        late.is_behind = 1;
+        late.due = p.due;
+      }
       clear_dirty(self.path[l], c);
     }
   keep_ahead(self, c, level);
   version const v = nodes_[at].places[c][which];
   if (chosen.is_private) {
     see(self, c, level, which);
+    auto const height = nodes_[at].level;
+    for (unsigned l = 1; l < level; ++l) {
+      place& past = touch(self.path[l], c);
+      past.passed[height] = std::max(past.passed[height], which);
+      if (past.passed_at == 0)
+        past.passed_at = now_;
+    }
+    place& below = touch(self.path[level - 1], c);
+    below.least = std::max(below.least, which);
     ++now_;
   } else {
     copy_below(self, c, level, which, false);

@@ -46,9 +46,9 @@ std::uint64_t cache_machine::hash_of(part of, std::vector<index>& oldest) const 
   for (node_id n = 0; n < node_count_; ++n)
     oldest[n] = has(n, c.id) ? nodes_[n].places[c.id].count : 0;
   for (node_id n = 1; n < node_count_; ++n) {
-    time early_before = nodes_[n].is_leaf ? always : 0; // a fetch past the caches below
+    early_fetch early{nodes_[n].is_leaf ? always : 0, std::nullopt};
     for (node_id up = nodes_[n].parent;; up = nodes_[up].parent) {
-      oldest[up] = std::min(oldest[up], mix_view(h, n, up, c.id, early_before));
+      oldest[up] = std::min(oldest[up], mix_view(h, n, up, c.id, early));
       if (up == memory)
         break;
     }
@@ -80,7 +80,7 @@ void cache_machine::mix_undecided(std::uint64_t& h, wide_line const& w) const {
 
 /// What the node may still fetch of the versions at an ancestor. Gives the first of them.
 cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c,
-                                             time& early_before) const {
+                                             early_fetch& early) const {
   std::uint8_t const level = nodes_[up].level;
   time const begun = since(n, c)[level];
   index first = 0;
@@ -93,16 +93,20 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
     place const& p = nodes_[up].places[c];
     count = p.count;
     mix(h, p[0].from > begun ? 1 : 0);
-    if (early_before != 0) {
+    if (nodes_[n].is_leaf) {
       index before = p.oldest();
-      while (before < count && p[before].from < early_before)
+      while (before < count && p[before].from < early.before)
         ++before;
       mix(h, std::uint64_t{count} - before);
-      early_before = std::min(early_before, was_empty_until(n, up, c));
+      mix(h, early.least ? std::uint64_t{count} - std::min(count, *early.least) : always);
+      mix(h, std::uint64_t{count} - std::min(count, early.floor[level]));
+      pass_early(early, n, up, c, nullptr);
     }
     first = std::max(first, p.oldest());
     while (first < count && p[first].until <= begun)
       ++first;
+  } else if (nodes_[n].is_leaf && has(up, c)) {
+    pass_early(early, n, up, c, nullptr);
   }
   mix(h, std::uint64_t{count} - first + (std::uint64_t{n} << 32 | up));
   return first;
@@ -123,6 +127,13 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
   index const above = has_copies && has(up, c) ? nodes_[up].places[c].count : 0;
   if (has_copies)
     mix(h, std::uint64_t{above} - std::min(p.least, above));
+  if (has_copies && p.passed_at != 0)
+    for (node_id from = up;; from = nodes_[from].parent) {
+      index const there = has(from, c) ? nodes_[from].places[c].count : 0;
+      mix(h, std::uint64_t{there} - std::min(p.passed[nodes_[from].level], there));
+      if (from == memory)
+        break;
+    }
   index const last = p.count == 0 ? 0 : p.count - 1;
   for (index i = std::max(is_leaf ? last : std::min(oldest, last), p.oldest()); i < p.count; ++i) {
     version const& v = p[i];

@@ -313,9 +313,16 @@ private:
     return a.level_of[static_cast<std::size_t>(s)];
   }
 
+  /// By one leaf alone, before caches on the way held anything.
+  struct early_fetch {
+    time before;                ///< 0: there was none
+    std::optional<index> least; ///< what it has seen of what stands above at least
+    /// What those had seen, by node level, whom it has synchronised with below.
+    std::array<index, most_levels> floor{};
+  };
   [[nodiscard]] std::uint64_t hash_of(part c, std::vector<index>& oldest) const;
   void mix_undecided(std::uint64_t& h, wide_line const& w) const;
-  index mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c, time& early_before) const;
+  index mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c, early_fetch& early) const;
   void mix_place(std::uint64_t& h, node_id n, part c, index oldest) const;
   void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
@@ -371,7 +378,7 @@ private:
   inline void collect_above(actor_id a, cell_id c, unsigned lowest);
   [[nodiscard]] bool is_outdated(actor const& a, cell_id c, unsigned level, version const& v,
                                  bool before) const;
-  [[nodiscard]] time was_empty_until(node_id leaf, node_id n, cell_id c) const;
+  void pass_early(early_fetch& by, node_id leaf, node_id n, cell_id c, bool* left_out) const;
   [[nodiscard]] index first_current(actor const& a, cell_id c, unsigned level) const;
   inline void collect_versions(actor const& a, cell_id c, unsigned level, window const* shared,
                                window const* own);

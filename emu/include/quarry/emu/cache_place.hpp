@@ -54,7 +54,11 @@ struct cache_place {
   std::uint32_t execution = 0; ///< in which it was touched
   index count = 0;             ///< versions so far; a leaf has one at a time, while it is dirty
   index least = 0;             ///< the next fetch takes this version of the parent, or a later one
-  std::uint32_t given = 0;     ///< the write that the parent got last from here
+  /// Leaves have fetched these versions past this cache, by node level, and have known them since
+  /// then; 0: none has.
+  std::array<index, most_levels> passed{};
+  time passed_at = 0;
+  std::uint32_t given = 0; ///< the write that the parent got last from here
   time dirty_since = 0;
   time latest = 0;       ///< no version of it was written later
   bool is_dirty = false; ///< the newest version is not at the parent yet
