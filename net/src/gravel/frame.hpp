@@ -26,6 +26,7 @@ enum class frame_kind : std::uint32_t {
   fence_answer,  ///< number
   gather,        ///< number, then one node's contribution: a byte says to which collective
   failure,       ///< its code, the node that it comes from, then its text: why the sender leaves
+  waiting,       ///< number: not used. The sender is there, and waits for somebody else itself
 };
 
 inline constexpr std::size_t run_header_words = 2;

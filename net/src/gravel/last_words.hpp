@@ -3,6 +3,7 @@
 
 #include <quarry/net/pe.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -34,6 +35,11 @@ public:
   void rest() noexcept {
     for (word& w : nodes_)
       w.is_awaited = false;
+  }
+  /// Whether anybody is missing().
+  [[nodiscard]] bool are_missing(clock::time_point since) const noexcept {
+    return std::any_of(nodes_.begin(), nodes_.end(),
+                       [since](word const& w) { return w.is_awaited && w.at <= since; });
   }
   /// "pe 1, pe 2": who is waited for and has said nothing since then, as of the last look.
   [[nodiscard]] std::string missing(clock::time_point since) const {

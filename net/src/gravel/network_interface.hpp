@@ -100,9 +100,10 @@ private:
       progressed |= send_controls();
       progressed |= send_frames(self);
       progressed |= receive(self);
-      transport_.leave();
     }
     check_timeout(progressed, has_entered);
+    if (has_entered)
+      transport_.leave();
     return progressed;
   }
 
@@ -314,6 +315,8 @@ private:
       if (bytes.size() == 12 || !is_collective(bytes[12]))
         return malformed(from, "a contribution to no collective");
       return contribute(from.id, number, {bytes.begin() + 12, bytes.end()});
+    case frame_kind::waiting:
+      return; // it has been heard
     case frame_kind::failure:
       return take_failure(from, failure_notice::read(words, bytes.subspan(12), nodes_, self_id_));
     default:
@@ -352,6 +355,16 @@ private:
            std::none_of(controls_.begin(), controls_.end(),
                         [n](control const& c) { return c.target == n; });
   }
+  /// Who waits for this node learns that it is there, though it has nothing to say: it waits, too,
+  /// for whom the timeout then names. Once in a wait: where all are there, and wait, it ends.
+  void tell_that_it_waits() {
+    has_told_ = true;
+    constexpr std::uint32_t head[3] = {static_cast<std::uint32_t>(frame_kind::waiting), 0, 0};
+    for (std::uint32_t n = 0; n < nodes_; ++n)
+      if (n != self_id_)
+        if (auto const sent = transport_.try_send(pe{n}, std::as_bytes(std::span(head)), {}); !sent)
+          return static_cast<void>(shared_.fail(sent.error()));
+  }
   /// Each of them is to be heard, or to take something, within the timeout, whatever others do; but
   /// who has not been in the transport now has not tried to hear it.
   void check_timeout(bool progressed, bool has_entered) {
@@ -362,10 +375,14 @@ private:
       if (!begins)
         last_words_.rest();
       waiting_since_ = {};
+      has_told_ = false;
       return;
     }
     auto const now = clock::now();
     last_words_.look(now, [this](std::uint32_t n) { return waits_for(n); });
+    if (has_entered && !has_told_ && !shared_.has_failed() &&
+        last_words_.are_missing(now - shared_.options.timeout / 2))
+      tell_that_it_waits();
     if (progressed || begins)
       waiting_since_ = now;
     auto const since = now - shared_.options.timeout;
@@ -392,6 +409,7 @@ private:
   contributions gathers_{nodes_};
   clock::time_point waiting_since_{}; ///< nothing has happened since then
   last_words last_words_{nodes_};
+  bool has_told_ = false; ///< tell_that_it_waits(), in this wait
 
   failure_telling telling_;
   traffic traffic_;
