@@ -32,13 +32,17 @@ class sequential_scheduler::driving {
 public:
   explicit driving(sequential_scheduler& s) noexcept
       : scheduler_(s), is_within_(s.is_driven_here()) {
-    if (!is_within_)
+    if (is_within_)
+      outer_ = std::exchange(driven_here, &s);
+    else
       hold();
   }
   driving(driving const&) = delete;
   driving& operator=(driving const&) = delete;
   ~driving() {
-    if (!is_within_)
+    if (is_within_)
+      driven_here = outer_;
+    else
       let_go();
   }
 
@@ -322,6 +326,9 @@ bool sequential_scheduler::wait_until(actor& self, bool (*is_over)(void*), void*
 
 bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument,
                                      wait_site const& site) {
+  if (is_asking_)
+    throw std::logic_error("sequential_scheduler: a predicate that waits, asked while its actor "
+                           "waits: it can do so in its actor's own turn alone");
   if (current_ != nullptr)
     return wait_until(*current_, is_over, argument, site);
   driving thread(*this);
