@@ -2,6 +2,7 @@
 #include "left_strands.hpp"
 
 #include <quarry/assert.hpp>
+#include <quarry/misuse.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
 #include <fmt/core.h>
@@ -327,8 +328,7 @@ bool sequential_scheduler::wait_until(actor& self, bool (*is_over)(void*), void*
 bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument,
                                      wait_site const& site) {
   if (is_asking_)
-    throw std::logic_error("sequential_scheduler: a predicate that waits, asked while its actor "
-                           "waits: it can do so in its actor's own turn alone");
+    misuse("a predicate of run_until() waits itself, asked on behalf of an actor that waits");
   if (current_ != nullptr)
     return wait_until(*current_, is_over, argument, site);
   driving thread(*this);

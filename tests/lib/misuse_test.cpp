@@ -69,4 +69,25 @@ TEST_SUITE("lib.misuse") {
         },
         "a scheduler is destroyed before what runs on it: strand \"the one that is left\"");
   }
+
+  TEST_CASE("a predicate that waits while its actor does is told of") {
+    aborts(
+        [] {
+          sequential_scheduler s;
+          strand place(s, "place");
+          auto const nothing = []() -> task<> { co_return; };
+          auto const wait = [&]() -> task<> {
+            int asked = 0;
+            static_cast<void>(s.run_until([&] {
+              if (++asked > 1)
+                sync_wait(place, nothing());
+              return false;
+            }));
+            co_return;
+          };
+          place.spawn(wait(), "waiter");
+          static_cast<void>(s.run_until([] { return false; }));
+        },
+        "a predicate of run_until() waits itself, asked on behalf of an actor that waits");
+  }
 }

@@ -352,29 +352,4 @@ TEST_SUITE("lib.sequential_scheduler") {
     never.set();
     static_cast<void>(s.run_until([&] { return s.report_now().rows.empty(); }));
   }
-
-  TEST_CASE("so may what an actor waits for: in that actor's turn") {
-    sequential_scheduler s;
-    strand place(s, "place");
-    int asked = 0, waited = 0, ended = 0;
-    auto const count = [](int& n) -> task<> {
-      co_await yield();
-      ++n;
-    };
-    auto const wait = [&]() -> task<> {
-      CHECK(s.run_until([&] {
-        if (++asked == 1)
-          return false;
-        sync_wait(place, count(waited));
-        return waited > 3;
-      }));
-      ++ended;
-      co_return;
-    };
-    place.spawn(wait(), "waiter");
-    place.spawn(count(ended), "other");
-    CHECK(s.run_until([&] { return s.report_now().rows.empty(); }));
-    CHECK(waited == 4);
-    CHECK(ended == 2);
-  }
 }

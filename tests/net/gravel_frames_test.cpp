@@ -169,7 +169,7 @@ TEST_SUITE("net.gravel_frames") {
       std::vector<std::uint32_t> frame(1 + random() % 12);
       std::generate(frame.begin(), frame.end(),
                     [&] { return static_cast<std::uint32_t>(random() % 6); });
-      frame[0] = random() % 2 == 0 ? 1 : static_cast<std::uint32_t>(random() % 8 + 6);
+      frame[0] = random() % 2 == 0 ? 1 : static_cast<std::uint32_t>(random() % 8 + 7);
       if (frame[0] == 1 && frame.size() > 2)
         frame[2] = 1000; // a run longer than its frame
       n.gets(frame);

@@ -315,8 +315,8 @@ private:
       if (bytes.size() == 12 || !is_collective(bytes[12]))
         return malformed(from, "a contribution to no collective");
       return contribute(from.id, number, {bytes.begin() + 12, bytes.end()});
-    case frame_kind::waiting:
-      return; // it has been heard
+    case frame_kind::waiting: // it has been heard
+      return bytes.size() == 12 ? void() : malformed(from, "a word too many from who waits");
     case frame_kind::failure:
       return take_failure(from, failure_notice::read(words, bytes.subspan(12), nodes_, self_id_));
     default:
