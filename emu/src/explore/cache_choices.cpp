@@ -25,7 +25,7 @@ inline bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level
   for (unsigned l = level + 1; l < a.levels; ++l) {
     place const& above = *way_[l];
     index which = copy->above + copy->is_behind;
-    if (!above.remembers(which) || (copy->is_behind == 0 && above[which].id != copy->id))
+    if (copy->is_behind != 0 ? !above.remembers(which) : !above.is_origin_of(*copy))
       return false;
     auto const height = nodes_[a.path[l]].level;
     if (copy->is_behind != 0) {
@@ -166,8 +166,10 @@ inline cache_machine::index cache_machine::first_to_fetch(actor const& a, unsign
                                                           bool is_leaf) const {
   index const seen = is_leaf ? way_[0]->seen[nodes_[a.path[level]].level] : 0;
   place const& below = *way_[level - 1];
-  if (level == 1 || below.count == 0)
-    return level == 1 ? seen : std::max(seen, below.least);
+  if (level == 1)
+    return seen;
+  if (below.count == 0)
+    return std::max(seen, below.least);
   version const& last = below.newest();
   if (last.until == always || last.above == unknown)
     return std::max(seen, last.above + 1);
@@ -179,6 +181,8 @@ inline cache_machine::index cache_machine::first_to_fetch(actor const& a, unsign
 /// not null, that nobody remembers.
 void cache_machine::pass_early(early_fetch& by, node_id leaf, node_id n, cell_id c,
                                bool* left_out) const {
+  if (n == memory)
+    return; // nothing stands above
   place const& p = nodes_[n].places[c];
   auto const height = nodes_[n].level;
   time const begun = since(leaf, c)[height];
@@ -187,8 +191,7 @@ void cache_machine::pass_early(early_fetch& by, node_id leaf, node_id n, cell_id
       by.floor[l] = std::max(by.floor[l], p.passed[l]);
   if (p.count == 0)
     return by.least.reset();
-  bool const has_own = has(leaf, c) && (nodes_[leaf].places[c].has_seen >> height & 1) != 0;
-  if (has_own)
+  if (has(leaf, c) && (nodes_[leaf].places[c].has_seen >> height & 1) != 0)
     by.least = std::max(by.least.value_or(0), nodes_[leaf].places[c].seen[height]);
   index first = p.oldest(); // that was there since
   while (first < p.count && p[first].until <= begun)
@@ -200,11 +203,11 @@ void cache_machine::pass_early(early_fetch& by, node_id leaf, node_id n, cell_id
   bool const is_forgotten = first != 0 && first == p.oldest();
   if (by.before != 0 && is_known && !was_full && is_forgotten && left_out != nullptr) [[unlikely]]
     *left_out = true;
-  if (!is_known || was_full || is_forgotten || n == memory)
+  if (!is_known || was_full || is_forgotten)
     by.before = 0;
   else if (first < p.count)
     by.before = std::min(by.before, p[first].from);
-  if (!by.least || !p.remembers(*by.least) || n == memory)
+  if (!by.least || !p.remembers(*by.least))
     return by.least.reset();
   version const& seen = p[*by.least];
   if (seen.above == unknown && seen.is_behind == 0) {
@@ -212,9 +215,7 @@ void cache_machine::pass_early(early_fetch& by, node_id leaf, node_id n, cell_id
     return by.least.reset();
   }
   node_id const up = nodes_[n].parent;
-  bool const is_copy = seen.above != unknown && has(up, c) &&
-                       nodes_[up].places[c].remembers(seen.above) &&
-                       nodes_[up].places[c][seen.above].id == seen.id;
+  bool const is_copy = has(up, c) && nodes_[up].places[c].is_origin_of(seen);
   by.least = seen.above + (is_copy ? 0 : 1); // nothing older than what it has seen here
 }
 
@@ -296,164 +297,6 @@ bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest)
     return true;
   // The one before it was overwritten before the cache was last emptied; so were all others.
   return p[p.count - 2].until <= since(a.path[0], c)[nodes_[memory].level];
-}
-
-/// Of the candidates of a load that ends a wait: the newest, in any case, for late words are still
-/// to come; but once. Others, if they end it; what comes by chance only together with the newest.
-/// Where the newest would end it, and is the actor's own, also one by which that may have been
-/// overwritten.
-inline void cache_machine::keep_what_ends(actor const& a, question const& wait) {
-  auto sure = candidates_.begin(); // the end of those that come for sure, in their order
-  for (auto i = candidates_.begin(); i != candidates_.end(); ++i)
-    if (!i->is_by_chance)
-      std::rotate(sure++, i, i + 1);
-  auto const ends = [&](candidate const& x) { return wait.is_met(x.value, wait.argument); };
-  bool offers_late = ends(candidates_.front()) && !a.in_vain.has(wait); // one that ends it not
-  auto const others =
-      std::remove_if(candidates_.begin() + 1, candidates_.end(), [&](candidate const& x) {
-        return !ends(x) && !(x.is_late && std::exchange(offers_late, false));
-      });
-  candidates_.erase(others, candidates_.end());
-  if (candidates_.size() == 1 || !a.in_vain.has(wait))
-    return;
-  if (candidates_[1].is_by_chance)
-    candidates_.resize(1);
-  else
-    candidates_.erase(candidates_.begin());
-}
-
-cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
-                                             predicate is_met, void* argument) {
-  actor& self = actors_[a];
-  if (sees_only_newest(self, c, lowest))
-    return take_newest(self, c);
-  collect(a, c, lowest);
-  bool const has_newer = candidates_.size() > 1;
-  std::uint64_t const freshest = candidates_.front().value;
-  if (is_met != nullptr)
-    keep_what_ends(self, asks(c, lowest, is_met, argument));
-  auto const n = static_cast<unsigned>(candidates_.size());
-  bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
-  bool const must_be_new = had_enough || takes_newest_;
-  if (must_be_new && n > 1 && left_out_ != nullptr) [[unlikely]]
-    *left_out_ = true;
-  candidate const chosen =
-      candidates_[n == 1 || must_be_new ? 0 : choices_->pick(n, choice_kind::value)];
-  reading r = take(a, c, lowest, chosen);
-  r.is_stale = has_newer && r.value != freshest;
-  if (is_met != nullptr && n > 1)
-    self.in_vain.note(asks(c, lowest, is_met, argument));
-  auto& in_a_row = touch(self.path[0], c).stale_in_a_row;
-  in_a_row = r.is_stale ? static_cast<std::uint8_t>(in_a_row + 1) : 0;
-  return r;
-}
-
-/// A load in the actor's own cache, unless there is a choice.
-std::optional<cache_machine::reading> cache_machine::see_only_one(actor_id a, cell_id c) {
-  actor const& self = actors_[a];
-  if (sees_only_newest(self, c, 0))
-    return take_newest(self, c);
-  collect(a, c, 0);
-  if (candidates_.size() != 1)
-    return std::nullopt;
-  candidate const only = candidates_.front();
-  return take(a, c, 0, only);
-}
-
-/// The actor has seen the version at the path's `level`, and with it what that one comes after.
-void cache_machine::see(actor const& a, cell_id c, unsigned level, index which) {
-  place& leaf = touch(a.path[0], c);
-  for (unsigned l = level;; ++l) {
-    auto const height = nodes_[a.path[l]].level;
-    leaf.seen[height] = std::max(leaf.seen[height], which);
-    leaf.has_seen = static_cast<std::uint8_t>(leaf.has_seen | 1U << height);
-    place const& p = touch(a.path[l], c);
-    if (l + 1U == a.levels || !p.remembers(which))
-      return;
-    which = p[which].above;
-    if (which == unknown)
-      return;
-  }
-}
-
-/// What first_bytes is of a word that nobody has written.
-inline std::uint8_t cache_machine::all_bytes(cell_id c) const {
-  return static_cast<std::uint8_t>(0xff >> (8 - std::min<unsigned>(cells_[c].bytes, 8)));
-}
-
-/// Memory's newest version, where nothing of the word is dirty.
-inline cache_machine::reading cache_machine::take_newest(actor const& a, cell_id c) {
-  place const& p = nodes_[memory].places[c];
-  version const v = p.newest();
-  if (a.levels == 2) { // no cache on the way
-    place& leaf = nodes_[a.path[0]].places[c];
-    leaf.seen[memory_level] = p.count - 1;
-    leaf.has_seen |= 1U << memory_level;
-    ++now_;
-  } else {
-    copy_below(a, c, a.levels - 1U, p.count - 1, false);
-  }
-  return {v.value, v.by, false, v.written == 0 ? all_bytes(c) : std::uint8_t{0}};
-}
-
-inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigned lowest,
-                                                  candidate const& chosen) {
-  actor const& self = actors_[a];
-  unsigned const level = chosen.level;
-  if (level == 0) {
-    keep_ahead(self, c, 0);
-    version const& v = newest(self.path[0], c);
-    return {v.value, v.by};
-  }
-  node_id const at = self.path[level];
-  index which = chosen.which;
-  if (chosen.how == candidate::kind::write_back) {
-    write_back_to(chosen.which, c, at);
-  } else if (chosen.how == candidate::kind::delayed) {
-    actor& other = actors_[chosen.which];
-    std::size_t const count = delayed_up_to(other, c);
-    node_id const target = other.path[other.delayed[count - 1].level];
-    drain(other, count - 1);
-    perform_oldest(other, false);
-    write_back_to(target, c, at);
-  }
-  if (chosen.how != candidate::kind::version)
-    which = nodes_[at].places[c].count - 1;
-  for (unsigned l = lowest; chosen.is_late && l < level; ++l) // words that were overwritten
-    if (place const& p = nodes_[self.path[l]].places[c]; p.is_dirty) {
-      keep_together(at, c, which, p.due, p.dirty_since);
-      version& late = nodes_[self.path[l]].places[c].newest();
-      pin(c, late.id);
-      late.until = std::min(late.until, nodes_[at].places[c][which].from);
-      if (l != 0) { // right before the copy that comes, or that is there
-        place const& above = nodes_[self.path[l + 1]].places[c];
-        index const copy = l + 1 == level ? which : above.find_copy(nodes_[at].places[c][which].id);
-        late.above =
-            (copy != unknown && (l + 1 == level || copy + 1 == above.count) ? copy : above.count) -
-            1;
-        late.is_behind = 1;
-        late.due = p.due;
-      }
-      clear_dirty(self.path[l], c);
-    }
-  keep_ahead(self, c, level);
-  version const v = nodes_[at].places[c][which];
-  if (chosen.is_private) {
-    see(self, c, level, which);
-    auto const height = nodes_[at].level;
-    for (unsigned l = 1; l < level; ++l) {
-      place& past = touch(self.path[l], c);
-      past.passed[height] = std::max(past.passed[height], which);
-      if (past.passed_at == 0)
-        past.passed_at = now_;
-    }
-    place& below = touch(self.path[level - 1], c);
-    below.least = std::max(below.least, which);
-    ++now_;
-  } else {
-    copy_below(self, c, level, which, false);
-  }
-  return {v.value, v.by, false, v.written == 0 ? all_bytes(c) : std::uint8_t{0}};
 }
 
 } // namespace quarry::emu

@@ -92,7 +92,6 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
   if (has(up, c) && nodes_[up].places[c].count != 0) {
     place const& p = nodes_[up].places[c];
     count = p.count;
-    mix(h, p[0].from > begun ? 1 : 0);
     if (nodes_[n].is_leaf) {
       index before = p.oldest();
       while (before < count && p[before].from < early.before)
@@ -144,8 +143,7 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
     if (!has_copies)
       continue;
     mix(h, std::uint64_t{above} - v.above);
-    bool const is_known = above != 0 && nodes_[up].places[c].remembers(v.above);
-    bool const is_copy = is_known && nodes_[up].places[c][v.above].id == v.id;
+    bool const is_copy = above != 0 && nodes_[up].places[c].is_origin_of(v);
     mix(h, is_copy ? 1U : v.is_behind != 0 ? 2U + v.due : 0U);
   }
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the operations of an actor do to the caches; cache_choices.cpp has what a load may see.
+// What the operations of an actor do to the caches; cache_choices.cpp has what a load may see,
+// cache_reads.cpp what it takes of that.
 #include "cache_cells.hpp"
 
 #include <algorithm>
@@ -21,7 +22,7 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   actor& self = actors_[a];
   unsigned const level = o && acquires(*o) ? level_in(self, s) : 0;
   if (o == order::seq_cst) {
-    drain(self, delayed_up_to_last(self, [](delayed_store const& d) { return d.is_seq_cst; }));
+    drain(self, delayed_up_to_seq_cst(self));
     invalidate(self, level);
   }
   drain_cell(self, c);
@@ -105,11 +106,6 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
 
 // Stores
 
-bool cache_machine::has_delayed_seq_cst(actor const& a) noexcept {
-  return std::any_of(a.delayed.begin(), a.delayed.end(),
-                     [](delayed_store const& d) { return d.is_seq_cst; });
-}
-
 inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value,
                                       std::optional<order> o, scope s, write_tag by) {
   actor& self = actors_[a];
@@ -120,7 +116,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
         *left_out_ = true;
       drain(self, 1);
     }
-    bool const follows_seq_cst = o == order::seq_cst && has_delayed_seq_cst(self);
+    bool const follows_seq_cst = o == order::seq_cst && delayed_up_to_seq_cst(self) != 0;
     self.delayed.push_back(
         {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
     ++delayed_count_;

@@ -313,7 +313,7 @@ private:
     return a.level_of[static_cast<std::size_t>(s)];
   }
 
-  /// By one leaf alone, before caches on the way held anything.
+  /// By one leaf alone, before the caches on the way held anything.
   struct early_fetch {
     time before;                ///< 0: there was none
     std::optional<index> least; ///< what it has seen of what stands above at least
@@ -351,7 +351,6 @@ private:
   }
   void perform_oldest(actor& a, bool may_be_late);
   static void put_after(actor& a, time at) noexcept;
-  static bool has_delayed_seq_cst(actor const& a) noexcept;
   [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
   /// How many of the actor's delayed stores there are up to the last of those; 0: there is none.
   template<class Predicate>
@@ -363,6 +362,9 @@ private:
   }
   [[nodiscard]] static std::size_t delayed_up_to(actor const& a, cell_id c) noexcept {
     return delayed_up_to_last(a, [c](delayed_store const& d) { return d.at == c; });
+  }
+  [[nodiscard]] static std::size_t delayed_up_to_seq_cst(actor const& a) noexcept {
+    return delayed_up_to_last(a, [](delayed_store const& d) { return d.is_seq_cst; });
   }
   /// Performs the actor's delayed stores up to the last one to the cell.
   void drain_cell(actor& a, cell_id c) { drain(a, delayed_up_to(a, c)); }
@@ -391,6 +393,8 @@ private:
   inline void keep_what_ends(actor const& a, question const& wait);
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   inline reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
+  void overwrite_by(actor const& a, cell_id c, unsigned l, unsigned level, index which);
+  void pass_by(actor const& a, cell_id c, unsigned level, index which);
   inline reading take_newest(actor const& a, cell_id c);
   [[nodiscard]] inline std::uint8_t all_bytes(cell_id c) const;
   inline reading load_cell(actor_id a, cell_id c, std::optional<order> o, scope s, predicate is_met,

@@ -44,6 +44,10 @@ struct cache_place {
   [[nodiscard]] version const& newest() const noexcept { return (*this)[count - 1]; }
   [[nodiscard]] index oldest() const noexcept { return count > kept ? count - kept : 0; }
   [[nodiscard]] bool remembers(index i) const noexcept { return i < count && i >= oldest(); }
+  /// Whether a version of a cache below is a copy of the one that it stands for here.
+  [[nodiscard]] bool is_origin_of(version const& below) const noexcept {
+    return remembers(below.above) && (*this)[below.above].id == below.id;
+  }
   /// The first copy of the write that is remembered, or `unknown`.
   [[nodiscard]] index find_copy(std::uint32_t id) const noexcept;
   /// When the newest version was written, if it is a copy of one from farther up, else 0: what is
