@@ -57,9 +57,6 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
 
 agent_core::~agent_core() {
   bool const is_explored = explored_memory::of(scheduler_) != nullptr;
-  if (launch_queue_ != nullptr && !is_explored)
-    if (auto const kernel = launch_queue_->a_queued_kernel())
-      misuse(fmt::format("an agent is destroyed before a launch has begun, of {}", *kernel));
   if (!is_explored)
     need_no_launches();
   launch_queue_.reset();
@@ -82,6 +79,9 @@ agent_core::~agent_core() {
 }
 
 void agent_core::need_no_launches() {
+  if (launch_queue_ != nullptr)
+    if (auto const kernel = launch_queue_->a_queued_kernel())
+      misuse(fmt::format("an agent is destroyed before a launch has begun, of {}", *kernel));
   brief_lock const lock(mutex_);
   for (launch_state const* const l : launches_)
     if (!l->is_done())

@@ -343,10 +343,7 @@ bool compute_unit::settle_groups() {
   for (work_group* g : resident_) {
     auto const waiting = g->diverged;
     if (auto f = g->settle()) {
-      launch_state& l = *g->launch;
-      l.fail(std::move(*f));
-      agent_.evict_everywhere(l);
-      agent_.place_everywhere(); // those that have waited for the room
+      agent_.stop(*g->launch, std::move(*f));
       return true;
     }
     if (g->diverged != waiting)
