@@ -254,7 +254,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
           is_cut,
           is_beyond,
           is_beyond && end_.was_at_work(),
-          is_cut || is_beyond ? busiest() : "",
+          is_cut || is_beyond ? busiest() + unheard_ : "",
           memory_.history(),
           memory_.equal_count(),
           memory_.has_left_out()};
@@ -268,10 +268,9 @@ explorer::result explorer::repeat(choice_record const& r, bool keeps_history) {
 
 std::string explorer::busiest() const {
   std::string const those = memory_.busiest();
-  if (idlest_.empty())
-    return those + unheard_;
-  return fmt::format("{}{}{} (without an operation){}", those, those.empty() ? "" : ", ", idlest_,
-                     unheard_);
+  return idlest_.empty() ? those
+                         : fmt::format("{}{}{} (without an operation)", those,
+                                       those.empty() ? "" : ", ", idlest_);
 }
 
 /// What can be said only now.

@@ -68,9 +68,9 @@ public:
   static constexpr char const* name = "checked";
   explicit checked_memory(memory_context const& c) noexcept : bounds_(c.bounds) {}
   void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
-    check_bounds(*bounds_, at, bytes, how);
+    check(at, bytes, how);
     if (element_bytes != 0)
-      check_alignment(at, element_bytes, how, bounds_);
+      check_aligned(at, element_bytes, how);
   }
   void check(void const* at, std::size_t bytes, attempt how) const {
     check_bounds(*bounds_, at, bytes, how);
@@ -96,10 +96,9 @@ public:
   explicit interleaving_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
   [[nodiscard]] cache_port const* port() const noexcept { return port_; }
   void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
-    if (context_.bounds != nullptr)
-      check_bounds(*context_.bounds, at, bytes, how);
+    check(at, bytes, how);
     if (element_bytes != 0)
-      check_alignment(at, element_bytes, how, context_.bounds);
+      check_aligned(at, element_bytes, how);
     context_.scheduler->decision_point(*context_.self);
     tell_debugger(at, bytes);
   }
@@ -134,11 +133,9 @@ public:
   explicit dynamic_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
   [[nodiscard]] cache_port const* port() const noexcept { return port_; }
   void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
-    if (context_.bounds != nullptr) {
-      check_bounds(*context_.bounds, at, bytes, how);
-      if (element_bytes != 0)
-        check_alignment(at, element_bytes, how, context_.bounds);
-    }
+    check(at, bytes, how);
+    if (element_bytes != 0)
+      check_aligned(at, element_bytes, how);
     if (context_.scheduler != nullptr && context_.scheduler->decides()) {
       context_.scheduler->decision_point(*context_.self);
       tell_debugger(at, bytes);
