@@ -218,10 +218,12 @@ std::string write_choices(choice_text const& what) {
         period == 1 ? run_of(rest.front(), count) : bracket_of(rest.first(period), count);
     rest = rest.subspan(period * count);
     std::string_view words = token;
-    while (words.size() > line_width &&
-           words.find(' ') != words.npos) { // brackets longer than a line
-      put(words.substr(0, words.find(' ')));
-      words.remove_prefix(words.find(' ') + 1);
+    while (words.size() > line_width) { // of brackets longer than a line
+      std::size_t const end = words.find(' ');
+      if (end == words.npos)
+        break;
+      put(words.substr(0, end));
+      words.remove_prefix(end + 1);
     }
     put(words);
   }

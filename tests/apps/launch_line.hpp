@@ -4,9 +4,7 @@
 
 #include "running_command.hpp"
 
-#include <algorithm>
 #include <cstdlib>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,15 +30,6 @@ inline command_outcome launch(std::vector<std::string> options, std::string cons
 inline std::vector<std::string> with_command(std::vector<std::string> line) {
   line.insert(line.begin(), std::getenv("QUARRY_COMMAND"));
   return line;
-}
-
-inline std::vector<std::string> sorted_lines(std::string const& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
-  std::ranges::sort(lines);
-  return lines;
 }
 
 // tail ends when its output is a pipe that nobody reads any more.

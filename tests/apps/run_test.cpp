@@ -4,24 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <regex>
-#include <sstream>
 
 namespace {
 
 command_outcome probe(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), "run");
   return run_command("QUARRY_RUN_PROBE", std::move(arguments));
-}
-
-std::vector<std::string> sorted_lines(std::string const& text) {
-  std::istringstream stream(text);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(stream, line);)
-    lines.push_back(line);
-  std::ranges::sort(lines);
-  return lines;
 }
 
 /// An environment variable, for as long as this lives.

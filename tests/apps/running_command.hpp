@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -13,6 +14,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <sys/prctl.h>
@@ -189,4 +191,14 @@ struct command_outcome {
   int const status = command.status();
   CHECK_FALSE(command.has_survivors());
   return {status, command.out(), command.err()};
+}
+
+/// Of what processes have said side by side.
+[[nodiscard]] inline std::vector<std::string> sorted_lines(std::string const& text) {
+  std::istringstream stream(text);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(stream, line);)
+    lines.push_back(line);
+  std::ranges::sort(lines);
+  return lines;
 }

@@ -39,13 +39,13 @@ public:
   /// Whether anybody is missing().
   [[nodiscard]] bool are_missing(clock::time_point since) const noexcept {
     return std::any_of(nodes_.begin(), nodes_.end(),
-                       [since](word const& w) { return w.is_awaited && w.at <= since; });
+                       [since](word const& w) { return w.is_missing(since); });
   }
   /// "pe 1, pe 2": who is waited for and has said nothing since then, as of the last look.
   [[nodiscard]] std::string missing(clock::time_point since) const {
     std::string all;
     for (std::uint32_t n = 0; n < nodes_.size(); ++n)
-      if (nodes_[n].is_awaited && nodes_[n].at <= since)
+      if (nodes_[n].is_missing(since))
         all += (all.empty() ? "" : ", ") + to_string(pe{n});
     return all;
   }
@@ -55,6 +55,9 @@ private:
     bool is_new = false; ///< it is cheaper to ask for the time once for all
     bool is_awaited = false;
     clock::time_point at{};
+    [[nodiscard]] bool is_missing(clock::time_point since) const noexcept {
+      return is_awaited && at <= since;
+    }
   };
   std::vector<word> nodes_;
 };
