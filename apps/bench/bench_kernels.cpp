@@ -64,7 +64,7 @@ void add_all(std::vector<peer> const& peers) {
         report_absent(p.who, p.absent);
   };
   each([](peer const& p) { add<saxpy_work>(p, "saxpy", p.saxpy); });
-  each([](peer const& p) { add<saxpy_work>(p, "saxpy_plain", p.saxpy_plain); });
+  each([](peer const& p) { add<saxpy_work>(p, "saxpy_prefetch", p.saxpy_prefetch); });
   each([](peer const& p) { add<block_reduce_work>(p, "block_reduce", p.block_reduce); });
   each(
       [](peer const& p) { add<block_reduce_work>(p, "block_reduce_naive", p.block_reduce_naive); });

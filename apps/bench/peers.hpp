@@ -25,7 +25,7 @@ struct peer {
   std::string absent; ///< why this peer cannot run on this machine; empty if it can
 
   prepare<saxpy_problem> saxpy = {};
-  prepare<saxpy_problem> saxpy_plain = {}; ///< without prefetch
+  prepare<saxpy_problem> saxpy_prefetch = {};
   prepare<block_reduce_problem> block_reduce = {};
   prepare<block_reduce_problem> block_reduce_naive = {};
   prepare<matmul_problem> matmul = {};

@@ -317,8 +317,8 @@ void run_items(gpu& g, item_problem const& p) {
 peer quarry_peer() {
   auto const g = std::make_shared<gpu>();
   peer p{.who = "quarry", .absent = {}};
-  p.saxpy = on<saxpy_problem>(g, run_saxpy<saxpy_prefetch>);
-  p.saxpy_plain = on<saxpy_problem>(g, run_saxpy<saxpy>);
+  p.saxpy = on<saxpy_problem>(g, run_saxpy<saxpy>);
+  p.saxpy_prefetch = on<saxpy_problem>(g, run_saxpy<saxpy_prefetch>);
   p.block_reduce = on<block_reduce_problem>(g, run_block_reduce<block_reduce>);
   p.block_reduce_naive = on<block_reduce_problem>(g, run_block_reduce<block_reduce_naive>);
   p.matmul = on<matmul_problem>(g, run_matmul);
