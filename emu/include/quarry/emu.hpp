@@ -88,11 +88,16 @@
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/cache_question.hpp>
+#include <quarry/emu/effect_teller.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/emu/index_lines.hpp>
+#include <quarry/emu/lds_writes.hpp>
+#include <quarry/emu/memory_map.hpp>
+#include <quarry/emu/operation_history.hpp>
 #include <quarry/emu/operation_site.hpp>
+#include <quarry/emu/polled_words.hpp>
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/emu/replay_file.hpp>
 #include <quarry/emu/thrown_exceptions.hpp>

@@ -44,7 +44,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     memory_->check_lds(id_, address, size, lane_site(where, lane_or(lane)));
     if (o == order::seq_cst) // after its seq_cst stores to other memory
       memory_->machine_.fence(id_, order::relaxed, s);
-    r = {host_word(address, size), memory_->lds_write_of(address, size)};
+    r = {host_word(address, size), memory_->lds_.of(address, size, memory_->races_)};
     if (o && acquires(*o))
       memory_->machine_.after_acquire(id_, s);
   } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
@@ -63,7 +63,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
     if (!o && lane == -1)
       memory_->watch_polling(id_, address, size, r.value, where);
   }
-  memory_->tell(address, o);
+  memory_->effects_.tell(address, o);
   memory_->count(id_, where);
   memory_->note_look(id_, address, where);
   memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
@@ -100,12 +100,12 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
     if (o && releases(*o))
       memory_->machine_.fence(id_, order::release, s);
     std::memcpy(const_cast<void*>(at), &word, bytes);
-    memory_->wrote_lds(address, size, by);
+    memory_->lds_.add(address, size, by);
   } else if (o)
     memory_->machine_.store(id_, address, size, word, *o, s, by);
   else
     memory_->machine_.store(id_, address, size, word, by);
-  memory_->tell(address, o);
+  memory_->effects_.tell(address, o);
 }
 
 std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o, scope s,
@@ -140,7 +140,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
   after_acquire(o);
   if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
     memory_->check_initialised(id_, address, size, old, lane_site(where, lane_));
-  memory_->tell(address, o);
+  memory_->effects_.tell(address, o);
   return old.value;
 }
 
@@ -149,7 +149,7 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
                                           std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
                                           void* argument) const {
   auto const address = reinterpret_cast<std::uintptr_t>(at);
-  memory_->tell_any();
+  memory_->effects_.tell_any();
   memory_->check_lds(id_, address, size, lane_site(where, lane_));
   if (releases(o))
     memory_->machine_.fence(id_, order::release, s);
@@ -163,12 +163,12 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
   race_detector::write_id by = 0;
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.update(id_, address, size, o, s,
-                                         memory_->lds_write_of(address, size), desired.has_value(),
-                                         by, lane_site(where, lane_)));
+                                         memory_->lds_.of(address, size, memory_->races_),
+                                         desired.has_value(), by, lane_site(where, lane_)));
   memory_->note_update(id_, desired && *desired != old);
   after_acquire(o);
   if (desired)
-    memory_->wrote_lds(address, size, by);
+    memory_->lds_.add(address, size, by);
   return old;
 }
 
@@ -193,7 +193,7 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   memory_->end_polling(id_, o);
   memory_->remember(id_, "fence", o, s, 0, 0, where);
   memory_->machine_.fence(id_, o, s);
-  memory_->tell(0, o);
+  memory_->effects_.tell(0, o);
   if (memory_->options_.detects_races)
     memory_->races_.fence(id_, o, s, lane_site(where, lane_));
   after_acquire(o);
@@ -233,9 +233,8 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
   if (!could)
     memory_->miss(id_, address, where);
   // A poll on behalf of an actor that waits changes nothing but the first time.
-  if (memory_->tells_effects_ && (!memory_->published_.empty() ||
-                                  !memory_->changed_caches_.empty() || memory_->may_run(*this)))
-    memory_->tell_effects(address, std::nullopt);
+  if (memory_->effects_.is_asked() && (memory_->effects_.has_more() || memory_->may_run(*this)))
+    memory_->effects_.tell(address, std::nullopt);
   return could;
 }
 

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went wrong in an explored execution.
-#include "each_word.hpp"
 #include "failure_class.hpp"
 #include "host_word.hpp"
 #include "lane_site.hpp"
 #include "source_text.hpp"
 
 #include <quarry/emu/explored_memory.hpp>
-#include <quarry/fnv_hash.hpp>
 #include <quarry/random_bits.hpp>
 #include <quarry/report.hpp>
 
@@ -109,8 +107,8 @@ void explored_memory::found(finding f) {
   if (!finding_->report.ends_with('\n'))
     finding_->report += '\n';
   bool const is_of_values = finding_->kind == "check" || finding_->kind == "deadlock";
-  if (is_of_values && !stale_read_.empty())
-    finding_->report += "  stale    " + stale_read_;
+  if (is_of_values && !history_.stale_read().empty())
+    finding_->report += "  stale    " + history_.stale_read();
   if (is_of_values && missed_)
     finding_->report +=
         fmt::format("  note: {} has last not seen at {} what others may have written to "
@@ -155,7 +153,7 @@ void explored_memory::report_race(race_detector::race const& race) {
 }
 
 std::string explored_memory::text_of(std::source_location where) const {
-  std::string const line = keeps_history_ ? source_line(where) : "";
+  std::string const line = history_.is_kept() ? source_line(where) : "";
   return line.empty() ? "" : fmt::format("             | {}\n", line);
 }
 
@@ -172,48 +170,6 @@ void explored_memory::blame(char const* kind, actor_id who, race_detector::site 
                      about(who, by.where))});
 }
 
-// Effects
-
-std::uint64_t explored_memory::stable_name(std::uintptr_t at) const {
-  allocations::range const* const r = range_of(at);
-  if (r == nullptr)
-    return 0;
-  return (fnv_hash(r->name) ^ (at - r->begin) / 8) * 0x9e3779b97f4a7c15 | 1;
-}
-
-void explored_memory::tell_effects(std::uintptr_t at, std::optional<order> o) {
-  actor const* const self = scheduler_.current();
-  std::uint32_t const who = self == nullptr ? 0 : self->number;
-  effect e{.publishes = !published_.empty(), .acquires = o && acquires(*o)};
-  if (at != 0) {
-    e.word = stable_name(at);
-    e.is_any = e.word == 0;
-  }
-  choices_->on_effect(who, e);
-  for (std::uintptr_t const word : std::exchange(published_, {})) {
-    std::uint64_t const name = stable_name(word);
-    choices_->on_effect(who, {.word = name, .is_any = name == 0});
-  }
-  for (cache_machine::node_id const n : std::exchange(changed_caches_, {}))
-    if (n < cache_names_.size()) // memory holds nothing back
-      choices_->on_effect(who, {.word = cache_names_[n]});
-}
-
-void explored_memory::name_cache(cache_machine::node_id n, cache_kind kind, std::uint64_t number) {
-  if (!tells_effects_) [[likely]]
-    return;
-  if (cache_names_.size() <= n)
-    cache_names_.resize(n + 1);
-  cache_names_[n] = (number << 3 | static_cast<std::uint64_t>(kind)) * 0x9e3779b97f4a7c15 | 1;
-}
-
-void explored_memory::tell_any() {
-  if (!tells_effects_) [[likely]]
-    return;
-  actor const* const self = scheduler_.current();
-  choices_->on_effect(self == nullptr ? 0 : self->number, {.is_any = true});
-}
-
 bool explored_memory::may_run(cache_port const& port) const noexcept {
   actor const* const self = scheduler_.current();
   if (self == nullptr)
@@ -223,16 +179,16 @@ bool explored_memory::may_run(cache_port const& port) const noexcept {
   return known == nullptr || known == &port; // null: a wavefront's
 }
 
+void explored_memory::write_down(operation_history::operation const& o) {
+  if (actor const* const self = scheduler_.current(); self != nullptr && self->is_abandoned)
+    return; // the execution is over
+  history_.add(o, finding_.has_value());
+}
+
 // Accesses of what is not there
 
-bool explored_memory::find_allocation(actor_id who, std::uintptr_t at, unsigned bytes,
-                                      std::source_location where) {
-  if (shared_ == nullptr)
-    return true;
-  if (allocations::range const* const r = range_of(at); r != nullptr && at + bytes <= r->end) {
-    known_[next_known_++ % known_.size()] = {r->begin, r->end};
-    return true;
-  }
+bool explored_memory::blame_bounds(actor_id who, std::uintptr_t at, unsigned bytes,
+                                   std::source_location where) {
   std::string const place = quarry::to_string(where);
   found({std::string(to_string(fault::kind::out_of_bounds)), place,
          fmt::format("{}: {} accesses {} bytes {}\n{}", place, name_of(who), bytes,
@@ -258,12 +214,7 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
 
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
                                 race_detector::site by) {
-  bool is_written = true;
-  for_each_word(at, bytes, [&](std::uintptr_t number, std::uint8_t mask) {
-    auto const word = lds_.find(number);
-    is_written = is_written && word != lds_.end() && (word->second.written & mask) == mask;
-  });
-  if (is_written)
+  if (lds_.cover(at, bytes))
     return;
   blame("uninitialised", who, by,
         fmt::format(" reads {} bytes of LDS that nobody in its work-group has written: "
@@ -271,63 +222,13 @@ void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
                     bytes));
 }
 
-void explored_memory::wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by) {
-  for_each_word(at, bytes, [&](std::uintptr_t number, std::uint8_t mask) {
-    lds_word& word = lds_[number];
-    for (unsigned i = 0; i < word.by.size(); ++i)
-      if ((mask >> i & 1) != 0)
-        word.by[i] = by;
-    word.written = static_cast<std::uint8_t>(word.written | mask);
-  });
-}
-
-race_detector::write_id explored_memory::lds_write_of(std::uintptr_t at, unsigned bytes) {
-  race_detector::write_id all = 0;
-  for_each_word(at, bytes, [&](std::uintptr_t number, std::uint8_t mask) {
-    if (auto const word = lds_.find(number); word != lds_.end())
-      for (unsigned i = 0; i < word->second.by.size(); ++i)
-        if ((mask >> i & 1) != 0)
-          all = races_.join(all, word->second.by[i]);
-  });
-  return all;
-}
-
-void explored_memory::watch_polling(actor_id who, std::uintptr_t at, unsigned bytes,
-                                    std::uint64_t value, std::source_location where) {
-  known_actor& a = actors_[who];
-  for (polled_word& p : a.polled) {
-    if (p.at != at || p.bytes != bytes || p.line != where.line())
-      continue;
-    if (p.value == value) {
-      ++p.times;
-      return;
-    }
-    if (p.times > 1)
-      blame("eviction", who, {where},
-            fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only "
-                        "if its cache happens to fetch the word anew\n  needs relaxed or stronger, "
-                        "at the writer's scope, or wait_until",
-                        p.value, p.times, value));
-    p = {at, bytes, where.line(), value};
-    return;
-  }
-  a.polled[a.polled_count++ % a.polled.size()] = {at, bytes, where.line(), value};
-}
-
-void explored_memory::end_polling(actor_id who) noexcept {
-  known_actor& a = actors_[who];
-  if (std::exchange(a.polled_count, 0) != 0)
-    for (polled_word& p : a.polled)
-      p.at = 0;
-}
-
-void explored_memory::end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept {
-  known_actor& a = actors_[who];
-  if (a.polled_count == 0)
-    return;
-  for (polled_word& p : a.polled)
-    if (p.at / 8 >= at / 8 && p.at / 8 <= (at + bytes - 1) / 8)
-      p.at = 0;
+void explored_memory::blame_chance(actor_id who, polled_words::ended_loop const& loop,
+                                   std::uint64_t value, std::source_location where) {
+  blame("eviction", who, {where},
+        fmt::format(" has read {:#x} {} times, and now {:#x}: a loop of plain loads ends only if "
+                    "its cache happens to fetch the word anew\n  needs relaxed or stronger, at the "
+                    "writer's scope, or wait_until",
+                    loop.value, loop.times, value));
 }
 
 } // namespace quarry::emu

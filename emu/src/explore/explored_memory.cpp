@@ -57,7 +57,7 @@ explored_memory* explored_memory::running() noexcept {
 void explored_memory::end() noexcept {
   if (running_here == this)
     running_here = nullptr;
-  shared_ = nullptr;
+  map_.share(nullptr);
   free_kept();
 }
 
@@ -85,23 +85,16 @@ bool keep_to_end(void* memory, std::size_t bytes,
 
 void explored_memory::begin(chooser& choices, bool keeps_history) {
   running_here = this;
-  keeps_history_ = keeps_history;
+  choices_ = &choices;
   machine_.clear();
   machine_.choose_by(choices);
-  choices_ = &choices;
-  tells_effects_ = choices.wants_effects();
-  published_.clear();
-  machine_.log_published(tells_effects_ ? &published_ : nullptr);
-  changed_caches_.clear();
-  cache_names_.clear();
-  machine_.log_caches(tells_effects_ ? &changed_caches_ : nullptr);
+  effects_.begin(choices);
+  history_.begin(keeps_history);
   has_left_out_ = false;
   looks_.reset();
   machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
   ++execution_;
-  sources_.clear();
-  gone_.clear();
-  known_ = {};
+  map_.clear();
   races_.reset();
   port_count_ = 0;
   coming_waves_ = 0;
@@ -110,24 +103,16 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   units_.clear();
   if (!launches_.empty())
     launches_.clear();
-  if (!lds_.empty())
-    lds_.clear();
+  lds_.clear();
   uninitialised_.clear();
   coarse_.clear();
   missed_.reset();
   activity_ = 0;
-  if (!word_numbers_.empty() || !history_.empty()) {
-    word_numbers_.clear();
-    history_.clear();
-    last_writes_.clear();
-    stale_read_.clear();
-  }
   finding_.reset();
   is_found_by_unwinding_ = false;
   equal_count_ = 0;
   dispatch_count_ = 0;
   wave_count_ = group_count_ = host_count_ = 0;
-  operations_ = 0;
 }
 
 explored_memory* explored_memory::of(executor const& scheduler) noexcept {
@@ -168,7 +153,7 @@ cache_port& explored_memory::join_host(actor& self, cache_port*& port) {
   // Host threads share the host; each is a work-group and a wavefront by itself.
   std::uint32_t const number = host_count_++;
   port = &add(machine_.add_host(), {0, 0, ~number, ~number});
-  name_cache(machine_.cache_of(port->id()), cache_kind::actor, self.number);
+  effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::actor, self.number);
   actors_[port->id()].name = {.host = self.name()};
   return *port;
 }
@@ -181,7 +166,7 @@ void explored_memory::join_core(actor& self, agent_core const& agent) {
   known_unit const above = agent_of(agent);
   std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
   port = &add(machine_.add_core(above.node), {0, above.number, number, number});
-  name_cache(machine_.cache_of(port->id()), cache_kind::actor, self.number);
+  effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::actor, self.number);
   actors_[port->id()].name = {.host = self.name(), .agent = above.rank};
 }
 
@@ -191,7 +176,7 @@ explored_memory::known_unit const& explored_memory::agent_of(agent_core const& a
       return u;
   agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1),
                      rank_of(agent.debug_entry())});
-  name_cache(agents_.back().node, cache_kind::agent, agents_.size());
+  effects_.name_cache(agents_.back().node, effect_teller::cache_kind::agent, agents_.size());
   return agents_.back();
 }
 
@@ -201,7 +186,7 @@ cache_machine::node_id explored_memory::node_of(void const* unit, agent_core con
       return u.node;
   cache_machine::node_id const node = machine_.add_compute_unit(agent_of(agent).node);
   units_.push_back({unit, node, static_cast<std::uint32_t>(units_.size() + 1)});
-  name_cache(node, cache_kind::compute_unit, units_.size());
+  effects_.name_cache(node, effect_teller::cache_kind::compute_unit, units_.size());
   return node;
 }
 
@@ -231,7 +216,7 @@ void explored_memory::expect_waves(launch_state const& l, std::uint64_t count) {
 
 void explored_memory::launching(launch_state& l) {
   ++activity_;
-  tell_any();
+  effects_.tell_any();
   actor* const self = scheduler_.current();
   if (self == nullptr)
     return;
@@ -261,7 +246,7 @@ void explored_memory::take_host_writes(actor_id by) {
 
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
-  tell_any();
+  effects_.tell_any();
   auto const cu = node_of(unit, agent);
   std::uint32_t const agent_number = agent_of(agent).number;
   std::uint32_t const number = ++wave_count_;
@@ -277,7 +262,8 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   }
   auto const group = known.first_group + static_cast<std::uint32_t>(w.group->linear_id);
   w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number});
-  name_cache(machine_.cache_of(w.port->id()), cache_kind::wavefront, number);
+  effects_.name_cache(machine_.cache_of(w.port->id()), effect_teller::cache_kind::wavefront,
+                      number);
   actor_name& name = actors_[w.port->id()].name;
   name.is_wave = true;
   name.dispatch = known.dispatch;
@@ -296,7 +282,7 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
 
 void explored_memory::end_wave(wave_slot& w) {
   ++activity_;
-  tell_any();
+  effects_.tell_any();
   launch_state const& launch = *w.group->launch;
   if (launch.release == fence_scope::none)
     return;
@@ -309,7 +295,7 @@ void explored_memory::end_wave(wave_slot& w) {
 
 void explored_memory::completed(launch_state& l, bool by_core) {
   ++activity_;
-  tell_any();
+  effects_.tell_any();
   actor* const self = scheduler_.current();
   if (self != nullptr) {
     cache_port& port = join(*self);
@@ -326,7 +312,7 @@ void explored_memory::completed(launch_state& l, bool by_core) {
 
 void explored_memory::meet(work_group& g, std::uint32_t who) {
   ++activity_;
-  tell_any();
+  effects_.tell_any();
   std::array<actor_id, work_group::most_waves> those;
   std::size_t count = 0;
   for (; who != 0; who &= who - 1) {
@@ -340,8 +326,8 @@ void explored_memory::meet(work_group& g, std::uint32_t who) {
 }
 
 void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
-  tell_any();
-  known_ = {};
+  effects_.tell_any();
+  map_.forget_accessed();
   for (actor_id a = 0; a < port_count_; ++a) // it may come back with other values
     end_polling(a);
   machine_.forget(reinterpret_cast<std::uintptr_t>(begin), bytes,
@@ -350,34 +336,27 @@ void explored_memory::removed(void const* begin, std::size_t bytes) noexcept {
                   });
   races_.forget(reinterpret_cast<std::uintptr_t>(begin), bytes);
   auto const first = reinterpret_cast<std::uintptr_t>(begin), end = first + bytes;
-  if (!lds_.empty())
-    std::erase_if(lds_, [&](auto const& w) { return w.first >= first / 8 && w.first * 8 < end; });
+  lds_.forget(first, end);
   uninitialised_.remove(first);
   coarse_.remove(first);
 }
 
 void explored_memory::has_gone(known_range&& what) noexcept {
-  try {
-    gone_.push_back(std::move(what));
-  } catch (std::bad_alloc const&) {
-    return; // reports do not name it then
-  }
+  map_.has_gone(std::move(what));
 }
 
 void explored_memory::listens_to(allocations const& those) {
-  if (std::find(sources_.begin(), sources_.end(), &those) == sources_.end())
-    sources_.push_back(&those);
+  map_.add(those);
 }
 
 void explored_memory::left(allocations const& those) noexcept {
-  std::erase(sources_, &those);
-  known_ = {};
+  map_.remove(those);
 }
 
 bool explored_memory::settle() {
   bool const any = machine_.settle();
   if (any)
-    tell_any();
+    effects_.tell_any();
   return any;
 }
 

@@ -16,83 +16,36 @@ namespace quarry::emu {
 // Words
 
 std::string explored_memory::word_of(std::uintptr_t at) const {
-  if (allocations::range const* const r = range_of(at)) {
+  if (known_range const* const r = map_.find(at)) {
     std::uintptr_t const offset = at - r->begin;
     unsigned width = machine_.width(at);
     if (width == 0) // nobody has accessed it yet: as large as the others, presumably
       width = machine_.width(r->begin);
     if (offset == 0)
-      return title_of(*r) + "[0]";
-    return width != 0 && offset % width == 0 ? fmt::format("{}[{}]", title_of(*r), offset / width)
-                                             : fmt::format("{}, byte {}", title_of(*r), offset);
+      return map_.title_of(*r) + "[0]";
+    return width != 0 && offset % width == 0
+               ? fmt::format("{}[{}]", map_.title_of(*r), offset / width)
+               : fmt::format("{}, byte {}", map_.title_of(*r), offset);
   }
-  auto const known = word_numbers_.find(at);
-  return known == word_numbers_.end() ? std::string() : fmt::format("word {}", known->second);
-}
-
-std::string explored_memory::title_of(known_range const& r) const {
-  std::size_t count = 0, number = 0;
-  for (allocations const* const a : sources_) {
-    if (a->find(r.begin) == &r)
-      number = count + a->count_named(r.name, &r) + 1;
-    count += a->count_named(r.name);
-  }
-  return count < 2 || number == 0 ? r.name : fmt::format("{} #{}", r.name, number);
+  auto const number = history_.number_of(at);
+  return number ? fmt::format("word {}", *number) : "";
 }
 
 std::string explored_memory::name_of(void const* address) const {
   auto const at = reinterpret_cast<std::uintptr_t>(address);
-  return range_of(at) == nullptr ? "" : word_of(at);
-}
-
-allocations::range const* explored_memory::range_of(std::uintptr_t at) const noexcept {
-  for (allocations const* const a : sources_)
-    if (allocations::range const* const r = a->find(at))
-      return r;
-  return nullptr;
-}
-
-allocations::range const* explored_memory::range_before(std::uintptr_t at) const noexcept {
-  constexpr std::uintptr_t far = 1 << 20; // beyond that, where things lie is a matter of chance
-  allocations::range const* best = nullptr;
-  for (allocations const* const a : sources_)
-    if (allocations::range const* const r = a->find_before(at);
-        r != nullptr && (best == nullptr || r->begin > best->begin))
-      best = r;
-  return best != nullptr && (at < best->end || at - best->end < far) ? best : nullptr;
-}
-
-known_range const* explored_memory::gone_range_of(std::uintptr_t at) const noexcept {
-  // LDS is used again: what lies there now is meant then.
-  auto const is_taken = [this](known_range const& g) {
-    return std::any_of(sources_.begin(), sources_.end(), [&](allocations const* a) {
-      allocations::range const* const last = a->find_before(g.end - 1);
-      return last != nullptr && last->end > g.begin;
-    });
-  };
-  auto const holds = [&](known_range const& g) {
-    return at >= g.begin && at < g.end && !is_taken(g);
-  };
-  auto const last = std::find_if(gone_.rbegin(), gone_.rend(), holds);
-  return last == gone_.rend() ? nullptr : &*last;
+  return map_.find(at) == nullptr ? "" : word_of(at);
 }
 
 std::string explored_memory::offset_of(void const* address) const {
-  constexpr std::uintptr_t page = 4096;
-  auto const at = reinterpret_cast<std::uintptr_t>(address);
-  known_range const* const gone = gone_range_of(at);
-  known_range const* const r = gone != nullptr ? gone : range_before(at);
-  return r != nullptr ? fmt::format("'{}' + {}", title_of(*r), at - r->begin)
-         : at < page  ? fmt::format("null + {}", at)
-                      : "an address";
+  return map_.offset_of(reinterpret_cast<std::uintptr_t>(address));
 }
 
 std::string explored_memory::surroundings_of(void const* address, std::size_t bytes) const {
   auto const at = reinterpret_cast<std::uintptr_t>(address);
-  if (known_range const* const g = gone_range_of(at))
+  if (known_range const* const g = map_.find_gone(at))
     return fmt::format("at byte {} of '{}' ({} bytes, allocated at {}), which was given back",
                        at - g->begin, g->name, g->end - g->begin, quarry::to_string(g->where));
-  allocations::range const* const r = range_before(at);
+  known_range const* const r = map_.find_before(at);
   if (r == nullptr)
     return "far from every allocation";
   actor const* const self = scheduler_.current();
@@ -101,8 +54,8 @@ std::string explored_memory::surroundings_of(void const* address, std::size_t by
   std::string const where = at < r->end ? fmt::format("{} bytes before", r->end - at)
                                         : fmt::format("{} bytes after", at - r->end);
   bool const is_within = at < r->end && bytes <= r->end - at;
-  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {}){}", where, title_of(*r),
-                     r->end - r->begin, space, quarry::to_string(r->where),
+  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {}){}", where,
+                     map_.title_of(*r), r->end - r->begin, space, quarry::to_string(r->where),
                      is_within ? ", which another agent may access" : "");
 }
 
@@ -110,7 +63,7 @@ std::string explored_memory::space_of(actor_id who, std::uintptr_t at) const {
   if (ports_[who].is_lds(reinterpret_cast<void const*>(at))) // NOLINT(*-no-int-to-ptr)
     return "LDS";
   std::string const grain = coarse_.contain(at) ? "coarse-grained " : "";
-  if (shared_ != nullptr && shared_->find(at) != nullptr)
+  if (shared() != nullptr && shared()->find(at) != nullptr)
     return grain + "host memory";
   for (known_unit const& u : agents_)
     if (static_cast<agent_core const*>(u.unit)->known().find(at) != nullptr)
@@ -119,11 +72,11 @@ std::string explored_memory::space_of(actor_id who, std::uintptr_t at) const {
 }
 
 std::string explored_memory::allocation_of(actor_id who, std::uintptr_t at) const {
-  allocations::range const* const r = range_of(at);
+  known_range const* const r = map_.find(at);
   std::string const space = space_of(who, at);
   if (r == nullptr)
     return space == "LDS" ? space : "";
-  return fmt::format("'{}': {} bytes of {}, allocated at {}; this is byte {}", title_of(*r),
+  return fmt::format("'{}': {} bytes of {}, allocated at {}; this is byte {}", map_.title_of(*r),
                      r->end - r->begin, space, quarry::to_string(r->where), at - r->begin);
 }
 

@@ -25,7 +25,7 @@ explored_memory::edge explored_memory::signal(actor& self) {
   ++activity_;
   actor_id const id = id_of(self);
   machine_.fence(id, order::release, scope::system);
-  tell(0, order::release);
+  effects_.tell(0, order::release);
   return races_.signal(id);
 }
 
@@ -34,7 +34,7 @@ void explored_memory::receive_all(actor& self, std::span<edge const> from) {
   actor_id const id = id_of(self);
   end_polling(id);
   machine_.fence(id, order::acquire, scope::system);
-  tell(0, order::acquire);
+  effects_.tell(0, order::acquire);
   for (edge const e : from)
     races_.receive(id, e);
 }

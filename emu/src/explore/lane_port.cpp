@@ -48,7 +48,7 @@ bool cache_port::takes_lines(operation_kind what, lane_row const& r) const {
   }
   // With the first element its allocation becomes known.
   return memory_->is_allocated(id_, at, r.element, r.where) &&
-         (memory_->shared_ == nullptr || memory_->is_known(at, bytes));
+         (memory_->shared() == nullptr || memory_->map_.was_accessed(at, bytes));
 }
 
 void cache_port::load_row(lane_row const& r, void* into) const {
@@ -137,7 +137,7 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
   unsigned const lanes = line_bytes / r.element;
   race_detector::site site = lane_site(r.where, r.first_lane + static_cast<int>(lane));
   bool const detects = memory_->options_.detects_races;
-  bool const is_noted = !memory_->keeps_history_ &&
+  bool const is_noted = !memory_->history_.is_kept() &&
                         (!detects || memory_->races_.access_line(
                                          id_, is_store ? access::kind::store : access::kind::load,
                                          at, r.element, site));
@@ -153,9 +153,9 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
             ? memory_->races_.store(id_, one, r.element, std::nullopt, scope::work_item, by, site)
             : memory_->races_.load(id_, one, r.element, std::nullopt, scope::work_item, 0, site));
   }
-  if (memory_->tells_effects_) [[unlikely]]
+  if (memory_->effects_.is_asked()) [[unlikely]]
     for (unsigned i = 0; i != lanes; ++i)
-      memory_->tell(at + std::uintptr_t{i} * r.element, std::nullopt);
+      memory_->effects_.tell(at + std::uintptr_t{i} * r.element, std::nullopt);
 }
 
 } // namespace quarry::emu

@@ -5,9 +5,14 @@
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_port.hpp>
+#include <quarry/emu/effect_teller.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
+#include <quarry/emu/lds_writes.hpp>
+#include <quarry/emu/memory_map.hpp>
+#include <quarry/emu/operation_history.hpp>
 #include <quarry/emu/operation_site.hpp>
+#include <quarry/emu/polled_words.hpp>
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/emu/thrown_exceptions.hpp>
 #include <quarry/sequential_scheduler.hpp>
@@ -55,8 +60,8 @@ public:
   /// Of the execution that the calling thread runs; null outside of one.
   [[nodiscard]] static explored_memory* running() noexcept;
   /// What every agent may touch beside its own memory, in this execution; null: nothing.
-  void share(allocations const* host_memory) noexcept { shared_ = host_memory; }
-  [[nodiscard]] allocations const* shared() const noexcept { return shared_; }
+  void share(allocations const* host_memory) noexcept { map_.share(host_memory); }
+  [[nodiscard]] allocations const* shared() const noexcept { return map_.shared(); }
 
   /// Operations are performed as these say, until the next call.
   void adjust(std::vector<adjustment> those) {
@@ -182,9 +187,8 @@ public:
                                     std::optional<std::source_location> where) const;
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
-  /// What was done last, a line for each operation: who, what, which word, its value, where. What
-  /// an actor did at one source line, many lanes of an instruction say, is one.
-  [[nodiscard]] std::string history() const;
+  /// What was done last, a line for each operation; empty where that is not kept.
+  [[nodiscard]] std::string history() const { return history_.lines(); }
 
   /// "  | w.check(…);", that source line, for reports: where there is a history and the file can be
   /// read; otherwise empty.
@@ -201,6 +205,7 @@ public:
 
 private:
   friend class cache_port;
+  friend class operation_history;
   using actor_id = cache_machine::actor_id;
   /// A host's own name; a wavefront's is put together where somebody reads it.
   struct actor_name {
@@ -221,28 +226,12 @@ private:
     std::uint64_t group_size = 0; ///< work-items
     std::source_location where;
   };
-  /// A word that plain loads of one line read, perhaps again and again.
-  struct polled_word {
-    std::uintptr_t at = 0; ///< 0: none
-    unsigned bytes = 0;
-    std::uint_least32_t line = 0;
-    std::uint64_t value = 0;
-    unsigned times = 1; ///< that value
-  };
   struct known_actor {
     actor_name name{};
-    std::uint64_t operations = 0;        ///< since they were last counted anew
-    std::source_location last{};         ///< operation
-    std::array<polled_word, 4> polled{}; ///< the last few
-    std::uint32_t polled_count = 0;      ///< so far; the next one takes the oldest one's place
-    std::uint32_t looks = 0;             ///< at atomics, since it last changed something
-  };
-  struct extent {
-    std::uintptr_t begin = 0;
-    std::uintptr_t end = 0;
-    [[nodiscard]] bool holds(std::uintptr_t at, unsigned bytes) const noexcept {
-      return at >= begin && at + bytes <= end;
-    }
+    std::uint64_t operations = 0; ///< since they were last counted anew
+    std::source_location last{};  ///< operation
+    polled_words polled{};
+    std::uint32_t looks = 0; ///< at atomics, since it last changed something
   };
   struct known_unit {
     void const* unit;
@@ -283,13 +272,18 @@ private:
       add_look(who, at, where);
   }
   void add_look(actor_id who, std::uintptr_t at, std::source_location where);
-  /// A plain load has read a value: has a loop of such loads ended by mere chance? Without an
-  /// acquire, or a store of its own, none must see another value: that would be a race.
+  /// A plain load has read a value: has a loop of such loads ended by mere chance?
   void watch_polling(actor_id who, std::uintptr_t at, unsigned bytes, std::uint64_t value,
-                     std::source_location where);
-  /// The actor may see from now on what others have written; or has written those words itself.
-  void end_polling(actor_id who) noexcept;
-  void end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept;
+                     std::source_location where) {
+    if (auto const loop = actors_[who].polled.read(at, bytes, value, where.line())) [[unlikely]]
+      blame_chance(who, *loop, value, where);
+  }
+  void blame_chance(actor_id who, polled_words::ended_loop const& loop, std::uint64_t value,
+                    std::source_location where);
+  void end_polling(actor_id who) noexcept { actors_[who].polled.forget(); }
+  void end_polling(actor_id who, std::uintptr_t at, unsigned bytes) noexcept {
+    actors_[who].polled.forget(at, bytes);
+  }
   void end_polling(actor_id who, order o) noexcept {
     if (acquires(o))
       end_polling(who);
@@ -297,8 +291,6 @@ private:
   void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
                          cache_machine::reading const& r, race_detector::site by);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, race_detector::site by);
-  void wrote_lds(std::uintptr_t at, unsigned bytes, race_detector::write_id by);
-  [[nodiscard]] race_detector::write_id lds_write_of(std::uintptr_t at, unsigned bytes);
   known_unit const& agent_of(agent_core const& agent);
   /// Where the port of an actor that is no wavefront is, or will be.
   cache_port*& port_of(actor const& self) {
@@ -327,42 +319,15 @@ private:
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
   /// "ranks[3]", or "word 7" where there is no name.
   [[nodiscard]] std::string word_of(std::uintptr_t at) const;
-  /// "slots", or "slots #2" where there are several of that name.
-  [[nodiscard]] std::string title_of(known_range const& r) const;
-  [[nodiscard]] allocations::range const* range_of(std::uintptr_t at) const noexcept;
-  /// The one that held it, and was given back in this execution; or null.
-  [[nodiscard]] known_range const* gone_range_of(std::uintptr_t at) const noexcept;
-  /// The last one that begins there or before, unless it is far away; or null.
-  [[nodiscard]] allocations::range const* range_before(std::uintptr_t at) const noexcept;
   /// Whether the bytes lie in one allocation; otherwise that is found.
   [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
                                   std::source_location where) {
-    return is_known(at, bytes) || find_allocation(who, at, bytes, where);
+    return map_.was_accessed(at, bytes) || map_.allows(at, bytes) ||
+           blame_bounds(who, at, bytes, where);
   }
-  [[nodiscard]] bool is_known(std::uintptr_t at, unsigned bytes) const noexcept {
-    for (extent const& e : known_)
-      if (e.holds(at, bytes))
-        return true;
-    return false;
-  }
-  bool find_allocation(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
-
-  // What strategies want to know that leave out what comes to the same
-
-  /// An access, or with `at` 0 another operation, of the actor that runs; and what it published.
-  void tell(std::uintptr_t at, std::optional<order> o) {
-    if (tells_effects_) [[unlikely]]
-      tell_effects(at, o);
-  }
-  void tell_effects(std::uintptr_t at, std::optional<order> o);
-  void tell_any();
+  bool blame_bounds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
   /// Whether the actor that runs is the port's, or might be.
   [[nodiscard]] bool may_run(cache_port const& port) const noexcept;
-  /// The same for every execution; 0: there is none.
-  [[nodiscard]] std::uint64_t stable_name(std::uintptr_t at) const;
-  enum class cache_kind : std::uint8_t { agent = 1, compute_unit, wavefront, actor };
-  /// `number`: the same in every execution that has come here by steps of the same order.
-  void name_cache(cache_machine::node_id n, cache_kind kind, std::uint64_t number);
 
   void note(std::optional<race_detector::race> const& race) {
     if (race) [[unlikely]]
@@ -387,51 +352,16 @@ private:
   void watch(operation_kind what, std::optional<order>& o, scope& s, std::source_location where);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
                 std::uint64_t value, std::source_location where, std::string_view more = {}) {
-    if (keeps_history_) [[unlikely]]
+    if (history_.is_kept()) [[unlikely]]
       write_down({who, what, o, s, at, value, where, more});
   }
-  struct operation {
-    actor_id who;
-    char const* what;
-    std::optional<order> how;
-    scope far;
-    std::uintptr_t at; ///< 0: none
-    std::uint64_t value;
-    std::source_location where;
-    std::string_view more; ///< of a literal
-  };
-  /// Operations of one actor at one source line that follow each other.
-  struct past_operation {
-    operation first;
-    std::uint64_t number = 0; ///< of the first one
-    std::uint64_t count = 1;
-    std::uint64_t last_value = 0;
-    std::string first_word; ///< named while it was there
-    std::string last_word;
-    std::string origin; ///< of what the first one should have seen
-  };
-  struct past_write {
-    std::uint64_t number; ///< of the operation
-    actor_id who;
-    std::uint64_t value;
-    std::source_location where;
-  };
   void take_host_writes(actor_id by);
-  void write_down(operation const& o);
-  [[nodiscard]] std::string newer_write(operation const& o) const;
-  [[nodiscard]] std::string describe(past_operation const& o) const;
+  void write_down(operation_history::operation const& o);
 
   sequential_scheduler& scheduler_;
   options options_;
-  allocations const* shared_ = nullptr;
-  std::vector<allocations const*> sources_; ///< of everything that there is
-  std::array<extent, 4> known_{};           ///< allocations that have been accessed
-  std::size_t next_known_ = 0;              ///< which of those makes room for another one
+  memory_map map_;
   chooser* choices_ = nullptr;
-  bool tells_effects_ = false;
-  std::vector<std::uintptr_t> published_;              ///< since effects were told
-  std::vector<cache_machine::node_id> changed_caches_; ///< the same
-  std::vector<std::uint64_t> cache_names_;             ///< by node: the same in every execution
   struct given_back {
     void* memory;
     std::size_t bytes;
@@ -439,14 +369,13 @@ private:
   };
   void free_kept() noexcept;
   std::vector<given_back> kept_;
-  std::vector<known_range> gone_; ///< in this execution, the last one last
   bool has_left_out_ = false;
   std::optional<std::unordered_set<std::uint64_t>> looks_; ///< since operations are counted anew
-  bool keeps_history_ = false;
   bool watches_ = false; ///< there are adjustments, or somebody collects
   std::vector<adjustment> adjustments_;
   std::vector<operation_site>* collected_ = nullptr;
   cache_machine machine_;
+  effect_teller effects_{scheduler_, map_, machine_};
   race_detector races_;
   std::deque<cache_port> ports_; ///< by actor
   std::vector<known_actor> actors_;
@@ -470,11 +399,7 @@ private:
     unsigned bytes;
     std::uint64_t value;
   };
-  struct lds_word {
-    std::array<race_detector::write_id, 8> by{}; ///< the last write of each byte
-    std::uint8_t written = 0;                    ///< a bit for each
-  };
-  std::unordered_map<std::uintptr_t, lds_word> lds_; ///< by address / 8
+  lds_writes lds_;
   address_ranges uninitialised_;
   address_ranges coarse_;
   struct sighting {
@@ -492,12 +417,7 @@ private:
   std::uint64_t equal_count_ = 0;
   std::vector<known_dispatch> dispatches_;
   std::size_t dispatch_count_ = 0; ///< in use: they keep their memory
-  static constexpr std::size_t history_lines = 40;
-  std::deque<past_operation> history_;                         ///< the last ones
-  std::unordered_map<std::uintptr_t, past_write> last_writes_; ///< while there is a history
-  std::string stale_read_; ///< the last one, and what is newer; while there is a history
-  std::uint64_t operations_ = 0;
-  std::unordered_map<std::uintptr_t, std::size_t> word_numbers_; ///< by first use: no addresses
+  operation_history history_{*this};
 };
 
 } // namespace quarry::emu

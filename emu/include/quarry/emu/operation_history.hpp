@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <quarry/emu/cache_machine.hpp>
+#include <quarry/emu/scope.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <source_location>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+namespace quarry::emu {
+
+class explored_memory;
+
+/// The last operations of an explored execution, for its report, and which writes old values hide.
+/// Kept only where somebody will read it: each operation costs a microsecond.
+class operation_history {
+public:
+  struct operation {
+    cache_machine::actor_id who;
+    char const* what; ///< "load", "store", "update" or "fence"
+    std::optional<order> how;
+    scope far;
+    std::uintptr_t at; ///< 0: none
+    std::uint64_t value;
+    std::source_location where;
+    std::string_view more; ///< of a literal
+  };
+
+  /// `names` has those of actors and words.
+  explicit operation_history(explored_memory const& names) noexcept : names_(names) {}
+
+  /// A new execution: nothing was done.
+  void begin(bool is_kept);
+  [[nodiscard]] bool is_kept() const noexcept { return is_kept_; }
+  /// `is_over`: what happens after a finding is counted, and no more.
+  void add(operation const& o, bool is_over);
+
+  /// A line for each of the last 40: who, what, which word, its value, where. What an actor did at
+  /// one source line, many lanes of an instruction say, is one.
+  [[nodiscard]] std::string lines() const;
+  /// The last load that has read an old value, and what is newer: a line; empty: there is none.
+  [[nodiscard]] std::string const& stale_read() const noexcept { return stale_read_; }
+  /// By first use, from 0 on: what words are called that have no name.
+  [[nodiscard]] std::optional<std::size_t> number_of(std::uintptr_t word) const;
+
+private:
+  /// Operations of one actor at one source line that follow each other.
+  struct past_operation {
+    operation first;
+    std::uint64_t number = 0; ///< of the first one
+    std::uint64_t count = 1;
+    std::uint64_t last_value = 0;
+    std::string first_word; ///< named while it was there
+    std::string last_word;
+    std::string origin; ///< of what the first one should have seen
+  };
+  struct past_write {
+    std::uint64_t number; ///< of the operation
+    cache_machine::actor_id who;
+    std::uint64_t value;
+    std::source_location where;
+  };
+  [[nodiscard]] std::string newer_write(operation const& o) const;
+  [[nodiscard]] std::string describe(past_operation const& o) const;
+  static constexpr std::size_t most_lines = 40;
+
+  explored_memory const& names_;
+  bool is_kept_ = false;
+  std::deque<past_operation> last_;
+  std::unordered_map<std::uintptr_t, past_write> last_writes_;
+  std::unordered_map<std::uintptr_t, std::size_t> word_numbers_;
+  std::string stale_read_;
+  std::uint64_t count_ = 0; ///< of operations, so far
+};
+
+} // namespace quarry::emu

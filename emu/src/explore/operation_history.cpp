@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/operation_history.hpp>
+#include <quarry/report.hpp>
+
+#include <fmt/core.h>
+
+#include <cstring>
+#include <string>
+
+namespace quarry::emu {
+namespace {
+
+bool is_same_line(std::source_location a, std::source_location b) {
+  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
+}
+
+} // namespace
+
+void operation_history::begin(bool is_kept) {
+  is_kept_ = is_kept;
+  count_ = 0;
+  if (word_numbers_.empty() && last_.empty()) // most often
+    return;
+  last_.clear();
+  last_writes_.clear();
+  word_numbers_.clear();
+  stale_read_.clear();
+}
+
+void operation_history::add(operation const& o, bool is_over) {
+  ++count_;
+  if (o.at != 0)
+    word_numbers_.try_emplace(o.at, word_numbers_.size());
+  std::string const newer = o.more.empty() ? "" : newer_write(o);
+  if (!newer.empty() && !is_over)
+    stale_read_ = fmt::format("{} has read {} = {:#x} at {}: old{}\n", names_.name_of(o.who),
+                              names_.word_of(o.at), o.value, quarry::to_string(o.where), newer);
+  if (std::strcmp(o.what, "store") == 0 || std::strcmp(o.what, "update") == 0)
+    last_writes_[o.at] = {count_, o.who, o.value, o.where};
+  if (is_over)
+    return;
+  if (!last_.empty()) {
+    past_operation& before = last_.back();
+    operation const& b = before.first;
+    if (b.who == o.who && std::strcmp(b.what, o.what) == 0 && b.how == o.how && b.far == o.far &&
+        b.more == o.more && newer.empty() && o.at != 0 && is_same_line(b.where, o.where)) {
+      ++before.count;
+      before.last_word = names_.word_of(o.at);
+      before.last_value = o.value;
+      return;
+    }
+  }
+  last_.push_back({.first = o,
+                   .number = count_,
+                   .last_value = o.value,
+                   .first_word = o.at == 0 ? "" : names_.word_of(o.at),
+                   .last_word = {},
+                   .origin = newer});
+  if (last_.size() > most_lines)
+    last_.pop_front();
+}
+
+std::optional<std::size_t> operation_history::number_of(std::uintptr_t word) const {
+  auto const known = word_numbers_.find(word);
+  return known == word_numbers_.end() ? std::nullopt : std::optional(known->second);
+}
+
+std::string operation_history::newer_write(operation const& o) const {
+  auto const last = last_writes_.find(o.at);
+  if (last == last_writes_.end())
+    return "";
+  past_write const& w = last->second;
+  return fmt::format("; {} has written {:#x} at {} (operation {})", names_.name_of(w.who), w.value,
+                     quarry::to_string(w.where), w.number);
+}
+
+std::string operation_history::describe(past_operation const& o) const {
+  operation const& f = o.first;
+  std::string const how =
+      f.how ? fmt::format("{} {}", to_string(*f.how), to_string(f.far)) : std::string("plain");
+  std::string word;
+  if (f.at != 0)
+    word = fmt::format("{} = {:#x}", o.first_word, f.value);
+  if (o.count != 1)
+    word +=
+        fmt::format(" … {}{:#x} ({} times)", o.last_word == o.first_word ? "" : o.last_word + " = ",
+                    o.last_value, o.count);
+  return fmt::format("  {:>5}  {:<22} {:<6} {:<18} {:<24} {}{}{}\n", o.number,
+                     names_.name_of(f.who), f.what, how, word, quarry::to_string(f.where), f.more,
+                     o.origin);
+}
+
+std::string operation_history::lines() const {
+  std::string all;
+  for (past_operation const& o : last_)
+    all += describe(o);
+  return all;
+}
+
+} // namespace quarry::emu
