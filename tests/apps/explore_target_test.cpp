@@ -79,8 +79,7 @@ TEST_SUITE("apps.explore_target") {
     std::set<std::string> const twice{
         "producer_awaits_turn=relaxed", "producer_awaits_empty=relaxed",
         "producer_awaits_empty=agent",  "consumer_awaits_turn=relaxed",
-        "clear_full=relaxed",           "clear_full=agent",
-        "count_served=relaxed"};
+        "clear_full=relaxed",           "clear_full=agent"};
     for (char const* const name : {"mpmc-queue", "work-group-queue"}) {
       CAPTURE(name);
       CHECK(unnoticed(name, 100) == twice);
@@ -88,10 +87,9 @@ TEST_SUITE("apps.explore_target") {
       for (std::string const& alone : twice) {
         if (alone == t.indistinguishable.front())
           continue;
-        std::string const other =
-            alone == "producer_awaits_turn=relaxed" || alone == "count_served=relaxed"
-                ? "producer_awaits_empty=relaxed"
-                : "producer_awaits_turn=relaxed";
+        std::string const other = alone == "producer_awaits_turn=relaxed"
+                                      ? "producer_awaits_empty=relaxed"
+                                      : "producer_awaits_turn=relaxed";
         auto const together = find_together(t, alone + "+" + other);
         auto const& both = together.front();
         CAPTURE(both.front().name());

@@ -156,6 +156,55 @@ TEST_SUITE("emu.explore_seq_cst") {
     CHECK(both_miss(order::release, order::seq_cst));
   }
 
+  TEST_CASE("a store waits for no update or fence between it and a load that does not release") {
+    auto const both_miss = [](std::function<void(world_core&, at)> const& between) {
+      auto const one = [=](bool is_first) -> body {
+        return [=](world_core& self, at x, at y, std::uint32_t& saw) {
+          self.store(is_first ? x : y, 1, order::release, far);
+          between(self, x + 8);
+          saw = self.load(is_first ? y : x, order::acquire, far);
+        };
+      };
+      return outcomes({one(true), one(false)}).contains(0);
+    };
+    auto const add = [](order o) {
+      return [o](world_core& self, at z) { self.fetch_add(z, 1, o, far); };
+    };
+    auto const fence = [](order o) { return [o](world_core& self, at) { self.fence(o, far); }; };
+    CHECK(both_miss(add(order::relaxed)));
+    CHECK(both_miss(add(order::acquire)));
+    CHECK(both_miss(fence(order::acquire)));
+    CHECK(!both_miss(add(order::acq_rel))); // one of the two sees the other's
+    CHECK(!both_miss(fence(order::acq_rel)));
+    CHECK(!both_miss(fence(order::seq_cst)));
+  }
+
+  TEST_CASE("a release before it makes no release of a relaxed update, nor an acquire fence") {
+    auto const is_lost = [](bool releases_other, order add, bool fences) {
+      return outcomes({[=](world_core& self, at x, at y, std::uint32_t&) {
+                         if (releases_other)
+                           self.store(x + 8, 1, order::release, far);
+                         self.store(x, 1, order::relaxed, far);
+                         if (fences)
+                           self.fence(order::acquire, far);
+                         self.fetch_add(y, 1, add, far);
+                       },
+                       [=](world_core& self, at x, at y, std::uint32_t& saw) {
+                         saw = 2 * self.load(y, order::acquire, far);
+                         saw += self.load(x, order::relaxed, far);
+                       }})
+          .contains(2);
+    };
+    for (bool const releases_other : {false, true})
+      for (bool const fences : {false, true}) {
+        CAPTURE(releases_other);
+        CAPTURE(fences);
+        CHECK(is_lost(releases_other, order::relaxed, fences));
+        CHECK(is_lost(releases_other, order::acquire, fences));
+        CHECK(!is_lost(releases_other, order::release, fences));
+      }
+  }
+
   TEST_CASE("four threads agree on the order of two seq_cst stores, but not of release stores") {
     auto const agree = [](order store, order load) {
       auto const put = [=](bool is_first) -> body {

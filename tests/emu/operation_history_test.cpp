@@ -79,7 +79,7 @@ TEST_SUITE("emu.operation_history") {
   TEST_CASE("words are numbered by first use, anew in each execution, where it is kept") {
     explored_hosts m;
     operation_history all(m.memory);
-    operation_history::operation const load{0, "load", {}, scope::work_item, 0x1000, 1, {}, {}};
+    operation_history::operation const load{0, "load", {}, scope::work_item, 0x1000, 4, 1, {}, {}};
     operation_history::operation fence = load, other = load;
     fence.what = "fence";
     fence.at = 0;

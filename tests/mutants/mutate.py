@@ -40,16 +40,15 @@ MUTANTS = {
         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);')],
     'update_without_release': [(
-        '    flush(self, level);\n  if (o == order::seq_cst)\n    invalidate(self, level);\n'
+        '    release(self, level);\n  if (o == order::seq_cst)\n    invalidate(self, level);\n'
         '  unsigned step = 0;',
         '    static_cast<void>(0);\n  if (o == order::seq_cst)\n    invalidate(self, level);\n'
         '  unsigned step = 0;')],
     # A barrier is a release and an acquire fence of its work-group.
     'barrier_without_flush': [(
-        '  drain(self, self.delayed.size());\n  if (releases(o))\n    flush(self, level);\n'
-        '  if (acquires(o))',
-        '  drain(self, self.delayed.size());\n  if (releases(o) && s != scope::work_group)\n'
-        '    flush(self, level);\n  if (acquires(o))')],
+        '  if (releases(o))\n    release(self, level);\n  if (acquires(o))',
+        '  if (releases(o) && s == scope::work_group)\n    drain(self, self.delayed.size());\n'
+        '  else if (releases(o))\n    release(self, level);\n  if (acquires(o))')],
     'update_in_own_cache': [
         ('    clean_below(self, c, level);\n'
          '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',

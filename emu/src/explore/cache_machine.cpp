@@ -184,8 +184,7 @@ void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::ui
 void cache_machine::store_now(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, scope::system);
-  drain(self, self.delayed.size());
-  flush(self, level);
+  release(self, level);
   invalidate(self, level);
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
@@ -248,9 +247,8 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
                                                    order o, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
-  drain(self, self.delayed.size());
   if (releases(o))
-    flush(self, level);
+    release(self, level);
   if (o == order::seq_cst)
     invalidate(self, level);
   unsigned step = 0;
@@ -259,6 +257,7 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
   takes_newest_ = step != bytes;
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
+    drain_cell(self, c);
     clean_below(self, c, level);
     add_part(all, choose(a, c, level, nullptr, nullptr), done);
   }
@@ -292,15 +291,18 @@ void cache_machine::end_update(actor_id a, order o, scope s) {
 void cache_machine::fence(actor_id a, order o, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
-  drain(self, self.delayed.size());
   if (releases(o))
-    flush(self, level);
+    release(self, level);
   if (acquires(o))
     invalidate(self, level);
 }
 
-void cache_machine::after_acquire(actor_id a, scope s) {
-  invalidate(actors_[a], level_in(actors_[a], s));
+void cache_machine::perform_delayed(actor_id a) {
+  drain(actors_[a], actors_[a].delayed.size());
+}
+
+void cache_machine::perform_seq_cst(actor_id a) {
+  drain(actors_[a], delayed_up_to_seq_cst(actors_[a]));
 }
 
 void cache_machine::kernel_boundary(actor_id a, order o) {
@@ -315,6 +317,12 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 }
 
 // Release and acquire
+
+/// All that the actor has stored is at the path's `level`, or beyond.
+inline void cache_machine::release(actor& a, unsigned level) {
+  drain(a, a.delayed.size());
+  flush(a, level);
+}
 
 inline void cache_machine::flush(actor const& a, unsigned level) {
   for (unsigned l = 0; caches_ != nullptr && l < level; ++l)

@@ -43,10 +43,10 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   if (is_lds(at)) {
     memory_->check_lds(id_, address, size, lane_site(where, lane_or(lane)));
     if (o == order::seq_cst) // after its seq_cst stores to other memory
-      memory_->machine_.fence(id_, order::relaxed, s);
+      memory_->machine_.perform_seq_cst(id_);
     r = {host_word(address, size), memory_->lds_.of(address, size, memory_->races_)};
     if (o && acquires(*o))
-      memory_->machine_.after_acquire(id_, s);
+      memory_->machine_.fence(id_, order::acquire, s);
   } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
     return 0;
   } else {
@@ -66,7 +66,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   memory_->effects_.tell(address, o);
   memory_->count(id_, where);
   memory_->note_look(id_, address, where);
-  memory_->remember(id_, "load", o, s, address, r.value, where, r.is_stale ? ", stale" : "");
+  memory_->remember(id_, "load", o, s, address, size, r.value, where, r.is_stale ? ", stale" : "");
   if (memory_->options_.detects_races)
     memory_->note(
         memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
@@ -92,7 +92,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   memory_->count(id_, where);
   memory_->end_polling(id_, address, size);
   memory_->note_change(id_);
-  memory_->remember(id_, "store", o, s, address, word, where);
+  memory_->remember(id_, "store", o, s, address, size, word, where);
   if (memory_->options_.detects_races)
     memory_->note(
         memory_->races_.store(id_, address, size, o, s, by, lane_site(where, lane_or(lane))));
@@ -130,7 +130,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
       id_, address, size, o, s, [&](std::uint64_t value, cache_machine::write_tag read_from) {
         auto const desired = f(value, argument);
         changes = desired && *desired != value;
-        memory_->remember(id_, "update", o, s, address, desired.value_or(value), where);
+        memory_->remember(id_, "update", o, s, address, size, desired.value_or(value), where);
         if (memory_->options_.detects_races)
           memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,
                                                desired.has_value(), by, lane_site(where, lane_)));
@@ -158,8 +158,8 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
   if (desired)
     std::memcpy(const_cast<void*>(at), &*desired, size);
   if (acquires(o))
-    memory_->machine_.after_acquire(id_, s);
-  memory_->remember(id_, "update", o, s, address, desired.value_or(old), where);
+    memory_->machine_.fence(id_, order::acquire, s);
+  memory_->remember(id_, "update", o, s, address, size, desired.value_or(old), where);
   race_detector::write_id by = 0;
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.update(id_, address, size, o, s,
@@ -191,7 +191,7 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   watched(operation_kind::fence, o, s, where);
   memory_->count(id_, where);
   memory_->end_polling(id_, o);
-  memory_->remember(id_, "fence", o, s, 0, 0, where);
+  memory_->remember(id_, "fence", o, s, 0, 0, 0, where);
   memory_->machine_.fence(id_, o, s);
   memory_->effects_.tell(0, o);
   if (memory_->options_.detects_races)

@@ -301,6 +301,7 @@ void explored_memory::completed(launch_state& l, bool by_core) {
     cache_port& port = join(*self);
     for (auto const e : launches_[&l].edges)
       races_.receive(port.id(), e);
+    machine_.perform_delayed(port.id()); // who joins may read memory directly
     machine_.fence(port.id(), order::acquire, by_core ? scope::agent : scope::system);
     end_polling(port.id());
   }

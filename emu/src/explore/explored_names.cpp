@@ -15,12 +15,12 @@ namespace quarry::emu {
 
 // Words
 
-std::string explored_memory::word_of(std::uintptr_t at) const {
+std::string explored_memory::word_of(std::uintptr_t at, unsigned bytes) const {
   if (known_range const* const r = map_.find(at)) {
     std::uintptr_t const offset = at - r->begin;
     unsigned width = machine_.width(at);
-    if (width == 0) // nobody has accessed it yet: as large as the others, presumably
-      width = machine_.width(r->begin);
+    if (width == 0)                                          // nobody has accessed it before
+      width = bytes != 0 ? bytes : machine_.width(r->begin); // as large as the others, presumably
     if (offset == 0)
       return map_.title_of(*r) + "[0]";
     return width != 0 && offset % width == 0

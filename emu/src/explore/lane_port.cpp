@@ -144,7 +144,7 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
   for (unsigned i = 0; !is_noted && i != lanes; ++i, ++site.lane) {
     std::uintptr_t const one = at + std::uintptr_t{i} * r.element;
     memory_->remember(id_, is_store ? "store" : "load", std::nullopt, scope::work_item, one,
-                      word_of(values + std::size_t{i} * r.element, r.element), r.where);
+                      r.element, word_of(values + std::size_t{i} * r.element, r.element), r.where);
     if (!detects)
       continue;
     race_detector::write_id by = 0;

@@ -34,8 +34,9 @@ void operation_history::add(operation const& o, bool is_over) {
     word_numbers_.try_emplace(o.at, word_numbers_.size());
   std::string const newer = o.more.empty() ? "" : newer_write(o);
   if (!newer.empty() && !is_over)
-    stale_read_ = fmt::format("{} has read {} = {:#x} at {}: old{}\n", names_.name_of(o.who),
-                              names_.word_of(o.at), o.value, quarry::to_string(o.where), newer);
+    stale_read_ =
+        fmt::format("{} has read {} = {:#x} at {}: old{}\n", names_.name_of(o.who),
+                    names_.word_of(o.at, o.bytes), o.value, quarry::to_string(o.where), newer);
   if (std::strcmp(o.what, "store") == 0 || std::strcmp(o.what, "update") == 0)
     last_writes_[o.at] = {count_, o.who, o.value, o.where};
   if (is_over)
@@ -46,7 +47,7 @@ void operation_history::add(operation const& o, bool is_over) {
     if (b.who == o.who && std::strcmp(b.what, o.what) == 0 && b.how == o.how && b.far == o.far &&
         b.more == o.more && newer.empty() && o.at != 0 && is_same_line(b.where, o.where)) {
       ++before.count;
-      before.last_word = names_.word_of(o.at);
+      before.last_word = names_.word_of(o.at, o.bytes);
       before.last_value = o.value;
       return;
     }
@@ -54,7 +55,7 @@ void operation_history::add(operation const& o, bool is_over) {
   last_.push_back({.first = o,
                    .number = count_,
                    .last_value = o.value,
-                   .first_word = o.at == 0 ? "" : names_.word_of(o.at),
+                   .first_word = o.at == 0 ? "" : names_.word_of(o.at, o.bytes),
                    .last_word = {},
                    .origin = newer});
   if (last_.size() > most_lines)

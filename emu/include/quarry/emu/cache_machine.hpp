@@ -123,10 +123,11 @@ public:
   /// its words have different pasts, or will have; they are to be accessed one by one.
   bool load_line(actor_id a, std::uintptr_t at, unsigned element, std::byte* into, bool& is_first);
   bool store_line(actor_id a, std::uintptr_t at, unsigned element, std::byte const* from);
+  /// Also what an access with acquire of what is not in the caches, as LDS, does then.
   void fence(actor_id a, order o, scope s);
-  /// What an access with acquire of what is not in the caches, as LDS, does then. It waits for no
-  /// delayed store, as a fence would.
-  void after_acquire(actor_id a, scope s);
+  /// The actor's delayed stores take place now: all of them, or those up to the last seq_cst one.
+  void perform_delayed(actor_id a);
+  void perform_seq_cst(actor_id a);
   /// A kernel begins (acquire) or ends (release): a fence of system scope, for coarse-grained words
   /// as well.
   void kernel_boundary(actor_id a, order o);
@@ -341,6 +342,7 @@ private:
   void pin(cell_id c, std::uint32_t id);
   void write_back(node_id n, cell_id c, bool may_be_late);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
+  inline void release(actor& a, unsigned level);
   inline void flush(actor const& a, unsigned level);
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);

@@ -317,14 +317,15 @@ private:
   /// "'ranks', 256 bytes of memory of agent 1"; empty: of no allocation.
   [[nodiscard]] std::string allocation_of(actor_id who, std::uintptr_t at) const;
   cache_machine::node_id node_of(void const* unit, agent_core const& agent);
-  /// "ranks[3]", or "word 7" where there is no name.
-  [[nodiscard]] std::string word_of(std::uintptr_t at) const;
+  /// "ranks[3]", or "word 7" where there is no name. `bytes`: of an access; 0: it is unknown.
+  [[nodiscard]] std::string word_of(std::uintptr_t at, unsigned bytes = 0) const;
   /// Whether the bytes lie in one allocation; otherwise that is found.
   [[nodiscard]] bool is_allocated(actor_id who, std::uintptr_t at, unsigned bytes,
                                   std::source_location where) {
     return map_.was_accessed(at, bytes) || map_.allows(at, bytes) ||
            blame_bounds(who, at, bytes, where);
   }
+  /// False.
   bool blame_bounds(actor_id who, std::uintptr_t at, unsigned bytes, std::source_location where);
   /// Whether the actor that runs is the port's, or might be.
   [[nodiscard]] bool may_run(cache_port const& port) const noexcept;
@@ -351,9 +352,10 @@ private:
   /// The order and scope in which an operation is performed.
   void watch(operation_kind what, std::optional<order>& o, scope& s, std::source_location where);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
-                std::uint64_t value, std::source_location where, std::string_view more = {}) {
+                unsigned bytes, std::uint64_t value, std::source_location where,
+                std::string_view more = {}) {
     if (history_.is_kept()) [[unlikely]]
-      write_down({who, what, o, s, at, value, where, more});
+      write_down({who, what, o, s, at, bytes, value, where, more});
   }
   void take_host_writes(actor_id by);
   void write_down(operation_history::operation const& o);

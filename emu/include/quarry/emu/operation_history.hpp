@@ -27,6 +27,7 @@ public:
     std::optional<order> how;
     scope far;
     std::uintptr_t at; ///< 0: none
+    unsigned bytes;
     std::uint64_t value;
     std::source_location where;
     std::string_view more; ///< of a literal
