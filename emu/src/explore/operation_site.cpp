@@ -79,9 +79,10 @@ adjustment strongest(operation_site const& s) {
 std::vector<adjustment> strengthened(operation_site const& s) {
   std::vector<std::pair<int, adjustment>> all; // by how far each is from what is written
   int const before = strength(s.what, s.how);
+  int const near = static_cast<int>(s.how ? s.far : scopes[0]); // a plain access has no scope
   auto const add = [&](graded g) {
     for (scope const far : scopes) {
-      int const wider = static_cast<int>(far) - static_cast<int>(std::max(s.far, scopes[0]));
+      int const wider = static_cast<int>(far) - near;
       if (far >= s.far && g.strength - before + wider > 0)
         all.push_back({g.strength - before + wider, {s, g.how, far}});
     }

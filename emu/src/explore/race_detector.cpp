@@ -170,8 +170,12 @@ bool race_detector::take(access const& a, order o, head const& h) {
 }
 
 void race_detector::remember(access const& a, write_id from) {
-  if (std::exchange(actors_[a.actor].last_weak, from) == from)
-    return;
+  std::size_t& last = actors_[a.actor].last_weak;
+  if (last != 0 && weak_read_count_ - last < kept) { // the same again, as in a loop
+    weak_read const& before = weak_reads_[(last - 1) % kept];
+    if (before.from == from && before.how == pack(a) && before.where.line() == a.at.where.line())
+      return;
+  }
   weak_read const r{.from = from,
                     .at = now_,
                     .where = a.at.where,
@@ -182,7 +186,7 @@ void race_detector::remember(access const& a, write_id from) {
     weak_reads_.push_back(r);
   else
     weak_reads_[weak_read_count_ % kept] = r;
-  ++weak_read_count_;
+  last = ++weak_read_count_;
 }
 
 /// The lint's part: release and acquire have the same scope.

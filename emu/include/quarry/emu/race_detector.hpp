@@ -242,7 +242,7 @@ private:
     std::uint8_t pending = 0;   ///< a bit for each scope: an acquire fence would join something
     std::array<time, scope_count> released_at{}; ///< the last release fence of each scope
     std::array<std::uint32_t, scope_count> released_clock{};
-    write_id last_weak = 0; ///< the same again is not remembered
+    std::size_t last_weak = 0; ///< the count of weak reads at its last one; 0: it has none
   };
   /// An actor's clocks. Of `joinable`, `direct` and the rest there is one for each scope.
   struct row {
