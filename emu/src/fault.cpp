@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/emu/fault.hpp>
 
+#include <fmt/core.h>
+
 namespace quarry::emu {
 
 std::string_view to_string(fault::kind k) noexcept {
@@ -29,6 +31,14 @@ std::string_view to_string(fault::kind k) noexcept {
     return "bad packet";
   }
   return "?";
+}
+
+void awaited_by_child(char const* what, std::source_location where) {
+  throw kernel_stop{fault::kind::misuse,
+                    fmt::format("a {} is awaited by a child (of when_all, or a nursery): the "
+                                "wavefront or work-item awaits it itself",
+                                what),
+                    where};
 }
 
 } // namespace quarry::emu

@@ -98,6 +98,12 @@ fine_grain_barrier_state& work_group::fine_grain_barrier(std::uint32_t number) {
 
 bool work_group::arrive_at(fine_grain_barrier_state& b, std::uint32_t index, meeting_kind const& m,
                            std::source_location where) {
+  if (!b.members[index].any())
+    throw kernel_stop{fault::kind::misuse,
+                      fmt::format("wavefront {} of {} comes to a fine-grain barrier of which none "
+                                  "of its work-items is a member",
+                                  index, name()),
+                      where};
   if (b.arrived == 0)
     b.expected = &m;
   else if (b.expected != &m)

@@ -163,6 +163,25 @@ struct throws_beside_children {
   }
 };
 
+/// A child of each wavefront, or work-item, waits for the others'.
+struct sends_a_child {
+  static task<int> add(auto& self, auto mine) {
+    int const sum = co_await self.group_reduce(mine, plus{});
+    co_return sum;
+  }
+  static task<int> number() { co_return 7; }
+  task<> operator()(any_wavefront auto& wf, global<int> out) const {
+    auto both = when_all(add(wf, wf.local_id(0) * 0 + 1), number());
+    auto const sums = co_await std::move(both);
+    wf.fetch_add(out, std::get<0>(sums), order::relaxed, scope::agent);
+  }
+  task<> operator()(any_work_item auto& wi, global<int> out) const {
+    auto both = when_all(add(wi, 1), number());
+    auto const sums = co_await std::move(both);
+    wi.fetch_add(out, std::get<0>(sums), order::relaxed, scope::agent);
+  }
+};
+
 struct meets {
   task<> operator()(any_wavefront auto& wf, global<int> out) const {
     co_await wf.barrier();
@@ -274,6 +293,21 @@ TEST_SUITE("emu.fault") {
         CHECK(alive == 0);
         still_works(gpu);
       }
+    });
+  }
+
+  TEST_CASE("a child that waits where only its wavefront, or work-item, can is misuse") {
+    with_every_agent([](agent& gpu) {
+      auto out = gpu.allocate<int>(1, "out");
+      auto const run = [&](auto form) {
+        auto const report =
+            fail_with(gpu.run({.work_groups = 1, .work_items_per_group = 128}, form, out.global()),
+                      fault::kind::misuse);
+        CHECK_SAYS(report, "a work-group reduce is awaited by a child");
+      };
+      run([](any_wavefront auto& wf, global<int> sum) { return sends_a_child{}(wf, sum); });
+      run([](any_work_item auto& wi, global<int> sum) { return sends_a_child{}(wi, sum); });
+      still_works(gpu);
     });
   }
 

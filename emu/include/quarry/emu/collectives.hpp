@@ -46,8 +46,10 @@ public:
       return group().arrive_at(how_.state(), wave_.index, what_, where_);
   }
   template<task_promise P>
-  [[gnu::always_inline]] void await_suspend(std::coroutine_handle<P> h) noexcept {
-    h.promise().self->wait_for(to_string(what_.what), where_);
+  [[gnu::always_inline]] void await_suspend(std::coroutine_handle<P> h) {
+    if (h.promise().self != &wave_) [[unlikely]]
+      awaited_by_child(to_string(what_.what), where_);
+    wave_.wait_for(to_string(what_.what), where_);
     if constexpr (!std::same_as<D, fine_grain_barrier>)
       if (group().decides) [[unlikely]]
         group().complete_if_all_wait();

@@ -72,4 +72,9 @@ struct kernel_stop {
   int lane = -1; ///< of a vector access: whose element is to blame
 };
 
+/// A child of a wavefront or of a work-item (when_all, a nursery) awaits what only those wait in.
+///
+/// Throws kernel_stop misuse
+[[noreturn]] void awaited_by_child(char const* what, std::source_location where);
+
 } // namespace quarry::emu

@@ -71,7 +71,9 @@ public:
   lane_await(lane_await const&) = delete;
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
-  void await_suspend(std::coroutine_handle<P>) noexcept {
+  void await_suspend(std::coroutine_handle<P> h) {
+    if (h.promise().self != &slot_) [[unlikely]]
+      awaited_by_child(C::what, request_.where);
     slot_.request = &request_;
     slot_.wait_for(C::what, request_.where);
   }

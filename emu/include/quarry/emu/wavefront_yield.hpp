@@ -40,7 +40,9 @@ public:
 
   bool await_ready() const noexcept { return false; }
   template<task_promise P>
-  bool await_suspend(std::coroutine_handle<P>) {
+  bool await_suspend(std::coroutine_handle<P> h) {
+    if (h.promise().self != &wave_) [[unlikely]]
+      awaited_by_child("wavefront yield", where_);
     return static_cast<compute_unit*>(wave_.home)->give_up_slot(wave_, where_, on_);
   }
   void await_resume() const noexcept {}
