@@ -52,7 +52,11 @@ void lay_out(launch_state& l) {
     refuse(fmt::format("launch of {}: {} x {} x {} groups; at most 4294967295 in all", l.kernel,
                        l.groups.x, l.groups.y, l.groups.z));
   l.group_count = l.groups.volume();
-  if (!by_items) {
+  if (by_items) { // the only group of a smaller grid is as large as that
+    extent const all = c.work_items;
+    c.work_items_per_group = {std::min(per.x, all.x), std::min(per.y, all.y),
+                              std::min(per.z, all.z)};
+  } else {
     auto const fits = [](std::uint32_t n, std::uint32_t k) {
       return std::uint64_t{n} * k < most_groups;
     };

@@ -69,14 +69,15 @@ task<> before_its_end(task<> kernel, actor& self, executor& scheduler) {
 }
 
 /// Of a wavefront that has not ended: whom it waits for, and what runs.
-std::string note_on(work_group const& g, std::uint32_t wave) {
+std::string note_on(work_group const& g, std::uint32_t wave, std::uint32_t agent) {
   wave_slot const& w = g.waves[wave];
   std::string note = g.absent_for(wave);
   note += note.empty() ? "" : "; ";
   if (std::string const lanes = w.lanes == nullptr ? "" : w.lanes->others_than(w.reason);
       !lanes.empty())
     note += lanes + "; ";
-  return note + fmt::format("in {}, dispatch {}", g.launch->kernel, g.launch->debug.id);
+  return note +
+         fmt::format("in {}, dispatch {} of agent {}", g.launch->kernel, g.launch->debug.id, agent);
 }
 
 } // namespace
@@ -374,7 +375,7 @@ void compute_unit::describe(report& into) const {
     for (work_group const* g : *groups)
       for (std::uint32_t i = 0; i < g->wave_count; ++i)
         if ((g->finished & (work_group::wave_bits{1} << i)) == 0) {
-          into.add(name(), g->waves[i], note_on(*g, i));
+          into.add(name(), g->waves[i], note_on(*g, i, rank_of(agent_.debug_entry())));
           if (agent_.scheduler().attachment() == nullptr) // else whoever explores has better names
             into.rows.back().place = agent_.known().locate(g->waves[i].reason.on);
         }

@@ -170,7 +170,7 @@ TEST_SUITE("emu.explore_reports") {
     CHECK(v.failure->kind == "deadlock");
     CHECK(report.find("; absent: wavefront 1 (wait_until at explore_reports_test.cpp:") !=
           std::string::npos);
-    CHECK(report.find("lost, dispatch 1\n") != std::string::npos);
+    CHECK(report.find("lost, dispatch 1 of agent 1\n") != std::string::npos);
     CHECK(report.find(" on never[0]; in ") != std::string::npos);
   }
 

@@ -10,7 +10,11 @@
 namespace quarry {
 
 void world_thread::begin(std::string&& name, emu::explored_memory::edge begun) {
+  std::size_t const others = all_.count_named(name);
   name_ = std::move(name);
+  given_length_ = name_.size();
+  if (others != 0)
+    name_ += fmt::format(" #{}", others + 1);
   begun_ = begun;
   has_begun_ = is_abandoned = false;
   error = nullptr;
@@ -119,6 +123,13 @@ world_thread& world_threads::next() {
     threads_.push_back(std::make_unique<world_thread>(*this, *this));
   ++at_work_;
   return *threads_[used_++];
+}
+
+std::size_t world_threads::count_named(std::string_view name) const noexcept {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i + 1 < used_; ++i) // the last one is about to have its name
+    count += threads_[i]->given_name() == name ? 1 : 0;
+  return count;
 }
 
 void world_threads::has_ended() noexcept {

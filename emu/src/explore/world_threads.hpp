@@ -14,6 +14,7 @@
 #include <optional>
 #include <source_location>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,10 @@ public:
   void keep_frames() noexcept;
 
   [[nodiscard]] std::string name() const override { return name_; }
+  /// As it was given: others may have the same.
+  [[nodiscard]] std::string_view given_name() const noexcept {
+    return std::string_view(name_).substr(0, given_length_);
+  }
   void run() override;
   void on_done() noexcept override;
 
@@ -49,6 +54,7 @@ private:
 
   world_threads& all_;
   std::string name_;
+  std::size_t given_length_ = 0; ///< of it; then comes what tells it from others
   plain_body plain_;
   task_body makes_task_;
   task<> work_;
@@ -86,6 +92,8 @@ public:
 private:
   friend class world_thread;
   world_thread& next();
+  /// Of those of this execution, so far.
+  [[nodiscard]] std::size_t count_named(std::string_view name) const noexcept;
   void has_ended() noexcept;
 
   sequential_scheduler& scheduler_;

@@ -152,7 +152,8 @@ public:
   }
 
   /// Starts an actor; what the world function did before comes before it. To be joined: one that
-  /// has not ended when the world function returns is a misuse.
+  /// has not ended when the world function returns is a misuse. Reports call the second one of a
+  /// name "name #2".
   void start(std::string name, std::function<void(world_core&)> body);
   /// The same for a coroutine. The function outlives its tasks.
   void start_task(std::string name, std::function<task<>(world_core&)> body);
