@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 
 namespace quarry {
@@ -15,6 +16,14 @@ public:
   enum class step : std::uint8_t { pause, yield, sleep };
 
   void end() { *this = {}; }
+  /// After a look at one of `all` strands that has come to nothing: whether each has had one. (A
+  /// thread must not sleep between two of them.)
+  bool has_looked_at(std::size_t all) {
+    if (++looks_ < all)
+      return false;
+    looks_ = 0;
+    return true;
+  }
   /// After one more round. `is_brief`: others need the core.
   step next(bool is_brief) {
     ++rounds_;
@@ -60,6 +69,7 @@ private:
     has_yielded_ = now - since_ > longest_pausing + longest_yielding;
   }
 
+  std::size_t looks_ = 0;
   int rounds_ = 0;
   bool has_paused_ = false;
   bool has_yielded_ = false;

@@ -196,7 +196,7 @@ struct native_scheduler::state {
       std::uint64_t const heard = news.load(std::memory_order_relaxed);
       if (turn())
         idle.end();
-      else
+      else if (idle.has_looked_at(queued.load(std::memory_order_relaxed)))
         relax(idle, heard);
     }
     workers.fetch_sub(1, std::memory_order_seq_cst);
@@ -367,6 +367,8 @@ bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
       idle.end();
       continue;
     }
+    if (!idle.has_looked_at(state_->queued.load(std::memory_order_relaxed)))
+      continue;
     // The clock is read only when there is time to do so.
     if (idle.has_paused() && watch.is_stalled())
       return is_over(argument);

@@ -46,6 +46,12 @@ struct slow_poll {
   }
 };
 
+task<> poll_and_count(int& asked, int enough) {
+  auto const is_enough = [&] { return ++asked >= enough; };
+  poll_until wait(is_enough);
+  co_await wait;
+}
+
 task<> poll_slowly(slow_poll& slow) {
   poll_until wait(std::ref(slow));
   co_await wait;
@@ -210,6 +216,23 @@ TEST_SUITE("lib.native_scheduler") {
       CHECK_FALSE(two_at_once);
       sync_wait(place, run_for(100));
     }
+  }
+
+  TEST_CASE("a thread sleeps when it has looked at all strands, and not between two of them") {
+    constexpr int strands = 2'000, rounds = 5;
+    native_scheduler s({.threads = 1});
+    int slept = 0, asked = 0;
+    s.set_idle_wait([&](std::chrono::nanoseconds) {
+      ++slept;
+      return false;
+    });
+    std::deque<strand> places;
+    for (int i = 0; i < strands; ++i)
+      places.emplace_back(s, "place").spawn(poll_and_count(asked, rounds * strands), "poller");
+    CHECK(s.run_until([&] { return s.report_now().rows.empty(); }));
+    CHECK(asked >= rounds * strands);
+    CHECK(slept <= 2 * rounds);
+    s.set_idle_wait(nullptr);
   }
 
   TEST_CASE("notify wakes a thread in run_until to look again") {
