@@ -197,12 +197,14 @@ private:
     return {wire::magic,  wire::version, job_.token.high,          job_.token.low,
             job_.self.id, job_.pe_count, wire::hash_of(job_.terms)};
   }
-  /// What a stranger is told: not the token.
+  /// Who knows the token is told it, so as to know who has refused it; a stranger is not.
   [[nodiscard]] wire::greeting refusal(std::error_code why) const {
+    bool const is_of_job = why == net_errc::bad_handshake || why == net_errc::mismatched_job;
+    job_token const token = is_of_job ? job_.token : job_token{};
     return {wire::magic,
             wire::version,
-            0,
-            0,
+            token.high,
+            token.low,
             why == net_errc::bad_handshake    ? wire::refused_pe
             : why == net_errc::mismatched_job ? wire::refused_terms
                                               : wire::refused_token,
@@ -218,13 +220,13 @@ private:
     if (g.version != wire::version)
       return make_error(net_errc::version_mismatch,
                         fmt::format("it speaks version {}, not {}", g.version, wire::version));
-    if (g.pe == wire::refused_pe)
-      return make_error(net_errc::bad_handshake, fmt::format("it does not take {} of {}",
-                                                             to_string(job_.self), job_.pe_count));
-    if (g.pe == wire::refused_terms)
-      return make_error(net_errc::mismatched_job, "it was started with other options");
     if (g.token_high != job_.token.high || g.token_low != job_.token.low)
       return make_error(net_errc::bad_token, "it does not know the job's token");
+    if (bool const is_answer = least == 0; is_answer && g.pe == wire::refused_pe)
+      return make_error(net_errc::bad_handshake, fmt::format("it does not take {} of {}",
+                                                             to_string(job_.self), job_.pe_count));
+    else if (is_answer && g.pe == wire::refused_terms)
+      return make_error(net_errc::mismatched_job, "it was started with other options");
     if (g.pe_count != job_.pe_count || g.pe < least || g.pe >= job_.pe_count)
       return make_error(net_errc::bad_handshake,
                         fmt::format("it says that it is pe {} of {}", g.pe, g.pe_count));

@@ -10,6 +10,7 @@
 #include <optional>
 #include <random>
 #include <string_view>
+#include <tuple>
 
 namespace quarry::net {
 namespace {
@@ -99,6 +100,11 @@ result<std::vector<endpoint>> addresses_variable(std::uint64_t pe_count) {
   }
   if (endpoints.size() != pe_count)
     return bad_variable(name, *text, allowed);
+  auto const place = [](endpoint const& e) { return std::tie(e.address, e.port); };
+  auto sorted = endpoints;
+  std::ranges::sort(sorted, {}, place);
+  if (std::ranges::adjacent_find(sorted, {}, place) != sorted.end())
+    return bad_variable(name, *text, allowed + ", no two the same");
   return endpoints;
 }
 

@@ -35,6 +35,7 @@ struct strict final : job_state {
     command what;
     std::uint64_t node;
     std::uint64_t word;
+    unsigned byte = 0;
     friend bool operator==(refusal const&, refusal const&) = default;
   };
   std::vector<refusal> refused;
@@ -42,7 +43,7 @@ struct strict final : job_state {
     throw kernel_stop{fault::kind::exception, to_string(what), where};
   }
   [[noreturn]] void refuse(command what, named_word to, std::source_location where) override {
-    refused.push_back({what, to.node, to.word});
+    refused.push_back({what, to.node, to.word, to.byte});
     stop(what, where);
   }
 };
@@ -319,7 +320,8 @@ TEST_SUITE("net.gravel_endpoint") {
       for (auto const& all : {refused(gpu, heap, add_there{}, between, 0),
                               refused(gpu, heap, put_there_item{}, between, 0)}) {
         REQUIRE(all.size() == 1);
-        CHECK(all[0].word >= heap.size());
+        CHECK(all[0].word == 3);
+        CHECK(all[0].byte == 4);
       }
     });
   }

@@ -123,6 +123,7 @@ TEST_SUITE("net.job") {
         {"QUARRY_ADDRESSES", "127.0.0.1:1,127.0.0.1:2,127.0.0.1:3", "2 (QUARRY_SIZE)"},
         {"QUARRY_ADDRESSES", "127.0.0.1:5001,127.0.0.1:5002,", "2 (QUARRY_SIZE)"},
         {"QUARRY_ADDRESSES", "127.0.0.1:5001,127.0.0.1:0", "address:port"},
+        {"QUARRY_ADDRESSES", "127.0.0.1:5001,127.0.0.1:5001", "no two the same"},
         {"QUARRY_ADDRESSES", "127.0.0.1:5001,127.0.0.1:65536", "address:port"},
         {"QUARRY_ADDRESSES", "127.0.0.1:5001,localhost:5002", "address:port"},
         {"QUARRY_ADDRESSES", "127.0.0.1:5001,127.0.0:5002", "address:port"},

@@ -83,17 +83,28 @@ TEST_SUITE("net.loopback_strangers") {
     struct stranger {
       char const* says;
       std::function<void(wire::greeting&)> change;
+      bool knows_token = false;
+    };
+    auto const refused = [](std::uint32_t how) { // an answer, from who was never called
+      return [how](auto& g) {
+        g.pe = how;
+        g.token_high = g.token_low = 0;
+      };
     };
     std::vector<stranger> const strangers{
         {"token", [](auto& g) { g.token_low ^= 1; }},
         {"token", [](auto& g) { g.token_high ^= std::uint64_t{1} << 63; }},
         {"version 1", [](auto& g) { g.version = 1; }},
         {"does not speak the protocol", [](auto& g) { g.magic ^= 0x20; }},
-        {"pe 0 of 2", [](auto& g) { g.pe = 0; }},
-        {"pe 2 of 2", [](auto& g) { g.pe = 2; }},
-        {"pe 1 of 3", [](auto& g) { g.pe_count = 3; }},
+        {"token", refused(wire::refused_token)},
+        {"token", refused(wire::refused_pe)},
+        {"token", refused(wire::refused_terms)},
+        {"pe 0 of 2", [](auto& g) { g.pe = 0; }, true},
+        {"pe 2 of 2", [](auto& g) { g.pe = 2; }, true},
+        {"pe 1 of 3", [](auto& g) { g.pe_count = 3; }, true},
+        {"pe 4294967293 of 2", [](auto& g) { g.pe = wire::refused_terms; }, true},
     };
-    for (auto const& [says, change] : strangers) {
+    for (auto const& [says, change, knows_token] : strangers) {
       CAPTURE(says);
       raw::captured_stderr said;
       raw::two_jobs pair;
@@ -105,13 +116,12 @@ TEST_SUITE("net.loopback_strangers") {
       peer.send_object(raw::greeting_of(pair.real(), 1));
       auto const end = loopback::open(pair.real());
       REQUIRE(end.has_value());
-      // It may be told why, but never the token.
+      // It may be told why, but not the token.
       auto const told = odd.read(sizeof(wire::greeting));
       if (told.size() == sizeof(wire::greeting)) {
         wire::greeting g;
         std::memcpy(&g, told.data(), sizeof g);
-        CHECK(g.token_high == 0);
-        CHECK(g.token_low == 0);
+        CHECK(((g.token_high | g.token_low) != 0) == knows_token);
       }
       CHECK(odd.is_sent_away());
       CHECK(peer.read(sizeof(wire::greeting)).size() == sizeof(wire::greeting));
@@ -192,7 +202,14 @@ TEST_SUITE("net.loopback_strangers") {
     CHECK(other_magic.code == net_errc::bad_handshake);
     auto const other_pe = open_against([](auto& g) { g.pe = 5; });
     CHECK(other_pe.code == net_errc::bad_handshake);
-    for (auto const& e : {other_token, other_version, other_magic, other_pe})
+    auto const refused = open_against([](auto& g) { g.pe = wire::refused_terms; });
+    CHECK(refused.code == net_errc::mismatched_job); // who says so knows the token
+    auto const squatter = open_against([](auto& g) {
+      g.pe = wire::refused_terms;
+      g.token_high = g.token_low = 0;
+    });
+    CHECK(squatter.code == net_errc::bad_token);
+    for (auto const& e : {other_token, other_version, other_magic, other_pe, refused, squatter})
       CHECK(contains(e.what, "pe 0"));
   }
 

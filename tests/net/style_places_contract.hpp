@@ -150,6 +150,31 @@ void refuses_what_is_not_there() {
         },
         1);
   }
+  SUBCASE("what begins between two words of the heap is refused, and told by its byte") {
+    for (bool const is_wave : {true, false})
+      with_every_job(
+          [&](auto const& run) {
+            auto const out = run(2, {.style = S::name}, [&](test_node& n) {
+              if (n.id != 1)
+                return;
+              test_node between = n;
+              auto* const bytes = reinterpret_cast<std::byte*>(n.heap.data()) + 4;
+              between.heap = {reinterpret_cast<std::uint64_t*>(bytes), n.heap.size()}; // NOLINT
+              place const to{5, 0};
+              if (is_wave)
+                launching_in_vain(stray_wave{gravel::command::put, to}, 32)(between);
+              else
+                launching_in_vain(stray_item{gravel::command::put, to}, 32)(between);
+            });
+            CHECK(out.heaps == empty_heaps(2));
+            for (auto const& e : out.errors) {
+              REQUIRE(e);
+              CHECK(e->code == net_errc::outside_heap);
+              CHECK_MESSAGE(e->what.find(" names byte 4 of word ") != std::string::npos, e->what);
+            }
+          },
+          0);
+  }
   SUBCASE("memory that is not the heap is refused, too") {
     with_every_job(
         [](auto const& run) {

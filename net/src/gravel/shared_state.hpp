@@ -133,9 +133,10 @@ struct shared_state final : job_state {
   [[noreturn]] void refuse(command what, named_word to, std::source_location where) override {
     fail(make_error(
         net_errc::outside_heap,
-        fmt::format("gravel: {} in a kernel of {} at {} names word {} of node {}; there are {} "
-                    "nodes, and {} words in the heap of each",
+        fmt::format("gravel: {} in a kernel of {} at {} names {}word {} of node {}; there are {} "
+                    "nodes, and {} words of 8 bytes in the heap of each",
                     to_string(what), to_string(shape.self), quarry::to_string(where),
+                    to.byte == 0 ? "" : fmt::format("byte {} of ", to.byte),
                     static_cast<std::int64_t>(to.word), static_cast<std::int64_t>(to.node),
                     shape.nodes, shape.words_each)));
     stop(what, where);

@@ -182,7 +182,7 @@ private:
     using call = message_call<typename I::memory_type>;
     std::uint64_t const word = word_of(at.get());
     if (word >= heap_.size() || node >= node_count_) [[unlikely]]
-      job_.refuse(c, {node, word}, where);
+      job_.refuse(c, {node, whole_word_of(at.get()), byte_of(at.get())}, where);
     item_message const m{
         this,
         remote_word::encode(pe{static_cast<std::uint32_t>(node)}, static_cast<std::uint32_t>(word)),
@@ -248,14 +248,23 @@ private:
   [[gnu::noinline, gnu::cold]] void refuse(int lane, std::uint32_t tag,
                                            emu::lane_address<std::uint64_t, Index> const& at,
                                            Nodes const& nodes, std::source_location where) const {
-    job_.refuse(package_tag::what(tag), {as_words<W>(nodes)[lane], words<W>(at)[lane]}, where);
+    std::uint64_t const word = as_words<W>(at.index)[lane] + whole_word_of(at.base);
+    job_.refuse(package_tag::what(tag), {as_words<W>(nodes)[lane], word, byte_of(at.base)}, where);
   }
 
+  [[nodiscard]] std::uint64_t bytes_to(std::uint64_t const* at) const noexcept {
+    return reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(heap_.data());
+  }
+  /// The word of the heap that begins there, or has begun before.
+  [[nodiscard]] std::uint64_t whole_word_of(std::uint64_t const* at) const noexcept {
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bytes_to(at)) >> 3);
+  }
+  [[nodiscard]] unsigned byte_of(std::uint64_t const* at) const noexcept {
+    return static_cast<unsigned>(bytes_to(at) % 8);
+  }
   /// The word of the heap that begins there; outside of every heap what begins between two words.
   [[nodiscard]] std::uint64_t word_of(std::uint64_t const* at) const noexcept {
-    auto const bytes =
-        reinterpret_cast<std::uintptr_t>(at) - reinterpret_cast<std::uintptr_t>(heap_.data());
-    return static_cast<std::uint64_t>(static_cast<std::int64_t>(bytes) >> 3) ^ bytes << 61;
+    return whole_word_of(at) ^ bytes_to(at) << 61;
   }
   template<class W, class Index>
   [[nodiscard]] lanes64<W> words(emu::lane_address<std::uint64_t, Index> const& at) const {

@@ -25,6 +25,7 @@ enum class command : std::uint8_t {
 struct named_word {
   std::uint64_t node;
   std::uint64_t word;
+  unsigned byte = 0; ///< of the word, where it begins between two
 };
 
 /// Where a message goes: the node, and the 64-bit word of its symmetric heap. One 64-bit row of a

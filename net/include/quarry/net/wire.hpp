@@ -15,7 +15,8 @@ namespace quarry::net::wire {
 inline constexpr std::uint32_t magic = 0x59525251; ///< "QRRY"
 inline constexpr std::uint32_t version = 3;
 
-/// Instead of the pe, in the answer to a greeting that is refused; such an answer has no token.
+/// Instead of the pe, in the answer to a greeting that is refused. The answer has the token only if
+/// that greeting had it.
 inline constexpr std::uint32_t refused_token =
     0xffffffff;                                         ///< or the version: see greeting::version
 inline constexpr std::uint32_t refused_pe = 0xfffffffe; ///< the pe, or the number of them
