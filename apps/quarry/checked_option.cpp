@@ -129,7 +129,7 @@ CLI::Option* add_output_file(CLI::App& command, std::string const& name, std::st
 
 CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
                       std::string const& what) {
-  return command.add_flag(name, is_set, what);
+  return command.add_flag(name, is_set, what)->disable_flag_override();
 }
 
 CLI::Option* add_named(CLI::App& command, std::string const& name,

@@ -5,6 +5,7 @@
 #include "file_size_signal.hpp"
 
 #include <quarry/emu/replay_file.hpp>
+#include <quarry/explore/target.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <memory>
 #include <sstream>
+#include <stdexcept>
 #include <unistd.h>
 
 namespace quarry::command {
@@ -127,10 +129,25 @@ int become(std::vector<std::string> line) {
                                   : fmt::format("gdb: {}", std::strerror(errno)));
 }
 
+/// Why it is no failure of one of our own targets; empty: it is one.
+std::string refusal_of_replay(std::string const& path) {
+  auto const file = replay_file::read(path);
+  if (!file)
+    return file.error().what;
+  try {
+    static_cast<void>(exploration::find_target(file->name.substr(0, file->name.find(" with "))));
+    return {};
+  } catch (std::invalid_argument const& e) {
+    return fmt::format("{}\nWhat another program has saved: quarry gdb -- PROGRAM "
+                       "--quarry-replay={}",
+                       e.what(), path);
+  }
+}
+
 int run(request const& r, std::vector<std::string> const& program) {
   if (!r.replay.empty())
-    if (auto const file = replay_file::read(r.replay); !file)
-      return complain(file.error().what);
+    if (std::string const refusal = refusal_of_replay(r.replay); !refusal.empty())
+      return complain(refusal);
   for (auto const& file : r.command_files)
     if (std::error_code none; !fs::exists(file, none))
       return complain(fmt::format("{}: no such file", file));

@@ -21,6 +21,8 @@
 #include <algorithm>
 #include <exception>
 #include <iostream>
+#include <string>
+#include <string_view>
 
 namespace {
 
@@ -39,6 +41,20 @@ constexpr char const* examples =
     "  quarry litmus MP.litmus --outcomes\n"
     "  quarry study channels --output channels\n"
     "`quarry COMMAND --help` says more about each command.\n";
+
+/// What CLI11 says in words of its own.
+std::string message_of(CLI::Error const& e) {
+  std::string text = e.what();
+  auto const say = [&text](std::string_view instead_of, std::string_view ours) {
+    if (auto const at = text.find(instead_of); at != std::string::npos)
+      text.replace(at, instead_of.size(), ours);
+  };
+  say(": At Most 1 required but received ", " is allowed once, and given this often: ");
+  if (dynamic_cast<CLI::ArgumentMismatch const*>(&e) != nullptr && !text.starts_with('-'))
+    text.insert(0, "--"); // a flag's name has lost them
+  say(" was given a disallowed flag override", " takes no value");
+  return text;
+}
 
 int run(std::vector<std::string> arguments) {
   // What `launch` and `gdb` start is none of our business, whatever it looks like.
@@ -63,7 +79,7 @@ int run(std::vector<std::string> arguments) {
   quarry::command::add_info_command(app, exit_status);
   quarry::command::need_subcommand(app, "command");
   app.failure_message([](CLI::App const*, CLI::Error const& e) {
-    return fmt::format("quarry: {}\nRun with --help for more information.\n", e.what());
+    return fmt::format("quarry: {}\nRun with --help for more information.\n", message_of(e));
   });
   try {
     app.parse(std::vector(arguments.rbegin(), arguments.rend())); // CLI11 starts at the back

@@ -206,7 +206,9 @@ bool process_group::take_lost_output() {
 void process_group::begin_to_end(int exit_status, std::string const& why) {
   is_asked_to_end_ = true;
   if (!exit_status_) {
-    auto const rest = fmt::format("; stopping the {} nodes that run", running_count());
+    auto const rest = running_count() == 1
+                          ? std::string("; stopping the node that runs")
+                          : fmt::format("; stopping the {} nodes that run", running_count());
     say(running_count() > 0 ? why + rest : why);
     exit_status_ = exit_status;
   }
@@ -244,9 +246,10 @@ void process_group::take_failure(std::size_t rank, child_end const& end) {
     line += fmt::format("; {} {} had ended before, with exit status 0",
                         ended_well_.size() == 1 ? "node" : "nodes", fmt::join(ended_well_, ", "));
   if (running_count() > 0)
-    line += end.signal != 0 ? fmt::format("; stopping the other {}", running_count())
-                            : fmt::format("; the other {} have {} ms to end", running_count(),
-                                          options_.grace.count());
+    line += end.signal != 0
+                ? fmt::format("; stopping the other {}", running_count())
+                : fmt::format("; the other {} {} {} ms to end", running_count(),
+                              running_count() == 1 ? "has" : "have", options_.grace.count());
   say(line);
   if (end.signal != 0)
     return ask_nicely();
@@ -271,7 +274,9 @@ void process_group::ask_nicely() {
 
 void process_group::kill_all() {
   if (running_count() > 0)
-    say(fmt::format("{} nodes did not end; killing them", running_count()));
+    say(fmt::format("{} did not end; killing {}",
+                    running_count() == 1 ? "1 node" : fmt::format("{} nodes", running_count()),
+                    running_count() == 1 ? "it" : "them"));
   send_all(SIGKILL);
   stage_ = stage::killed;
 }

@@ -76,8 +76,8 @@ outcome packet_processor::wait(signal& s) {
   }
   return outcome(own ? std::move(*own)
                      : fault{fault::kind::bad_packet, name(),
-                             fmt::format("a packet that counts in a signal, which is {}, has "
-                                         "failed; it was none of {}",
+                             fmt::format("a signal is {}: a packet that counts in it has failed, "
+                                         "none of {}, or it was counted down too often",
                                          value, name())});
 }
 
@@ -271,7 +271,8 @@ void packet_processor::check(barrier_packet const& p) const {
     if (handle != 0 && !is_word(handle))
       refuse_word("it waits for", handle);
   if (depends_on_failed_)
-    refuse("it waits for a signal that is negative: what was to count it down has failed");
+    refuse("it waits for a signal that is negative: what was to count it down has failed, or it "
+           "was counted down too often");
 }
 
 template<class Core>

@@ -281,7 +281,8 @@ TEST_SUITE("emu.packet_processor") {
       CHECK(!other.processor.wait(end));
       outcome const o = s.processor.wait(end);
       REQUIRE(!o);
-      CHECK_SAYS(fail_with(o, fault::kind::bad_packet), "is -1, has failed; it was none of ");
+      CHECK_SAYS(fail_with(o, fault::kind::bad_packet),
+                 "a signal is -1: a packet that counts in it has failed, none of ");
     });
   }
 

@@ -24,10 +24,10 @@ concept uniform_for = std::is_arithmetic_v<S> && (std::floating_point<T> || std:
 /// `Size` values of type T, one for each lane of a wavefront: a pure value with elementwise
 /// operators, kept in native registers. A number in an expression stands for every lane.
 ///
-/// Integers wrap around, signed ones too; a number of a wider type is cut as static_cast cuts it,
-/// but compared as the number that it is (lane_comparison.hpp). Shift counts are taken modulo the
-/// width. Integer division never traps: for inactive lanes, which often hold 0, x / 0 and x % 0 are
-/// x. Comparisons give a lane_predicate.
+/// Integers wrap around, signed ones too; a number is cut as static_cast cuts it, but an integer of
+/// a wider type than theirs is compared as what it is (lane_comparison.hpp). Shift counts are taken
+/// modulo the width. Integer division never traps: for inactive lanes, which often hold 0, x / 0
+/// and x % 0 are x. Comparisons give a lane_predicate.
 ///
 /// Nothing here takes the address of a value at run time except operator[], set() and generate():
 /// a lane number that is not a constant forces the value into memory, so keep them out of hot code.
