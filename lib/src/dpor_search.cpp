@@ -16,6 +16,7 @@ void dpor_search::begin() {
   all_.clear();
   stale_ = 0;
   preemptions_.begin();
+  yielded_ = 0;
   steps_.clear();
   first_new_ = 0;
   is_redundant_ = false;
@@ -54,8 +55,7 @@ unsigned dpor_search::pick_actor(std::span<std::uint32_t const> ready) {
              .is_free = preemptions_.is_free(ready),
              .can_preempt = preemptions_.value() < most_preemptions_,
              .asleep = still_asleep()};
-    while (c.taken < c.count && is_in(c.asleep, c.ready[c.taken]))
-      ++c.taken;
+    c.taken = first_of(c);
     if (c.taken == c.count) {
       is_redundant_ = true;
       return 0;
@@ -67,8 +67,19 @@ unsigned dpor_search::pick_actor(std::span<std::uint32_t const> ready) {
   last_ = position_;
   unsigned const taken = follow(static_cast<unsigned>(ready.size()));
   preemptions_.on_pick(ready, taken);
+  yielded_ = 0;
   begin_step(ready[taken], last_, true);
   return taken;
+}
+
+/// The first who does not sleep; where it costs nothing, another one than who has just yielded: who
+/// spins waits for the others. `count`: all sleep.
+unsigned dpor_search::first_of(choice const& c) const {
+  unsigned first = c.count;
+  for (unsigned i = c.count; i-- != 0;)
+    if (!is_in(c.asleep, c.ready[i]) && (first == c.count || c.ready[i] != yielded_ || !c.is_free))
+      first = i;
+  return first;
 }
 
 void dpor_search::on_only(std::uint32_t actor) {
@@ -77,6 +88,7 @@ void dpor_search::on_only(std::uint32_t actor) {
   if (position_ >= replayed_)
     is_redundant_ = is_in(still_asleep(), actor);
   preemptions_.on_only(actor);
+  yielded_ = 0;
   begin_step(actor, nobody, true);
 }
 

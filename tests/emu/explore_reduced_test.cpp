@@ -351,6 +351,27 @@ TEST_SUITE("emu.explore_reduced") {
     CHECK((reduced.redundant == 0) == (reduced.to_string().find("redundant") == std::string::npos));
   }
 
+  TEST_CASE("one that spins comes to its end, too") {
+    for (auto const preemptions : {std::optional<std::uint32_t>(), std::optional(2U)}) {
+      explore_options o{.executions = 500, .strategy = "exhaustive", .reduces = true};
+      o.bounds.preemptions = preemptions;
+      verdict const v = explore(o, [](world& w) {
+        auto word = w.allocate<std::uint32_t>(1, "word");
+        w.start("spins", [&](world_core& self) {
+          while (self.load(word.global(), order::acquire, scope::system) == 0) {
+          }
+        });
+        w.start("stores", [&](world_core& self) {
+          self.store(word.global(), 1, order::release, scope::system);
+        });
+        w.join();
+      });
+      CHECK_MESSAGE(v, v.to_string());
+      CHECK(v.inconclusive == 0);
+      CHECK(v.executions == 500);
+    }
+  }
+
   TEST_CASE("an execution that goes on beyond its limit is not one of those asked for") {
     verdict const v = explore({.executions = 1'000, .strategy = "exhaustive", .most_decisions = 4},
                               [](world& w) { pass_message(w, {}); });

@@ -67,6 +67,22 @@ TEST_SUITE("lib.dpor_search") {
     CHECK(executions({.publishes = true}, {.publishes = true}) == 1);
   }
 
+  TEST_CASE("who has yielded lets others go first, where that is no pre-emption") {
+    std::vector<std::uint32_t> const both{1, 2};
+    dpor_search search({.preemptions = 0});
+    search.begin();
+    search.on_only(1);
+    search.on_yield(1);
+    CHECK(search.pick_actor(both) == 1);
+    CHECK(search.pick_actor(both) == 0);
+    dpor_search other({.preemptions = 0});
+    other.begin();
+    other.on_only(1);
+    other.on_yield(1);
+    other.on_only(1); // it has gone on since then
+    CHECK(other.pick_actor(both) == 0);
+  }
+
   TEST_CASE("a program that depends on more than its choices is found out") {
     dpor_search search;
     search.begin();

@@ -54,7 +54,10 @@ public:
   [[nodiscard]] bool wants_effects() const noexcept override { return true; }
   void on_effect(std::uint32_t actor, effect const& e) override;
   void on_only(std::uint32_t actor) override;
-  void on_yield(std::uint32_t actor) override { preemptions_.on_yield(actor); }
+  void on_yield(std::uint32_t actor) override {
+    preemptions_.on_yield(actor);
+    yielded_ = actor;
+  }
   [[nodiscard]] bool is_redundant() const noexcept override { return is_redundant_; }
 
   /// Ends the execution; false if it was the last one.
@@ -79,7 +82,7 @@ private:
     unsigned count = 0;
     unsigned end = 0; ///< of what is no actor: those from here on are beyond the limit
     std::vector<std::uint32_t> ready{}; ///< of an actor; empty: another choice
-    std::vector<bool> is_wanted{};      ///< by `ready`: the first one, and who turns a race round
+    std::vector<bool> is_wanted{};      ///< by `ready`: first_of() them, and who turns a race round
     bool is_free = true;                ///< whoever goes on, it is no pre-emption
     bool can_preempt = true;            ///< or the limit allows one
     std::vector<sleeper> asleep{};      ///< here, before the choice that is taken, or taken before
@@ -99,6 +102,7 @@ private:
   [[nodiscard]] bool is_limited() const noexcept {
     return most_preemptions_ != exhaustive_search::limits::unlimited;
   }
+  [[nodiscard]] unsigned first_of(choice const& c) const;
   void begin_step(std::uint32_t actor, std::size_t from, bool is_scheduled);
   [[nodiscard]] bool is_before(std::size_t earlier, step const& later) const noexcept;
   void order_after(step& later, std::size_t earlier) const;
@@ -116,6 +120,7 @@ private:
   std::uint32_t most_stale_;
   std::uint32_t stale_ = 0; ///< of this execution so far
   preemption_count preemptions_;
+  std::uint32_t yielded_ = 0; ///< since the last choice of an actor; 0: nobody has
   bool has_held_back_ = false;
   std::vector<choice> choices_;
   std::size_t replayed_ = 0;
