@@ -16,6 +16,8 @@ public:
   enum class step : std::uint8_t { pause, yield, sleep };
 
   void end() { *this = {}; }
+  /// Before the first look at the strands since all have had one, or one has progressed.
+  [[nodiscard]] bool begins_round() const { return looks_ == 0; }
   /// After a look at one of `all` strands that has come to nothing: whether each has had one. (A
   /// thread must not sleep between two of them.)
   bool has_looked_at(std::size_t all) {
