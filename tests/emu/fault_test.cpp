@@ -182,6 +182,40 @@ struct sends_a_child {
   }
 };
 
+/// Of group 0: wavefront 1 comes to a barrier after a child of wavefront 0, which waits for
+/// group 1.
+struct waits_beside_its_child {
+  static task<> meet(auto& wf, std::atomic<int>& stage) {
+    stage = 1;
+    co_await wf.barrier();
+  }
+  task<> operator()(any_wavefront auto& wf, event& e, std::atomic<int>& stage,
+                    std::atomic<bool>& is_set, std::atomic<bool>& is_early) const {
+    bool const is_beside = wf.linear_group_id() == 0;
+    auto const is_turn = [&stage, is_beside] { return stage >= (is_beside ? 1 : 2); };
+    if (wf.linear_group_id() == 1) {
+      poll_until wait(is_turn);
+      co_await wait;
+      for (int i = 0; i < 10; ++i)
+        co_await yield();
+      is_set = true;
+      e.set();
+    } else if (wf.index_in_group() == 1) {
+      poll_until wait(is_turn);
+      co_await wait;
+      stage = 2;
+      co_await wf.barrier();
+    } else {
+      actor& self = co_await this_actor();
+      nursery n;
+      n.start(*self.home, meet(wf, stage), "child");
+      co_await e.wait();
+      is_early = !is_set;
+      co_await n.join();
+    }
+  }
+};
+
 struct meets {
   task<> operator()(any_wavefront auto& wf, global<int> out) const {
     co_await wf.barrier();
@@ -308,6 +342,21 @@ TEST_SUITE("emu.fault") {
       run([](any_wavefront auto& wf, global<int> sum) { return sends_a_child{}(wf, sum); });
       run([](any_work_item auto& wi, global<int> sum) { return sends_a_child{}(wi, sum); });
       still_works(gpu);
+    });
+  }
+
+  TEST_CASE("such a child has not arrived: nobody wakes its wavefront out of another wait") {
+    with_every_agent([](agent& gpu) {
+      int const size = static_cast<int>(gpu.core().shape().wavefront_size);
+      event e;
+      std::atomic<int> stage{0};
+      std::atomic<bool> is_set{false}, is_early{false};
+      auto const report = fail_with(gpu.run({.work_groups = 2, .work_items_per_group = 2 * size},
+                                            waits_beside_its_child{}, std::ref(e), std::ref(stage),
+                                            std::ref(is_set), std::ref(is_early)),
+                                    fault::kind::misuse);
+      CHECK_SAYS(report, "a barrier is awaited by a child");
+      CHECK_FALSE(is_early);
     });
   }
 

@@ -240,6 +240,17 @@ struct ends_as_a_member {
   }
 };
 
+/// The last wavefront comes to a barrier that it has left.
+struct comes_as_a_stranger {
+  task<> operator()(any_wavefront auto& wf) const {
+    auto const fb = wf.make_fine_grain_barrier();
+    if (wf.index_in_group() == 2)
+      fb.leave(wf.slot(), wf.items());
+    co_await wf.barrier();
+    co_await wf.barrier_of(fb);
+  }
+};
+
 } // namespace
 
 TEST_SUITE("emu.fine_grain_barrier") {
@@ -322,6 +333,17 @@ TEST_SUITE("emu.fine_grain_barrier") {
           fault::kind::barrier_divergence);
       CHECK_SAYS(report, "absent wavefronts: 1 (has ended), 3 (has ended)\n");
       CHECK_SAYS(report, "waits at barrier, fine_grain_barrier_test.cpp:");
+    });
+  }
+
+  TEST_CASE("a wavefront that comes to a barrier which all its work-items have left is misuse") {
+    with_every_agent([](agent& gpu) {
+      int const size = static_cast<int>(gpu.core().shape().wavefront_size);
+      auto const report = fail_with(
+          gpu.run({.work_groups = 1, .work_items_per_group = 3 * size}, comes_as_a_stranger{}),
+          fault::kind::misuse);
+      CHECK_SAYS(report, "wavefront 2 of group 0 (0,0,0) comes to a fine-grain barrier of which "
+                         "none of its work-items is a member");
     });
   }
 }

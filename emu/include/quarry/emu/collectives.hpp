@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/fault.hpp>
 #include <quarry/emu/fine_grain_barrier.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/reductions.hpp>
@@ -31,6 +32,8 @@ concept divergence_mechanism = std::same_as<D, converged> || std::same_as<D, rec
                                std::same_as<D, fine_grain_barrier>;
 
 /// What all work-group collectives share: one wavefront's arrival, and its wait for the others.
+/// Only the wavefront itself awaits them: in a child of its (when_all, a nursery) one that would
+/// have to wait is a fault (misuse).
 template<divergence_mechanism D>
 class group_meeting {
 public:
@@ -48,7 +51,7 @@ public:
   template<task_promise P>
   [[gnu::always_inline]] void await_suspend(std::coroutine_handle<P> h) {
     if (h.promise().self != &wave_) [[unlikely]]
-      awaited_by_child(to_string(what_.what), where_);
+      refuse_child();
     wave_.wait_for(to_string(what_.what), where_);
     if constexpr (!std::same_as<D, fine_grain_barrier>)
       if (group().decides) [[unlikely]]
@@ -109,6 +112,21 @@ protected:
   meeting_kind const& what_;
   std::source_location where_;
   [[no_unique_address]] D how_;
+
+private:
+  /// The wavefront has not arrived: nobody wakes it out of what it waits in itself.
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_child() {
+    auto const take_back = [bit = work_group::wave_bits{1} << wave_.index](auto& arrived) {
+      arrived &= ~bit;
+    };
+    if constexpr (std::same_as<D, converged>)
+      take_back(group().arrived);
+    else if constexpr (std::same_as<D, reconverging_t>)
+      take_back(group().diverged);
+    else
+      take_back(how_.state().arrived);
+    awaited_by_child(to_string(what_.what), where_);
+  }
 };
 
 /// Made by wavefront::barrier().

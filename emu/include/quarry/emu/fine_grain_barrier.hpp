@@ -13,9 +13,9 @@ namespace quarry::emu {
 /// A barrier over any subset of a group's work-items: an HSA fbarrier that, as thesis §5.3.3 asks,
 /// tells work-items of one wavefront apart. All work-items of the group are members at first.
 ///
-/// A wavefront with at least one member is waited for. Copies name the same barrier; it lives as
-/// long as the group. Made by wavefront::make_fine_grain_barrier(), in the same order by each
-/// wavefront.
+/// A wavefront with at least one member is waited for; one with none must not come to it, which is
+/// a fault (misuse). Copies name the same barrier; it lives as long as the group. Made by
+/// wavefront::make_fine_grain_barrier(), in the same order by each wavefront.
 class fine_grain_barrier {
 public:
   fine_grain_barrier(work_group& g, std::uint32_t number) noexcept : group_(&g), number_(number) {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/fault.hpp>
 #include <quarry/emu/lane_slot.hpp>
 #include <quarry/emu/wavefront.hpp>
 #include <quarry/task.hpp>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/fault.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/task.hpp>
 
