@@ -331,6 +331,29 @@ TEST_SUITE("emu.launch_queue") {
     CHECK_FALSE(explored(scope::work_group)); // two compute units
   }
 
+  TEST_CASE("a host that has waited finds what it has stored meanwhile, in memory, too") {
+    for (launch_path const path : {launch_path::packets, launch_path::straight})
+      for (auto const &between : {+[](world_core&, global<std::uint32_t>) {},
+                                  +[](world_core& self, global<std::uint32_t> word) {
+                                    self.fetch_add(word, 1, order::relaxed, scope::system);
+                                  },
+                                  +[](world_core& self, global<std::uint32_t>) {
+                                    self.fence(order::acquire, scope::system);
+                                  }}) {
+        verdict const v = explore({.executions = 200}, [&](world& w) {
+          explored_agent gpu(w.scheduler(), shape, {.launches = path});
+          auto words = w.allocate<std::uint32_t>(32, "words");
+          auto sum = gpu.allocate<std::uint32_t>(32, "sum");
+          auto end = gpu.launch(one_wave, add{}, sum.global(), 1U);
+          w.host().store(words.global(), 1, order::release, scope::system);
+          between(w.host(), words.global() + 16);
+          w.check(static_cast<bool>(end.wait()), "it failed");
+          w.check(words.host()[0] == 1, "its own store is not there");
+        });
+        CHECK_MESSAGE(v, v.to_string());
+      }
+  }
+
   TEST_CASE("explored hosts that launch at a time leave nothing behind on the thread") {
     verdict const v = explore({.executions = 60}, [](world& w) {
       explored_agent gpu(w.scheduler(), shape, {.launches = launch_path::packets});

@@ -301,7 +301,6 @@ void explored_memory::completed(launch_state& l, bool by_core) {
     cache_port& port = join(*self);
     for (auto const e : launches_[&l].edges)
       races_.receive(port.id(), e);
-    machine_.perform_delayed(port.id()); // who joins may read memory directly
     machine_.fence(port.id(), order::acquire, by_core ? scope::agent : scope::system);
     end_polling(port.id());
   }
@@ -373,6 +372,10 @@ void explored_memory::added_coarse_grained(void const* begin, std::size_t bytes)
 }
 
 void explored_memory::to_host() {
+  // What the host that runs has stored itself, it finds there, too.
+  if (actor const* const self = scheduler_.current();
+      self != nullptr && self->number < by_number_.size() && by_number_[self->number] != nullptr)
+    machine_.perform_delayed(by_number_[self->number]->id());
   machine_.for_each_word(
       [](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
         if (outside != value)

@@ -33,7 +33,6 @@ void explored_memory::receive_all(actor& self, std::span<edge const> from) {
   ++activity_;
   actor_id const id = id_of(self);
   end_polling(id);
-  machine_.perform_delayed(id); // who joins may read memory directly
   machine_.fence(id, order::acquire, scope::system);
   effects_.tell(0, order::acquire);
   for (edge const e : from)

@@ -33,9 +33,10 @@ namespace quarry::emu {
 /// observed: a load chooses among the writes that its cache may have fetched since its last
 /// acquire, none older than what it has seen; a word that is written back chooses whether it had
 /// been there before the newest write. A store that is performed below is delayed until somebody
-/// sees it, an update or fence, or the actor's next use of it; it chooses the same. seq_cst loads
-/// and stores are ordered with each other and no more, as in C++: such a load waits for the stores
-/// up to the actor's last seq_cst one, and of several such stores the later one is there later.
+/// sees it, an update or fence that releases, or the actor's next use of it; it chooses the same.
+/// seq_cst loads and stores are ordered with each other and no more, as in C++: such a load waits
+/// for the stores up to the actor's last seq_cst one, and of several such stores the later one is
+/// there later.
 ///
 /// Words are naturally aligned, 1 to 8 bytes, as small as anybody accesses them: a plain access of
 /// more is one of several words. An atomic one is so at once, and sees the newest of each, so that
