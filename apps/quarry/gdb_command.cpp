@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gdb_command.hpp"
 
+#include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "file_size_signal.hpp"
 
@@ -34,7 +35,7 @@ constexpr char const* footer =
     "  quarry gdb --replay quarry-failures/spsc-queue-1.replay\n"
     "  quarry gdb --core core -- ./my_program\n"
     "  quarry gdb --batch -x commands.gdb -- ./my_program\n"
-    "Exit status: that of gdb; 2 bad usage, 3 no gdb, or a file cannot be read.\n";
+    "Exit status: that of gdb; 2 bad usage, 3 no gdb, or a file that cannot be used.\n";
 
 struct request {
   std::string replay;
@@ -176,7 +177,7 @@ void add_gdb_command(CLI::App& quarry, std::vector<std::string> const& program, 
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  command->add_flag("--batch", r->is_batch, "end after those commands");
+  add_flag(*command, "--batch", r->is_batch, "end after those commands");
   command->callback([command, r, &program, &exit_status] {
     check(*command, *r, program);
     exit_status = run(*r, program);

@@ -50,9 +50,10 @@ std::string message_of(CLI::Error const& e) {
       text.replace(at, instead_of.size(), ours);
   };
   say(": At Most 1 required but received ", " is allowed once, and given this often: ");
-  if (dynamic_cast<CLI::ArgumentMismatch const*>(&e) != nullptr && !text.starts_with('-'))
-    text.insert(0, "--"); // a flag's name has lost them
-  say(" was given a disallowed flag override", " takes no value");
+  constexpr std::string_view override = " was given a disallowed flag override";
+  if (text.find(override) != std::string::npos && !text.starts_with('-'))
+    text.insert(0, "--"); // the flag's name has lost them
+  say(override, " takes no value");
   return text;
 }
 
@@ -67,7 +68,8 @@ int run(std::vector<std::string> arguments) {
   int exit_status = 0;
   CLI::App app{description, "quarry"};
   app.footer(examples);
-  app.set_version_flag("--version", std::string("quarry ") + quarry::command::version);
+  app.set_version_flag("--version", std::string("quarry ") + quarry::command::version)
+      ->disable_flag_override();
   quarry::command::add_run_command(app, quarry::command::programs(), arguments, exit_status);
   quarry::command::add_launch_command(app, launched, exit_status);
   quarry::command::add_explore_command(app, exit_status);

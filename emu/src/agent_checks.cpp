@@ -52,7 +52,7 @@ void lay_out(launch_state& l) {
     refuse(fmt::format("launch of {}: {} x {} x {} groups; at most 4294967295 in all", l.kernel,
                        l.groups.x, l.groups.y, l.groups.z));
   l.group_count = l.groups.volume();
-  if (by_items) { // the only group of a smaller grid is as large as that
+  if (by_items) { // in a dimension with one group that is as wide as the grid
     extent const all = c.work_items;
     c.work_items_per_group = {std::min(per.x, all.x), std::min(per.y, all.y),
                               std::min(per.z, all.z)};

@@ -173,7 +173,8 @@ void race_detector::remember(access const& a, write_id from) {
   std::size_t& last = actors_[a.actor].last_weak;
   if (last != 0 && weak_read_count_ - last < kept) { // the same again, as in a loop
     weak_read const& before = weak_reads_[(last - 1) % kept];
-    if (before.from == from && before.how == pack(a) && before.where.line() == a.at.where.line())
+    if (before.from == from && before.how == pack(a) && before.where.line() == a.at.where.line() &&
+        before.where.file_name() == a.at.where.file_name()) // a literal, mostly the same one
       return;
   }
   weak_read const r{.from = from,

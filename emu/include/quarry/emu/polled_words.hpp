@@ -14,7 +14,7 @@ namespace quarry::emu {
 /// Without an acquire, or a store of its own, an actor's plain loads must see no other value than
 /// before: that would be a race. A loop of them that ends nonetheless does so by mere chance.
 ///
-/// Source   design §9
+/// Source   design §4
 class polled_words {
 public:
   struct ended_loop {

@@ -13,7 +13,7 @@
 namespace quarry::net::wire {
 
 inline constexpr std::uint32_t magic = 0x59525251; ///< "QRRY"
-inline constexpr std::uint32_t version = 3;
+inline constexpr std::uint32_t version = 4;
 
 /// Instead of the pe, in the answer to a greeting that is refused. The answer has the token only if
 /// that greeting had it.
