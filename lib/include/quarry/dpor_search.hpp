@@ -82,7 +82,7 @@ private:
     unsigned count = 0;
     unsigned end = 0; ///< of what is no actor: those from here on are beyond the limit
     std::vector<std::uint32_t> ready{}; ///< of an actor; empty: another choice
-    std::vector<bool> is_wanted{};      ///< by `ready`: first_of() them, and who turns a race round
+    std::vector<bool> is_wanted{};      ///< by `ready`: who goes first, and who turns a race round
     bool is_free = true;                ///< whoever goes on, it is no pre-emption
     bool can_preempt = true;            ///< or the limit allows one
     std::vector<sleeper> asleep{};      ///< here, before the choice that is taken, or taken before
