@@ -77,7 +77,7 @@ struct place {
 #endif
 }
 
-/// `arrived` is where we are, `left` where we came from.
+/// `arrived` is where we are, `left` where we came from: of a thread ASan tells its stack then.
 void announce_arrival([[maybe_unused]] place& arrived, [[maybe_unused]] place& left) {
 #if QUARRY_ASAN
   __sanitizer_finish_switch_fiber(arrived.fake_stack, &left.stack_bottom, &left.stack_size);
@@ -103,8 +103,8 @@ std::atomic<std::size_t> mapped_stacks{0};
 } // namespace
 
 struct execution_fiber::state {
-  place inside;  ///< the fiber, or the innermost fiber on top of it, while it is suspended
-  place outside; ///< whoever called resume(), while the fiber runs
+  place inside; ///< the fiber, or the innermost fiber on top of it, while it is suspended
+  place* outside = nullptr; ///< whoever called resume(), while the fiber runs
   void (*job)(void*) = nullptr;
   void* argument = nullptr;
   [[maybe_unused]] void* own_tsan = nullptr;
@@ -116,17 +116,16 @@ struct execution_fiber::state {
 #if QUARRY_TSAN
     own_tsan = inside.tsan = __tsan_create_fiber(0);
 #endif
-    inside.rest = context::detail::make_fcontext(stack.sp, stack.size, &enter);
+    inside.rest = context::detail::make_fcontext(stack.sp, stack.size, &begin);
     inside.stack_bottom = static_cast<std::byte*>(stack.sp) - stack.size;
     inside.stack_size = stack.size;
   }
 
   /// Where the fiber begins, at its first resume().
-  static void enter(context::detail::transfer_t from) {
+  static void begin(context::detail::transfer_t from) {
     auto* const arrival = static_cast<journey*>(from.data);
-    arrival->from->rest = from.fctx;
     state& self = *arrival->to_state;
-    announce_arrival(self.inside, self.outside);
+    arrive(self.inside, from);
     *current_exceptions() = {};
     self.run_jobs();
   }
@@ -135,7 +134,7 @@ struct execution_fiber::state {
     for (;;) {
       job(argument);
       job = nullptr;
-      go(inside, outside);
+      leave();
     }
   }
 
@@ -144,15 +143,33 @@ struct execution_fiber::state {
     place* from;
     state* to_state;
   };
-  /// Saves this place as `from` and goes on at `to`; returns when somebody goes back to `from`.
-  void go(place& from, place& to) {
+  /// From another place, where somebody goes on later.
+  static void arrive(place& here, context::detail::transfer_t const& from) {
+    place& left = *static_cast<journey*>(from.data)->from;
+    left.rest = from.fctx;
+    announce_arrival(here, left);
+  }
+
+  /// Saves this place as `from` and goes on at `to`, of the fiber `to_state` or outside of it;
+  /// returns when somebody goes back to `from`.
+  [[gnu::always_inline]] static void go(place& from, place& to, state& to_state) {
     from.exceptions = *current_exceptions();
     announce_leaving(from, to);
-    journey away{&from, this};
-    auto const back = context::detail::jump_fcontext(std::exchange(to.rest, nullptr), &away);
-    static_cast<journey*>(back.data)->from->rest = back.fctx;
-    announce_arrival(from, to);
+    journey away{&from, &to_state};
+    arrive(from, context::detail::jump_fcontext(std::exchange(to.rest, nullptr), &away));
     *current_exceptions() = from.exceptions;
+  }
+
+  void enter() {
+    place here;
+    outside = &here;
+    go(here, inside, *this);
+  }
+  void leave() { go(inside, *outside, *this); }
+  /// Whoever is outside of this fiber is outside of that one from then on.
+  void leave_for(state& next) {
+    next.outside = outside;
+    go(inside, next.inside, next);
   }
 };
 
@@ -196,12 +213,17 @@ void execution_fiber::start(void (*job)(void*), void* argument) noexcept {
 
 bool execution_fiber::resume() {
   state& s = *state_;
-  s.go(s.outside, s.inside);
+  s.enter();
   return s.job == nullptr;
 }
 
 void execution_fiber::suspend() {
-  state_->go(state_->inside, state_->outside);
+  state_->leave();
+}
+
+void execution_fiber::switch_to(execution_fiber& next) {
+  QUARRY_ASSERT(&next != this && !next.is_idle());
+  state_->leave_for(*next.state_);
 }
 
 bool execution_fiber::is_idle() const noexcept {

@@ -88,6 +88,16 @@ void sequential_scheduler::run_hosts(std::span<host_actor* const> hosts) {
         return false;
     return true;
   };
+  struct driven {
+    explicit driven(sequential_scheduler& d)
+        : s(d),
+          before(std::exchange(d.hands_over_, d.hands_over_ || (d.current_ == nullptr &&
+                                                                d.options_.choices != nullptr))) {}
+    driven(driven const&) = delete;
+    ~driven() { s.hands_over_ = before; }
+    sequential_scheduler& s;
+    bool before;
+  } const now(*this);
   if (!run_until(are_all_done))
     give_up(hosts);
   for (host_actor const* const h : hosts)

@@ -224,16 +224,21 @@ void sequential_scheduler::run_actor(void* a) {
   static_cast<actor*>(a)->run();
 }
 
-/// Runs one actor to its next decision point, wait or end.
-void sequential_scheduler::run_slice(actor& a) {
+void sequential_scheduler::begin_slice(actor& a) {
   if (a.fiber == nullptr) {
     a.fiber = &fibers_.take();
     a.fiber->start(&run_actor, &a);
   }
-  actor* const before = std::exchange(current_, &a);
   a.state = actor_state::running;
-  bool const is_idle = a.fiber->resume();
-  current_ = before;
+  current_ = &a;
+}
+
+/// Runs one actor to its next decision point, wait or end; and those to whom it hands over there.
+void sequential_scheduler::run_slice(actor& first) {
+  actor* const before = current_;
+  begin_slice(first);
+  static_cast<void>(first.fiber->resume());
+  actor& a = *std::exchange(current_, before);
   bool const has_yielded = !std::exchange(is_at_decision_, false);
   if (has_yielded && debugger_asks()) [[unlikely]]
     debug_slice_end(debug_entry(), a, decisions_ + 1);
@@ -247,7 +252,7 @@ void sequential_scheduler::run_slice(actor& a) {
     count_lone_slice();
   if (a.state == actor_state::polling)
     polling_.push_back(&a);
-  if (is_idle) // suspended at a co_await, or done
+  if (a.fiber->is_idle()) // suspended at a co_await, or done
     fibers_.give_back(*std::exchange(a.fiber, nullptr));
   if (a.state == actor_state::done)
     a.on_done();
@@ -350,6 +355,21 @@ void sequential_scheduler::tell_all_here() noexcept {
     driven_here->tell_all(*driven_here->current_);
 }
 
+/// Nobody else has anything to do between the slice of who is at a decision point and the next one.
+inline bool sequential_scheduler::may_hand_over() const noexcept {
+  return hands_over_ && next_ != nullptr && !is_out_of_decisions() &&
+         !is_report_wanted_.load(std::memory_order_relaxed);
+}
+
+/// To the next one: what run_slice() and step() would do, without going back to them.
+inline void sequential_scheduler::hand_over(actor& self) {
+  actor& next = *std::exchange(next_, nullptr);
+  withdraw(next);
+  offer(self);
+  begin_slice(next);
+  self.fiber->switch_to(*next.fiber);
+}
+
 void sequential_scheduler::decision_point(actor& self) {
   if (!is_driven_here() || self.is_abandoned || current_ != &self) [[unlikely]]
     return out_of_turn(self);
@@ -367,8 +387,12 @@ void sequential_scheduler::decision_point(actor& self) {
     next_ = ready_[chosen - 1];
   }
   self.state = actor_state::ready;
-  is_at_decision_ = true;
-  self.fiber->suspend();
+  if (may_hand_over()) {
+    hand_over(self);
+  } else {
+    is_at_decision_ = true;
+    self.fiber->suspend();
+  }
   if (self.is_abandoned)
     throw abandoned{};
 }

@@ -77,6 +77,78 @@ TEST_SUITE("lib.fiber") {
     CHECK(inner.is_idle());
   }
 
+  TEST_CASE("a fiber that hands over is as one that suspends, and the other one as resumed") {
+    execution_fiber first, second;
+    std::string log;
+    auto begins = [&] {
+      log += "a";
+      first.switch_to(second);
+      log += "c";
+      first.switch_to(second);
+      log += "e";
+    };
+    auto follows = [&] {
+      log += "b";
+      second.suspend();
+      log += "d";
+    };
+    start(first, begins);
+    start(second, follows);
+    auto const goes_on = [&](execution_fiber& f) { // while whoever resumes it handles an exception
+      try {
+        throw std::runtime_error("outer");
+      } catch (std::runtime_error const&) {
+        f.resume();
+        try {
+          throw;
+        } catch (std::runtime_error const& again) {
+          CHECK(again.what() == std::string("outer"));
+        }
+      }
+    };
+    goes_on(first);
+    CHECK(log == "ab");
+    CHECK_FALSE(first.is_idle());
+    CHECK_FALSE(second.is_idle());
+    std::thread([&] { goes_on(first); }).join(); // comes to the end of `second`
+    CHECK(log == "abcd");
+    CHECK_FALSE(first.is_idle());
+    CHECK(second.is_idle());
+    goes_on(first);
+    CHECK(log == "abcde");
+    CHECK(first.is_idle());
+  }
+
+  TEST_CASE("fibers hand over in turns, from functions within, also while one resumes another") {
+    execution_fiber fibers[2], inner;
+    std::string log;
+    auto one = [&] {
+      for (int i = 0; i < 3; ++i) {
+        log += "<";
+        fibers[0].switch_to(fibers[1]);
+      }
+    };
+    auto within = [&] {
+      for (int i = 0; i < 2; ++i) {
+        log += ">";
+        fibers[1].switch_to(fibers[0]); // leaves `inner`, too
+      }
+      fibers[0].resume(); // in the midst of its own turn of handing over
+      log += "!";
+    };
+    auto two = [&] {
+      start(inner, within);
+      inner.resume();
+      CHECK(inner.is_idle());
+    };
+    start(fibers[0], one);
+    start(fibers[1], two);
+    fibers[0].resume();
+    CHECK(log == "<><><!");
+    CHECK(fibers[0].is_idle());
+    CHECK(fibers[1].is_idle());
+  }
+
   TEST_CASE("a fiber may go on on another thread, with its own exceptions") {
     execution_fiber fiber;
     bool ok = false;

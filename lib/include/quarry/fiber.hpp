@@ -14,7 +14,8 @@ namespace quarry {
 /// fiber has its own exception state (__cxa_get_globals), without which a catch may find another's
 /// exception.
 ///
-/// A fiber is resumed by one thread at a time, not always the same one.
+/// A fiber is resumed by one thread at a time, not always the same one. One fiber may hand over to
+/// another, as if it had suspended and the other one had been resumed: half the way.
 ///
 /// Shape    stack 256 KiB (1 MiB without optimisation or under a sanitizer), with a guard page
 /// Errors   std::bad_alloc when the stack cannot be mapped
@@ -36,6 +37,12 @@ public:
   /// Leaves for whoever called resume(). Called from inside the fiber, or from a fiber on top of
   /// it.
   void suspend();
+
+  /// Leaves for another fiber, that is suspended or has something to start. Whoever called
+  /// resume() is gone back to when that one suspends, or comes to its job's end, and asks them
+  /// which of them is idle. Called like suspend(); returns when this one is resumed, or switched
+  /// to.
+  void switch_to(execution_fiber& next);
 
   /// True when no job is started, or the last one has returned.
   [[nodiscard]] bool is_idle() const noexcept;

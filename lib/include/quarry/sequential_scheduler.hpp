@@ -170,7 +170,10 @@ private:
   void withdraw(std::size_t index);
   void withdraw(actor const& a);
   void take_from_all_lists(actor& a) noexcept;
-  void run_slice(actor& a);
+  void run_slice(actor& first);
+  void begin_slice(actor& a);
+  [[nodiscard]] bool may_hand_over() const noexcept;
+  void hand_over(actor& self);
   [[nodiscard]] bool is_driven_here() const noexcept;
   void out_of_turn(actor& self);
   bool wake_a_waiter();
@@ -189,6 +192,7 @@ private:
   std::uint32_t actor_count_ = 0;
   bool tells_effects_ = false;  ///< to the chooser
   bool is_at_decision_ = false; ///< why the slice that runs ends
+  bool hands_over_ = false;     ///< who drives waits for ends of actors only, not for their slices
   actor* next_ = nullptr;       ///< who was chosen at a decision point of the one that runs
   actor* current_ = nullptr;    ///< whose slice runs: the innermost, if one abandons another
   fiber_pool fibers_;
