@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/sanitizers.hpp>
-
 #include <atomic>
 #include <cstddef>
+#include <memory>
+#include <mutex>
+#include <set>
 #include <thread>
-
-#if QUARRY_ASAN
-#include <sanitizer/lsan_interface.h>
-#endif
 
 namespace quarry {
 
@@ -19,7 +16,12 @@ namespace quarry {
 class worker_door {
 public:
   /// Whoever makes one closes it.
-  [[nodiscard]] static worker_door& make() { return *new worker_door; }
+  [[nodiscard]] static worker_door& make() {
+    auto one = std::unique_ptr<worker_door>(new worker_door);
+    std::lock_guard const lock(all().mutex);
+    all().doors.insert(one.get());
+    return *one.release();
+  }
   worker_door(worker_door const&) = delete;
 
   /// Before a task is given to the pool.
@@ -49,16 +51,28 @@ public:
   }
 
 private:
-  worker_door() {
-#if QUARRY_ASAN
-    __lsan_ignore_object(this); // one whose task has not begun when the process ends
-#endif
+  /// Those that there are: one whose task has not begun when the process ends is no leak.
+  struct list {
+    std::mutex mutex;
+    std::set<worker_door const*> doors;
+  };
+  static list& all() {
+    static list* const those = new list; // tasks may outlive static objects
+    return *those;
   }
+
+  worker_door() = default;
   ~worker_door() = default;
+  friend std::default_delete<worker_door>;
 
   void drop() noexcept {
-    if (visitors_.fetch_sub(1, std::memory_order_acq_rel) == 1)
-      delete this;
+    if (visitors_.fetch_sub(1, std::memory_order_acq_rel) != 1)
+      return;
+    {
+      std::lock_guard const lock(all().mutex);
+      all().doors.erase(this);
+    }
+    delete this;
   }
 
   std::atomic<std::size_t> visitors_{1}; ///< tasks that will come or are here, and the scheduler
