@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // endless_worlds_program WORLD: explores a world that does not let its execution end, and prints
-// what comes of it. Exit status 1 if that is a failure.
+// what comes of it. Exit status 1 if that is a failure. With "forked" before it: after
+// others, in a child first.
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
 
@@ -13,6 +14,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <vector>
 
 namespace {
@@ -200,9 +203,26 @@ std::chrono::milliseconds patience_with(std::string const& name) {
   return std::chrono::milliseconds(name == "swallow_launches" ? 30'000 : 500);
 }
 
+/// Explores, and forks. In the child true; in the parent whether the child was ended as stuck.
+bool is_child_watched() {
+  static_cast<void>(quarry::explore({.executions = 20, .name = "compute"}, compute));
+  pid_t const child = ::fork();
+  if (child <= 0)
+    return child == 0;
+  int status = 0;
+  return ::waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+         WEXITSTATUS(status) == quarry::explore_options::stuck_status;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 2 && std::string(argv[1]) == "forked") {
+    if (!is_child_watched())
+      return 3;
+    ++argv;
+    --argc;
+  }
   auto const found = worlds.find(argc > 1 ? argv[1] : "");
   if (found == worlds.end())
     return 2;

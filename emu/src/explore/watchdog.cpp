@@ -4,43 +4,33 @@
 #include "command_lines.hpp"
 #include "explorer.hpp"
 #include "repetition.hpp"
+#include "traced.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <string>
-#include <string_view>
-#include <system_error>
 
 namespace quarry {
 namespace {
 
 constexpr int looks_before_the_end = 50;
 
-/// By a debugger, say.
-bool is_traced() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (constexpr std::string_view key = "TracerPid:"; line.starts_with(key))
-      return line.find_first_of("123456789", key.size()) != std::string::npos;
-  return false;
-}
-
 } // namespace
 
 watchdog::watchdog(explore_options const& options, failure_folder& folder)
     : options_(options), folder_(folder) {
-  if (options_.patience.count() <= 0 || is_traced())
-    return;
-  try {
-    thread_ = std::jthread([this](std::stop_token const& stop) { watch(stop); });
-  } catch (std::system_error const&) { // no more threads: nobody looks
-  }
+  if (options_.patience.count() > 0)
+    watch_thread::add(*this, std::max<std::chrono::microseconds>(options_.patience,
+                                                                 std::chrono::milliseconds(1)) /
+                                 looks_before_the_end);
+}
+
+watchdog::~watchdog() {
+  watch_thread::remove(*this);
 }
 
 void watchdog::begin(explorer& of) {
@@ -50,24 +40,17 @@ void watchdog::begin(explorer& of) {
 
 void watchdog::end(explorer const& of) {
   std::lock_guard const lock(mutex_);
-  all_.remove_if([&](watched const& w) { return w.worlds == &of; });
+  std::erase_if(all_, [&](watched const& w) { return w.worlds == &of; });
 }
 
-void watchdog::watch(std::stop_token const& stop) {
-  // Counted, and not asked of a clock, which goes on while a debugger holds the process.
-  auto const between =
-      std::max<std::chrono::microseconds>(options_.patience, std::chrono::milliseconds(1)) /
-      looks_before_the_end;
-  std::unique_lock lock(mutex_);
-  while (!stop.stop_requested()) {
-    static_cast<void>(stopped_.wait_for(lock, stop, between, [] { return false; }));
-    for (watched& w : all_) {
-      std::uint64_t const now = w.worlds->look_at_progress();
-      if (now == 0 || std::exchange(w.seen, now) != now)
-        w.looks = 0;
-      else if (++w.looks >= looks_before_the_end && !stop.stop_requested() && !is_traced())
-        give_up(*w.worlds);
-    }
+void watchdog::look() {
+  std::lock_guard const lock(mutex_);
+  for (watched& w : all_) {
+    std::uint64_t const now = w.worlds->look_at_progress();
+    if (now == 0 || std::exchange(w.seen, now) != now)
+      w.looks = 0;
+    else if (++w.looks >= looks_before_the_end && !is_traced())
+      give_up(*w.worlds);
   }
 }
 
