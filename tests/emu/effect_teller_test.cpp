@@ -79,6 +79,10 @@ TEST_SUITE("emu.effect_teller") {
     put(m.port(0), &m.words[0], 1);
     CHECK_FALSE(published()); // it stays in its own cache
     m.port(0).fence(order::release, scope::system, here());
+    CHECK_FALSE(published()); // it takes place with the next write
+    put(m.port(0), &m.words[1], 1);
+    CHECK(published());
+    m.port(0).fence(order::acq_rel, scope::system, here());
     CHECK(published());
     m.port(1).fence(order::acquire, scope::system, here());
     auto all = told.take();

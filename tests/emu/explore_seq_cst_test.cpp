@@ -11,6 +11,7 @@
 #include <initializer_list>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -174,6 +175,13 @@ TEST_SUITE("emu.explore_seq_cst") {
     CHECK(both_miss(add(order::relaxed)));
     CHECK(both_miss(add(order::acquire)));
     CHECK(both_miss(fence(order::acquire)));
+    CHECK(both_miss(fence(order::release)));
+    for (auto const& [first, second] :
+         {std::pair(order::acquire, order::release), std::pair(order::release, order::acquire)})
+      CHECK(both_miss([=](world_core& self, at) {
+        self.fence(first, far);
+        self.fence(second, far);
+      }));
     CHECK(!both_miss(add(order::acq_rel))); // one of the two sees the other's
     CHECK(!both_miss(fence(order::acq_rel)));
     CHECK(!both_miss(fence(order::seq_cst)));
@@ -203,6 +211,65 @@ TEST_SUITE("emu.explore_seq_cst") {
         CHECK(is_lost(releases_other, order::acquire, fences));
         CHECK(!is_lost(releases_other, order::release, fences));
       }
+  }
+
+  TEST_CASE(
+      "a release fence orders what came before it with every later write, and no later load") {
+    using op = std::function<void(world_core&, at)>;
+    auto const misses = [](op const& first) {
+      auto const one = [=](bool is_first) -> body {
+        return [=](world_core& self, at x, at y, std::uint32_t& saw) {
+          first(self, is_first ? x : y);
+          self.fence(order::release, far);
+          saw = self.load(is_first ? y : x, order::acquire, far);
+        };
+      };
+      return outcomes({one(true), one(false)}).contains(0);
+    };
+    CHECK(misses([](world_core& self, at x) { self.store(x, 1, order::relaxed, far); }));
+    CHECK(misses([](world_core& self, at x) { self.store(x, 1, order::release, far); }));
+    auto const is_lost = [](op const& last) {
+      return outcomes({[=](world_core& self, at x, at y, std::uint32_t&) {
+                         self.store(x, 1, order::relaxed, far);
+                         self.fence(order::release, far);
+                         static_cast<void>(self.load(x + 8, order::acquire, far));
+                         last(self, y);
+                       },
+                       [=](world_core& self, at x, at y, std::uint32_t& saw) {
+                         saw = 2 * self.load(y, order::acquire, far);
+                         saw += self.load(x, order::relaxed, far);
+                       }})
+          .contains(2);
+    };
+    CHECK(!is_lost([](world_core& self, at y) { self.store(y, 1, order::relaxed, far); }));
+    CHECK(!is_lost([](world_core& self, at y) { self.fetch_add(y, 1, order::relaxed, far); }));
+    CHECK(!is_lost([](world_core& self, at y) { self.store(y, 1, order::release, far); }));
+  }
+
+  TEST_CASE("a release that takes place late publishes what came before it, not what came after") {
+    auto const late = [](bool stores_before, bool stores_after) -> body {
+      return [=](world_core& self, at x, at y, std::uint32_t&) {
+        if (stores_before)
+          self.store(x, 1, order::relaxed, far);
+        self.store(x + 8, 1, order::release, far);
+        if (stores_after)
+          self.store(x, 2, order::relaxed, far);
+        static_cast<void>(self.load(x + 8, order::relaxed, far)); // here, if not before
+        self.fetch_add(y, 1, order::relaxed, far);
+      };
+    };
+    auto const looks = [](bool at_release) -> body {
+      return [=](world_core& self, at x, at y, std::uint32_t& saw) {
+        saw = 3 * self.load(at_release ? x + 8 : y, order::acquire, far);
+        saw += self.load(x, order::relaxed, far);
+      };
+    };
+    std::set<std::uint32_t> const first_only{0, 1, 4}, second_only{0, 2, 3, 5}, all{0, 1, 2, 4, 5};
+    CHECK(outcomes({late(true, false), looks(true)}) == first_only);
+    CHECK(outcomes({late(false, true), looks(true)}) == second_only);
+    CHECK(outcomes({late(true, true), looks(true)}) == all);
+    CHECK(outcomes({late(true, false), looks(false)}).contains(4));
+    CHECK(outcomes({late(false, true), looks(false)}).contains(3)); // y says nothing of x
   }
 
   TEST_CASE("four threads agree on the order of two seq_cst stores, but not of release stores") {

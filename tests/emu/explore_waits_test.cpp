@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <utility>
 
 namespace {
 
@@ -33,6 +34,29 @@ void brief_signal(world& w) {
     static_cast<void>(co_await self.wait_until(request, is_one, order::acquire, scope::system));
     self.exchange(signal, 1, order::acq_rel, scope::system);
     self.exchange(signal, 2, order::acq_rel, scope::system);
+  });
+  w.join();
+}
+
+/// An MCS lock's hand-over: who comes second writes into a word that the first one has cleared, so
+/// that the first one's update of the tail has to release that.
+template<order Enters, order Looks, order Links>
+void hand_over(world& w) {
+  auto words = w.allocate<word>(64, "words");
+  auto const next = words.global(), tail = words.global() + 16, given = words.global() + 32;
+  auto const is_two = [](word v) { return v == 2; };
+  w.start_task("first", [=](world_core& self) -> task<> {
+    self.store(next, 0, order::relaxed, scope::system);
+    self.exchange(tail, 1, Enters, scope::system);
+    static_cast<void>(co_await self.wait_until(tail, is_two, order::relaxed, scope::system));
+    static_cast<void>(co_await self.wait_until(next, is_one, Looks, scope::system));
+    self.store(given, 1, order::release, scope::system);
+  });
+  w.start_task("second", [=](world_core& self) -> task<> {
+    static_cast<void>(co_await self.wait_until(tail, is_one, order::acquire, scope::system));
+    self.exchange(tail, 2, order::acq_rel, scope::system);
+    self.store(next, 1, Links, scope::system);
+    static_cast<void>(co_await self.wait_until(given, is_one, order::acquire, scope::system));
   });
   w.join();
 }
@@ -224,6 +248,33 @@ TEST_SUITE("emu.explore_waits") {
         REQUIRE_MESSAGE(v.failure, v.to_string());
         CHECK(v.failure->kind == "deadlock");
       }
+  }
+
+  TEST_CASE("who waits may find that what it waits for came before its own late store") {
+    auto const explored = [](auto f, bool reduces, bool hashes) {
+      explore_options o{.executions = 100'000, .strategy = "exhaustive", .keeps_failures = false};
+      o.reduces = reduces, o.hashes_states = hashes;
+      return explore(o, f);
+    };
+    for (auto const& [reduces, hashes] : {std::pair(false, false), {true, false}, {false, true}}) {
+      CAPTURE(reduces);
+      CAPTURE(hashes);
+      auto const right =
+          explored(hand_over<order::acq_rel, order::acquire, order::release>, reduces, hashes);
+      CHECK_MESSAGE(right.is_complete, right.to_string());
+      CHECK_MESSAGE(right, right.to_string());
+      for (auto const f : {hand_over<order::acquire, order::acquire, order::release>,
+                           hand_over<order::relaxed, order::acquire, order::relaxed>,
+                           hand_over<order::acquire, order::relaxed, order::release>,
+                           hand_over<order::acquire, order::relaxed, order::relaxed>}) {
+        auto const lost = explored(f, reduces, hashes);
+        REQUIRE_MESSAGE(lost.failure, lost.to_string());
+        CHECK(lost.failure->kind == "deadlock");
+      }
+    }
+    CHECK(explore({.keeps_failures = false},
+                  hand_over<order::acquire, order::acquire, order::release>)
+              .failure);
   }
 
   TEST_CASE("a work-item whose signal came and went does not keep the others of its wavefront") {

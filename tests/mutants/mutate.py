@@ -11,16 +11,16 @@ import sys
 # Name: [(text, what stands there instead)…].
 MUTANTS = {
     'no_write_back': [(
-        '  for (unsigned l = 0; l < level; ++l)\n    while (!nodes_[a.path[l]].dirty.empty())',
-        '  for (unsigned l = 0; l < level && false; ++l)\n'
-        '    while (!nodes_[a.path[l]].dirty.empty())')],
+        '  for (unsigned l = 0; l < level; ++l) {\n    node const& n = nodes_[a.path[l]];',
+        '  for (unsigned l = 0; l < level && false; ++l) {\n'
+        '    node const& n = nodes_[a.path[l]];')],
     'no_invalidate': [(
         '  for (unsigned l = level; l-- != 0;) {\n    node& n = nodes_[a.path[l]];',
         '  for (unsigned l = level * 0; l-- != 0;) {\n    node& n = nodes_[a.path[l]];')],
     'short_release': [(
-        '  for (unsigned l = 0; l < level; ++l)\n    while (!nodes_[a.path[l]].dirty.empty())',
-        '  for (unsigned l = 0; l + 1 < level; ++l)\n'
-        '    while (!nodes_[a.path[l]].dirty.empty())')],
+        '  for (unsigned l = 0; l < level; ++l) {\n    node const& n = nodes_[a.path[l]];',
+        '  for (unsigned l = 0; l + 1 < level; ++l) {\n'
+        '    node const& n = nodes_[a.path[l]];')],
     'short_acquire': [(
         '  for (unsigned l = level; l-- != 0;) {\n    node& n = nodes_[a.path[l]];',
         '  for (unsigned l = level == 0 ? 0 : level - 1; l-- != 0;) {\n'
@@ -40,10 +40,8 @@ MUTANTS = {
         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);')],
     'update_without_release': [(
-        '    release(self, level);\n  if (o == order::seq_cst)\n    invalidate(self, level);\n'
-        '  unsigned step = 0;',
-        '    static_cast<void>(0);\n  if (o == order::seq_cst)\n    invalidate(self, level);\n'
-        '  unsigned step = 0;')],
+        '  if (releases(o))\n    release(self, level);\n  else\n    release_now(a);',
+        '  if (!releases(o))\n    release_now(a);')],
     # A barrier is a release and an acquire fence of its work-group.
     'barrier_without_flush': [(
         '  if (releases(o))\n    release(self, level);\n  if (acquires(o))',

@@ -27,6 +27,7 @@ std::uint64_t cache_machine::hash() const {
     mix_undecided(h, wide_[w]);
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
+    mix(h, a.releases_to);
     for (delayed_store const& d : a.delayed) {
       mix(h, cells_[d.at].at);
       mix(h, d.value);
@@ -72,9 +73,11 @@ void cache_machine::mix_undecided(std::uint64_t& h, wide_line const& w) const {
     mix_value(o.value);
   for (wide_line::emptying const& e : w.meanwhile) {
     mix(h, 2U * e.node + (e.is_flush ? 1U : 0U));
-    mix(h, static_cast<std::uint64_t>(
-               std::count_if(w.undecided.begin(), w.undecided.end(),
-                             [&](wide_line::overwriting const& o) { return o.at < e.at; })));
+    for (time const t : {e.at, e.before})
+      mix(h, static_cast<std::uint64_t>(
+                 std::count_if(w.undecided.begin(), w.undecided.end(),
+                               [t](wide_line::overwriting const& o) { return o.at < t; })));
+    mix(h, w.before.dirty_from < e.before ? 1U : 0U);
   }
 }
 
@@ -148,12 +151,19 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
   }
 }
 
-/// Where a word that is dirty may get behind others: when it was written decides.
+/// Where a word that is dirty may get behind others, and which delayed stores take it along: when
+/// it was written decides.
 void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
   node_id const up = nodes_[n].parent;
   mix(h, has(up, c) && may_be_behind(n, c) ? 3 : 2);
   for (node_id from = up; from != memory; from = nodes_[from].parent)
     mix_later(h, nodes_[from].parent, c, nodes_[n].places[c].dirty_since);
+  time const from = nodes_[n].places[c].dirty_from;
+  for (actor const& a : actors_)
+    if (!a.delayed.empty() && is_under(a.path[0], n))
+      mix(h, static_cast<std::uint64_t>(
+                 std::count_if(a.delayed.begin(), a.delayed.end(),
+                               [from](delayed_store const& d) { return from < d.since; })));
 }
 
 /// Which versions at the node were written after that.

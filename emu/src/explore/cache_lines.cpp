@@ -102,6 +102,7 @@ bool cache_machine::load_line(actor_id a, std::uintptr_t at, unsigned element, s
 
 bool cache_machine::store_line(actor_id a, std::uintptr_t at, unsigned element,
                                std::byte const* from) {
+  release_now(a);
   wide_line* w = find_wide(at, element);
   if (w == nullptr)
     return false;
@@ -126,7 +127,7 @@ bool cache_machine::store_line(actor_id a, std::uintptr_t at, unsigned element,
   }
   time const since = now_;
   append(leaf, c, {value, 0, now_, now_, always, 0, last_write_, false, 0});
-  set_dirty(leaf, c, 0, since);
+  set_dirty(leaf, c, 0, since, since);
   // Who leaves out what comes to the same wants to hear of it now. The words are as they should be.
   if (published_ != nullptr) [[unlikely]]
     decide(*w);
@@ -181,28 +182,30 @@ unsigned cache_machine::choose_leak(wide_line const& w, std::size_t from) {
 
 /// Somebody's fence empties his caches below that level: lines on whose way they are remember it,
 /// if it does not come to an answer now.
-void cache_machine::empty_open(actor const& a, unsigned level, bool is_flush) {
+void cache_machine::empty_open(actor const& a, unsigned level, bool is_flush, time before) {
   for (std::size_t i = open_.size(); i-- != 0;) {
     wide_line& w = wide_[open_[i]];
     bool is_far = &a != &actors_[w.writer] || level == 0;
     for (unsigned l = 0; is_flush && is_far && l < level; ++l) // has he some of the line himself?
       is_far = !has(a.path[l], w.cell) || !nodes_[a.path[l]].places[w.cell].is_dirty;
     for (unsigned l = 0; is_far && l < level; ++l)
-      is_far = remember_emptying(w, a.path[l], is_flush);
+      is_far = remember_emptying(w, {now_, a.path[l], is_flush, before});
     if (!is_far)
       decide(w);
   }
 }
 
 /// False if it has come to too much.
-bool cache_machine::remember_emptying(wide_line& w, node_id n, bool is_flush) {
+bool cache_machine::remember_emptying(wide_line& w, wide_line::emptying const& e) {
   auto const& path = actors_[w.writer].path;
   auto const end = path.begin() + actors_[w.writer].levels;
-  if (std::find(path.begin(), end, n) == end)
+  if (std::find(path.begin(), end, e.node) == end)
     return true;
   if (w.meanwhile.size() == most_emptied)
     return false;
-  w.meanwhile.push_back({is_flush ? now_++ : now_, n, is_flush});
+  w.meanwhile.push_back(e);
+  if (e.is_flush)
+    ++now_;
   return true;
 }
 
@@ -253,7 +256,8 @@ void cache_machine::empty(part of, wide_line::emptying const& e) {
     return;
   place& p = nodes_[e.node].places[of.of];
   if (p.is_dirty && e.is_flush) {
-    write_back(e.node, of.of, true);
+    if (p.dirty_from < e.before)
+      write_back(e.node, of.of, arrival::chosen);
   } else if (!p.is_dirty && p.is_live && !e.is_flush) {
     p.newest().until = std::min(p.newest().until, e.at);
     p.is_live = false;
@@ -265,7 +269,7 @@ void cache_machine::overwrite(wide_line const& w, part of, wide_line::overwritin
   time const at = now_ = o.at + most_levels;
   append(leaf, of.of,
          {values_.word(o.value, of.offset, of.bytes), 0, at, at, always, 0, o.write, false, 0});
-  set_dirty(leaf, of.of, 0, at);
+  set_dirty(leaf, of.of, 0, at, at);
 }
 
 // Lines that come apart
@@ -324,7 +328,7 @@ void cache_machine::write_back_words(node_id n, cell_id c) {
   wide_line& w = wide_[cells_[c].outside];
   cell_id const first = come_apart(w), end = static_cast<cell_id>(cells_.size());
   for (cell_id word = first; word != end; ++word)
-    write_back(n, word, true);
+    write_back(n, word, arrival::chosen);
 }
 
 // The end

@@ -4,6 +4,7 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -135,7 +136,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
       write_back_to(leaf, c, self.path[up_to]);
   time const since = now_;
   append(leaf, c, {value, by, now_, now_, always, 0, ++last_write_, false, 0});
-  set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, since);
+  set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, since, since);
 }
 
 /// An atomic store of several words: none of them is delayed, nor comes late.
@@ -162,6 +163,7 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
 
 void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
                           std::optional<order> o, scope s, write_tag by) {
+  release_now(a);
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   if (o && step != bytes)
@@ -199,7 +201,7 @@ void cache_machine::store_now(actor_id a, std::uintptr_t at, unsigned bytes, std
 inline void cache_machine::clean_below(actor const& a, cell_id c, unsigned level) {
   for (unsigned l = 0; l < level; ++l)
     if (touch(a.path[l], c).is_dirty)
-      write_back(a.path[l], c, true);
+      write_back(a.path[l], c, arrival::chosen);
 }
 
 void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kind kind,
@@ -207,7 +209,7 @@ void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kin
   node_id const at = a.path[level];
   std::uint8_t const update = kind == write_kind::update ? nodes_[at].level : 0;
   come_to(at, c, {value, by, now_, now_, always, unknown, ++last_write_, false, update},
-          nodes_[at].level, since);
+          nodes_[at].level, since, since);
   for (unsigned l = 0; l < level; ++l)
     touch(a.path[l], c).given = last_write_;
   copy_below(a, c, level, nodes_[at].places[c].count - 1, true);
@@ -249,6 +251,8 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
   unsigned const level = level_in(self, s);
   if (releases(o))
     release(self, level);
+  else
+    release_now(a);
   if (o == order::seq_cst)
     invalidate(self, level);
   unsigned step = 0;
@@ -297,6 +301,16 @@ void cache_machine::fence(actor_id a, order o, scope s) {
     invalidate(self, level);
 }
 
+void cache_machine::release_later(actor_id a, scope s) noexcept {
+  actor& self = actors_[a];
+  self.releases_to = std::max(self.releases_to, static_cast<std::uint8_t>(level_in(self, s)));
+}
+
+void cache_machine::release_now(actor_id a) {
+  if (actors_[a].releases_to != 0) [[unlikely]]
+    release(actors_[a], 0);
+}
+
 void cache_machine::perform_delayed(actor_id a) {
   drain(actors_[a], actors_[a].delayed.size());
 }
@@ -311,7 +325,7 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
   if (releases(o))
     for (node_id n = self.path[0]; n != memory; n = nodes_[n].parent)
       while (!nodes_[n].held.empty())
-        write_back(n, nodes_[n].held.back(), true);
+        write_back(n, nodes_[n].held.back(), arrival::chosen);
   if (acquires(o) && !coarse_.is_empty())
     invalidate(self, level_in(self, scope::system), words::all);
 }
@@ -320,18 +334,23 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 
 /// All that the actor has stored is at the path's `level`, or beyond.
 inline void cache_machine::release(actor& a, unsigned level) {
+  level = std::max<unsigned>(level, std::exchange(a.releases_to, std::uint8_t{0}));
   drain(a, a.delayed.size());
   flush(a, level);
 }
 
-inline void cache_machine::flush(actor const& a, unsigned level) {
+/// What the caches below the level hold, and was stored before then, is there.
+inline void cache_machine::flush(actor const& a, unsigned level, time before) {
   for (unsigned l = 0; caches_ != nullptr && l < level; ++l)
     log_cache(a.path[l]);
   if (!open_.empty()) [[unlikely]]
-    empty_open(a, level, true);
-  for (unsigned l = 0; l < level; ++l)
-    while (!nodes_[a.path[l]].dirty.empty())
-      write_back(a.path[l], nodes_[a.path[l]].dirty.back(), true);
+    empty_open(a, level, true, before);
+  for (unsigned l = 0; l < level; ++l) {
+    node const& n = nodes_[a.path[l]];
+    for (std::size_t i = n.dirty.size(); i-- != 0;) // what it writes back is in the list no more
+      if (cell_id const c = n.dirty[i]; n.places[c].dirty_from < before)
+        write_back(a.path[l], c, arrival::chosen);
+  }
 }
 
 void cache_machine::invalidate(actor const& a, unsigned level, words which) {
@@ -371,16 +390,19 @@ void cache_machine::put_after(actor& a, time at) noexcept {
       later.since = std::max(later.since, at);
 }
 
-/// Performs the oldest of the actor's delayed stores: as the newest version there or, if it may
-/// have been there before that one was written, as one that has been overwritten since.
-void cache_machine::perform_oldest(actor& a, bool may_be_late) {
+/// Performs the oldest of the actor's delayed stores, after all that was stored before it: as the
+/// newest version there or, if it may have been there before that one was written, as one that has
+/// been overwritten since.
+void cache_machine::perform_oldest(actor& a, arrival how) {
   delayed_store const d = a.delayed.front();
   log_cache(a.path[0]);
   a.delayed.erase(a.delayed.begin());
   --delayed_count_;
-  flush(a, d.level);
+  flush(a, d.level, d.since);
   clean_below(a, d.at, d.level);
-  if (!may_be_late || !may_be_behind(a, d) || choices_->pick(2, choice_kind::write_back) == 0) {
+  bool const is_behind = how != arrival::newest && may_be_behind(a, d) &&
+                         (how == arrival::late || choices_->pick(2, choice_kind::write_back) == 1);
+  if (!is_behind) {
     if (d.is_seq_cst)
       put_after(a, now_);
     return perform_write(a, d.at, d.level, write_kind::store, d.value, d.by, d.since);
@@ -389,7 +411,7 @@ void cache_machine::perform_oldest(actor& a, bool may_be_late) {
   index const which = touch(n, d.at).count - 1;
   if (d.is_seq_cst) // the next one may be right before the same version, too
     put_after(a, newest(n, d.at).written - 1);
-  keep_together(n, d.at, which, nodes_[n].level, d.since);
+  keep_together(n, d.at, which, nodes_[n].level, d.since, d.since);
   copy_below(a, d.at, d.level, which, false);
 }
 

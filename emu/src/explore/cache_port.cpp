@@ -99,6 +99,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   if (is_in_lds) {
     if (o && releases(*o))
       memory_->machine_.fence(id_, order::release, s);
+    memory_->machine_.release_now(id_);
     std::memcpy(const_cast<void*>(at), &word, bytes);
     memory_->lds_.add(address, size, by);
   } else if (o)
@@ -153,6 +154,7 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
   memory_->check_lds(id_, address, size, lane_site(where, lane_));
   if (releases(o))
     memory_->machine_.fence(id_, order::release, s);
+  memory_->machine_.release_now(id_);
   std::uint64_t const old = host_word(address, size);
   auto const desired = f(old, argument);
   if (desired)
@@ -192,7 +194,10 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   memory_->count(id_, where);
   memory_->end_polling(id_, o);
   memory_->remember(id_, "fence", o, s, 0, 0, 0, where);
-  memory_->machine_.fence(id_, o, s);
+  if (o == order::release)
+    memory_->machine_.release_later(id_, s);
+  else
+    memory_->machine_.fence(id_, o, s);
   memory_->effects_.tell(0, o);
   if (memory_->options_.detects_races)
     memory_->races_.fence(id_, o, s, lane_site(where, lane_));

@@ -31,6 +31,55 @@ inline void cache_machine::keep_what_ends(actor const& a, question const& wait) 
     candidates_.erase(candidates_.begin());
 }
 
+/// Of what ends a wait, and may have been there before what is the newest now, also that: the wait
+/// goes on then. Without a wait, of everything: whoever has seen something older before may go on
+/// looking, and whoever does not finds the word later.
+void cache_machine::offer_overwritten(actor const& a, cell_id c, unsigned lowest,
+                                      question const& wait) {
+  for (std::size_t i = 0, end = candidates_.size(); i != end; ++i) {
+    candidate x = candidates_[i];
+    if (wait.is_met != nullptr && !wait.is_met(x.value, wait.argument))
+      continue;
+    node_id const at = a.path[x.level];
+    if (x.how == candidate::kind::delayed) {
+      actor const& other = actors_[x.which];
+      delayed_store const& d = other.delayed[delayed_up_to(other, c) - 1];
+      x.is_overwritten = x.is_late || (other.path[d.level] == at && may_be_behind(other, d));
+    } else if (x.how == candidate::kind::write_back) {
+      x.is_overwritten = x.is_late || (nodes_[x.which].parent == at && may_be_behind(x.which, c));
+    } else {
+      x.is_overwritten = x.is_late && lowest == 0;
+    }
+    if (x.is_overwritten)
+      candidates_.push_back(x);
+  }
+}
+
+/// What was chosen is performed, and overwritten: by what was there, or by what is dirty on the
+/// way.
+cache_machine::reading cache_machine::take_overwritten(actor_id a, cell_id c, unsigned lowest,
+                                                       candidate const& chosen) {
+  actor const& self = actors_[a];
+  node_id const at = self.path[chosen.level];
+  if (chosen.how == candidate::kind::delayed) {
+    actor& other = actors_[chosen.which];
+    std::size_t const count = delayed_up_to(other, c);
+    drain(other, count - 1);
+    perform_oldest(other, chosen.is_late ? arrival::newest : arrival::late);
+  } else if (chosen.how == candidate::kind::write_back) {
+    if (chosen.is_late)
+      write_back_to(chosen.which, c, at);
+    else
+      write_back(chosen.which, c, arrival::late);
+  }
+  if (chosen.is_late)
+    for (unsigned l = lowest; l < chosen.level; ++l)
+      write_back_to(self.path[l], c, at);
+  collect(a, c, lowest);
+  candidate const newest = candidates_.front();
+  return take(a, c, lowest, newest);
+}
+
 cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
                                              predicate is_met, void* argument) {
   actor& self = actors_[a];
@@ -39,8 +88,12 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   collect(a, c, lowest);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
-  if (is_met != nullptr)
+  if (is_met != nullptr) {
     keep_what_ends(self, asks(c, lowest, is_met, argument));
+    offer_overwritten(self, c, lowest, asks(c, lowest, is_met, argument));
+  } else if (touch(self.path[0], c).stale_in_a_row != 0) { // a loop, perhaps
+    offer_overwritten(self, c, lowest, {});
+  }
   auto const n = static_cast<unsigned>(candidates_.size());
   bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
   bool const must_be_new = had_enough || takes_newest_;
@@ -48,8 +101,9 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
     *left_out_ = true;
   candidate const chosen =
       candidates_[n == 1 || must_be_new ? 0 : choices_->pick(n, choice_kind::value)];
-  reading r = take(a, c, lowest, chosen);
-  r.is_stale = has_newer && r.value != freshest;
+  reading r =
+      chosen.is_overwritten ? take_overwritten(a, c, lowest, chosen) : take(a, c, lowest, chosen);
+  r.is_stale = has_newer && !chosen.is_overwritten && r.value != freshest;
   if (is_met != nullptr && n > 1)
     self.in_vain.note(asks(c, lowest, is_met, argument));
   auto& in_a_row = touch(self.path[0], c).stale_in_a_row;
@@ -112,7 +166,7 @@ void cache_machine::overwrite_by(actor const& a, cell_id c, unsigned l, unsigned
   node_id const at = a.path[level];
   version const& by = nodes_[at].places[c][which];
   place& p = nodes_[a.path[l]].places[c];
-  keep_together(at, c, which, p.due, p.dirty_since);
+  keep_together(at, c, which, p.due, p.dirty_since, p.dirty_from);
   version& late = p.newest();
   pin(c, late.id);
   late.until = std::min(late.until, by.from);
@@ -161,7 +215,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
     std::size_t const count = delayed_up_to(other, c);
     node_id const target = other.path[other.delayed[count - 1].level];
     drain(other, count - 1);
-    perform_oldest(other, false);
+    perform_oldest(other, arrival::newest);
     write_back_to(target, c, at);
   }
   if (chosen.how != candidate::kind::version)

@@ -253,7 +253,7 @@ bool cache_machine::settle() {
       std::vector<cell_id> const dirty = nodes_[n].dirty;
       for (cell_id const c : dirty)
         if (nodes_[n].places[c].due > level) {
-          write_back(n, c, true);
+          write_back(n, c, arrival::chosen);
           any = true;
         }
     }
@@ -274,7 +274,7 @@ void cache_machine::finish() {
     for (node_id n = 0; n < node_count_; ++n)
       for (auto const dirty : {&node::dirty, &node::held})
         while (nodes_[n].level == level && !(nodes_[n].*dirty).empty())
-          write_back(n, (nodes_[n].*dirty).back(), true);
+          write_back(n, (nodes_[n].*dirty).back(), arrival::chosen);
 }
 
 /// Everything on its way to the cell reaches memory.
@@ -286,7 +286,7 @@ void cache_machine::finish_cell(cell_id c) {
     for (node_id h = lowest; h != nobody; h = nodes_[h].places[c].next_holder)
       if (nodes_[h].level < nodes_[lowest].level)
         lowest = h;
-    write_back(lowest, c, true);
+    write_back(lowest, c, arrival::chosen);
   }
 }
 

@@ -6,12 +6,14 @@
 
 namespace quarry::emu {
 
-/// The newest version is not at the parent yet, but could have been since then.
-void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since) {
+/// The newest version is not at the parent yet, but could have been since then. It, or one that it
+/// has overwritten on the way, was stored at the time `from`.
+void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since, time from) {
   place& p = nodes_[n].places[c];
   log_cache(n);
   p.due = std::max(p.due, due);
   p.dirty_since = std::max(p.dirty_since, since); // it comes after what was dirty before
+  p.dirty_from = p.is_dirty ? std::min(p.dirty_from, from) : from;
   if (p.is_dirty)
     return;
   p.is_dirty = true;
@@ -25,13 +27,14 @@ void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since
 
 /// The write of which `v` has the value, the tag, the id and the update is the newest at the node
 /// now. It will be farther up at the node level `due`, and could have been since then.
-void cache_machine::come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since) {
+void cache_machine::come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since,
+                            time from) {
   place const& p = touch(n, c);
   time const could_be = std::max(since, p.fetched_since());
   auto const above = p.count == 0 ? unknown : p.newest().above;
   append(n, c, {v.value, v.by, now_, now_, always, above, v.id, false, v.update});
   if (n != memory)
-    set_dirty(n, c, due, could_be);
+    set_dirty(n, c, due, could_be, from);
 }
 
 void cache_machine::clear_dirty(node_id n, cell_id c) {
@@ -92,9 +95,11 @@ void cache_machine::keep_ahead(actor const& a, cell_id c, unsigned level) {
   }
 }
 
-/// A word that comes to the node level `due`, and could have since then, gets right before the
-/// version `which`: until that one has come farther up, where it must not be, the other must not.
-void cache_machine::keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since) {
+/// A word that comes to the node level `due`, and could have since then, stored at the time `from`,
+/// gets right before the version `which`: until that one has come farther up, where it must not be,
+/// the other must not.
+void cache_machine::keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since,
+                                  time from) {
   std::uint32_t const id = nodes_[n].places[c][which].id;
   while (n != memory && has(nodes_[n].parent, c) &&
          nodes_[nodes_[n].parent].places[c].find_copy(id) != unknown)
@@ -104,6 +109,7 @@ void cache_machine::keep_together(node_id n, cell_id c, index which, std::uint8_
     return;
   p.due = std::max(p.due, due);
   p.dirty_since = std::max(p.dirty_since, since);
+  p.dirty_from = std::min(p.dirty_from, from);
 }
 
 /// The write is right in front of another one somewhere: what is not there yet does not get in
@@ -118,23 +124,24 @@ void cache_machine::pin(cell_id c, std::uint32_t id) {
 
 /// The word goes to the parent: as its newest version or, if it may have been there before that
 /// one was written, as one that has been overwritten since.
-void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
+void cache_machine::write_back(node_id n, cell_id c, arrival how) {
   node_id const parent = nodes_[n].parent;
   place& to = touch(parent, c);
   place& from = nodes_[n].places[c];
   std::uint8_t const due = from.due;
   version const v = newest(n, c);
-  bool const may_be = may_be_late && may_be_behind(n, c);
+  bool const may_be = how != arrival::newest && may_be_behind(n, c);
   if (may_be && is_wide(c)) [[unlikely]]
     return write_back_words(n, c);
-  bool const is_behind = may_be && choices_->pick(2, choice_kind::write_back) == 1;
+  bool const is_behind =
+      may_be && (how == arrival::late || choices_->pick(2, choice_kind::write_back) == 1);
   if (is_behind)
-    keep_together(parent, c, to.count - 1, due, from.dirty_since);
+    keep_together(parent, c, to.count - 1, due, from.dirty_since, from.dirty_from);
   clear_dirty(n, c);
   if (published_ != nullptr) [[unlikely]]
     publish(cells_[c]);
   if (!is_behind) {
-    come_to(parent, c, v, due, from.dirty_since);
+    come_to(parent, c, v, due, from.dirty_since, from.dirty_from);
     from.given = v.id;
   } else {
     pin(c, v.id);
@@ -158,7 +165,7 @@ void cache_machine::write_back(node_id n, cell_id c, bool may_be_late) {
 void cache_machine::write_back_to(node_id n, cell_id c, node_id ancestor) {
   for (; n != ancestor; n = nodes_[n].parent)
     if (nodes_[n].places[c].is_dirty)
-      write_back(n, c, false);
+      write_back(n, c, arrival::newest);
 }
 
 } // namespace quarry::emu

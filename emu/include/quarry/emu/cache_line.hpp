@@ -94,7 +94,8 @@ struct wide_cache_line {
   struct emptying {
     cache_place::time at;
     std::uint32_t node;
-    bool is_flush; ///< otherwise it was invalidated
+    bool is_flush;            ///< otherwise it was invalidated
+    cache_place::time before; ///< a flush of what was stored before then
   };
 
   std::uint32_t cell = 0;

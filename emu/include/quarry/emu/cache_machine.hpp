@@ -34,6 +34,7 @@ namespace quarry::emu {
 /// acquire, none older than what it has seen; a word that is written back chooses whether it had
 /// been there before the newest write. A store that is performed below is delayed until somebody
 /// sees it, an update or fence that releases, or the actor's next use of it; it chooses the same.
+/// Who waits for a word may also find that what would have ended its wait has been overwritten.
 /// seq_cst loads and stores are ordered with each other and no more, as in C++: such a load waits
 /// for the stores up to the actor's last seq_cst one, and of several such stores the later one is
 /// there later.
@@ -126,6 +127,10 @@ public:
   bool store_line(actor_id a, std::uintptr_t at, unsigned element, std::byte const* from);
   /// Also what an access with acquire of what is not in the caches, as LDS, does then.
   void fence(actor_id a, order o, scope s);
+  /// A release fence, as late as nobody can tell: with the actor's next write, or what follows.
+  void release_later(actor_id a, scope s) noexcept;
+  /// Before the actor writes to what is not in the caches.
+  void release_now(actor_id a);
   /// The actor's delayed stores take place now: all of them, or those up to the last seq_cst one.
   void perform_delayed(actor_id a);
   void perform_seq_cst(actor_id a);
@@ -225,7 +230,9 @@ private:
     std::uint8_t levels = 0;                 ///< of the path
     std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
     std::vector<delayed_store> delayed;      ///< oldest first
-    question asked{};                        ///< what it last could not load
+    /// Of the path, to which a fence releases what the actor has stored; 0: none is to come.
+    std::uint8_t releases_to = 0;
+    question asked{}; ///< what it last could not load
     waits_in_vain in_vain;
   };
   struct cell {
@@ -287,8 +294,8 @@ private:
   wide_line& add_wide(line& l);
   void first_values(cell& c, place& p);
   bool decide(wide_line& w);
-  void empty_open(actor const& a, unsigned level, bool is_flush);
-  bool remember_emptying(wide_line& w, node_id n, bool is_flush);
+  void empty_open(actor const& a, unsigned level, bool is_flush, time before = always);
+  bool remember_emptying(wide_line& w, wide_line::emptying const& e);
   void empty(part of, wide_line::emptying const& e);
   void decide_all();
   void close(wide_line const& w);
@@ -334,25 +341,27 @@ private:
   void drop_beside(cell_id c);
   void make_live(node_id n, cell_id c);
   void append(node_id n, cell_id c, version const& v);
-  void set_dirty(node_id n, cell_id c, std::uint8_t due, time since);
-  void come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since);
+  void set_dirty(node_id n, cell_id c, std::uint8_t due, time since, time from);
+  void come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since, time from);
   void clear_dirty(node_id n, cell_id c);
   [[nodiscard]] bool may_be_behind(node_id n, cell_id c) const;
   void keep_ahead(actor const& a, cell_id c, unsigned level);
-  void keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since);
+  void keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since, time from);
   void pin(cell_id c, std::uint32_t id);
-  void write_back(node_id n, cell_id c, bool may_be_late);
+  /// What is written back comes to be the newest, or to be overwritten by what is, where it may.
+  enum class arrival : std::uint8_t { newest, chosen, late };
+  void write_back(node_id n, cell_id c, arrival how);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
   inline void release(actor& a, unsigned level);
-  inline void flush(actor const& a, unsigned level);
+  inline void flush(actor const& a, unsigned level, time before = always);
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
   /// Performs the oldest `count` of the actor's delayed stores.
   void drain(actor& a, std::size_t count) {
     for (; count != 0; --count) [[unlikely]]
-      perform_oldest(a, true);
+      perform_oldest(a, arrival::chosen);
   }
-  void perform_oldest(actor& a, bool may_be_late);
+  void perform_oldest(actor& a, arrival how);
   static void put_after(actor& a, time at) noexcept;
   [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
   /// How many of the actor's delayed stores there are up to the last of those; 0: there is none.
@@ -394,6 +403,8 @@ private:
   [[nodiscard]] bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
   [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
   inline void keep_what_ends(actor const& a, question const& wait);
+  void offer_overwritten(actor const& a, cell_id c, unsigned lowest, question const& wait);
+  reading take_overwritten(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
   reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
   inline reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
   void overwrite_by(actor const& a, cell_id c, unsigned l, unsigned level, index which);
