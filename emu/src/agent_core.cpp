@@ -220,19 +220,21 @@ command_processor& agent_core::processor() {
   return *processor_;
 }
 
-void agent_core::note_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
+std::uint64_t agent_core::note_loaded(kernel_code const& code) {
   brief_lock const lock(mutex_);
-  loaded_.emplace(kernel_object, kernarg_address);
+  loaded_.emplace(++last_loaded_, code);
+  return last_loaded_;
 }
 
-void agent_core::note_unloaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
+void agent_core::note_unloaded(std::uint64_t kernel_object) noexcept {
   brief_lock const lock(mutex_);
-  loaded_.erase({kernel_object, kernarg_address});
+  loaded_.erase(kernel_object);
 }
 
-bool agent_core::is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address) {
+std::optional<kernel_code> agent_core::find_loaded(std::uint64_t kernel_object) {
   brief_lock const lock(mutex_);
-  return loaded_.contains({kernel_object, kernarg_address});
+  auto const found = loaded_.find(kernel_object);
+  return found == loaded_.end() ? std::nullopt : std::optional(found->second);
 }
 
 void agent_core::give_up(launch_state& l) {

@@ -10,23 +10,17 @@
 
 namespace quarry::emu {
 
-loaded_kernel::loaded_kernel(agent_core& agent, code c, std::shared_ptr<void const> arguments)
-    : agent_(agent), agent_lives_(agent.known().lives()), code_(std::move(c)),
-      arguments_(std::move(arguments)) {
-  agent_.note_loaded(kernel_object(), kernarg_address());
-}
+loaded_kernel::loaded_kernel(agent_core& agent, kernel_code code)
+    : agent_(agent), agent_lives_(agent.known().lives()), code_(std::move(code)),
+      object_(agent_.note_loaded(code_)) {}
 
 loaded_kernel::~loaded_kernel() {
   if (!agent_lives_.expired())
-    agent_.note_unloaded(kernel_object(), kernarg_address());
-}
-
-std::uint64_t loaded_kernel::kernel_object() const noexcept {
-  return reinterpret_cast<std::uintptr_t>(&code_);
+    agent_.note_unloaded(object_);
 }
 
 std::uint64_t loaded_kernel::kernarg_address() const noexcept {
-  return reinterpret_cast<std::uintptr_t>(arguments_.get());
+  return reinterpret_cast<std::uintptr_t>(code_.arguments.get());
 }
 
 dispatch_packet packet_of(launch_config const& config, packet_header header,

@@ -311,10 +311,11 @@ void packet_processor::start(dispatch_packet const& p, packet_header h) {
   if (prepared_)
     if (auto l = prepared_(p.kernel_object))
       return running_.start(std::move(l), {h.release, p.completion_signal, true});
-  if (!agent_.is_loaded(p.kernel_object, p.kernarg_address))
-    refuse(fmt::format("kernel object {:#x} with arguments {:#x} is not loaded on this agent",
+  auto code = agent_.find_loaded(p.kernel_object);
+  if (!code || reinterpret_cast<std::uintptr_t>(code->arguments.get()) != p.kernarg_address)
+    refuse(fmt::format("kernel object {} with arguments {:#x} is not loaded on this agent: its "
+                       "loaded_kernel has gone, or is another agent's",
                        p.kernel_object, p.kernarg_address));
-  auto const& code = *reinterpret_cast<loaded_kernel::code const*>(p.kernel_object);
   if (p.setup < 1 || p.setup > 3)
     refuse(fmt::format("it has {} dimensions; allowed are 1 to 3", p.setup));
   for (std::size_t d = p.setup; d < 3; ++d)
@@ -326,9 +327,10 @@ void packet_processor::start(dispatch_packet const& p, packet_header h) {
       .work_items_per_group = {p.work_group_size[0], p.work_group_size[1], p.work_group_size[2]},
       .lds_bytes = p.group_segment_bytes,
       .where = {}}; // no line of anybody's: the packet names itself
-  l->kernel = fmt::format("{} (packet {} of {})", code.name, taken_ - 1, name());
-  l->entry = code.entry;
-  l->bound = reinterpret_cast<void const*>(p.kernarg_address);
+  l->kernel = fmt::format("{} (packet {} of {})", code->name, taken_ - 1, name());
+  l->entry = code->entry;
+  l->bound = code->arguments.get();
+  l->keeps_alive = std::move(code->arguments);
   l->acquire = h.acquire;
   l->release = h.release;
   agent_.prepare(*l);

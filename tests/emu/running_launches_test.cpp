@@ -37,13 +37,12 @@ struct gated {
                 gpu.load(wait_and_count{}, words.global() + 1, words.global() + 2)} {}
 
   std::shared_ptr<launch_state> prepared(std::size_t which) {
-    auto const& code =
-        *reinterpret_cast<loaded_kernel::code const*>(kernels[which].kernel_object());
+    auto const code = gpu.core().find_loaded(kernels[which].kernel_object()).value();
     auto l = std::make_shared<launch_state>();
     l->config = {.work_groups = 2, .work_items_per_group = 64};
     l->kernel = "kernel " + std::to_string(which);
     l->entry = code.entry;
-    l->bound = reinterpret_cast<void const*>(kernels[which].kernarg_address());
+    l->bound = code.arguments.get();
     gpu.core().prepare(*l);
     return l;
   }

@@ -136,9 +136,10 @@ public:
   /// A kernel with its arguments, for packets in user-mode queues to name.
   template<class Kernel, class... Args>
   [[nodiscard]] loaded_kernel load(Kernel kernel, Args... args) {
-    return {core_,
-            {Targets::template pick<Kernel, Args...>(core_), kernel_name<Kernel>()},
-            std::make_shared<bound_kernel<Kernel, Args...>>(std::move(kernel), std::move(args)...)};
+    return {
+        core_,
+        {Targets::template pick<Kernel, Args...>(core_), kernel_name<Kernel>(),
+         std::make_shared<bound_kernel<Kernel, Args...>>(std::move(kernel), std::move(args)...)}};
   }
 
   [[nodiscard]] agent_core& core() noexcept { return core_; }

@@ -14,10 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <source_location>
 #include <string>
 #include <string_view>
@@ -99,9 +99,11 @@ public:
 
   [[nodiscard]] command_processor& processor();
   // Which kernels packets may name
-  void note_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
-  void note_unloaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
-  [[nodiscard]] bool is_loaded(std::uint64_t kernel_object, std::uint64_t kernarg_address);
+
+  /// Gives its number, which no other one has had.
+  [[nodiscard]] std::uint64_t note_loaded(kernel_code const& code);
+  void note_unloaded(std::uint64_t kernel_object) noexcept;
+  [[nodiscard]] std::optional<kernel_code> find_loaded(std::uint64_t kernel_object);
 
   // For debuggers: user-mode queues that its command processor serves
   [[nodiscard]] debug_agent const& debug_entry() const noexcept { return debug_; }
@@ -145,7 +147,8 @@ private:
   std::mutex mutex_; ///< guards launches_, loaded_ and debug_
   debug_agent debug_;
   std::vector<launch_state*> launches_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> loaded_;
+  std::map<std::uint64_t, kernel_code> loaded_; ///< by number
+  std::uint64_t last_loaded_ = 0;
   /// Last, so first to go: a unit may still look for launches while another one is destroyed.
   std::vector<std::unique_ptr<compute_unit>> units_;
   std::size_t next_unit_ = 0; ///< gets the next group, if a deterministic scheduler places it

@@ -42,6 +42,13 @@ struct kernel_entry {
   bool (*run_group)(void const* bound, work_group& group) = nullptr;
 };
 
+/// A kernel with its arguments, and what it is called in reports.
+struct kernel_code {
+  kernel_entry entry;
+  std::string name;
+  std::shared_ptr<void const> arguments; ///< and the kernel: what it is bound to
+};
+
 /// One launch while it runs: what to run, what is left to place, and how it ended.
 ///
 /// Compute units claim ranges of groups, large ones first, and give back what they cannot place. Of

@@ -27,20 +27,17 @@ class wave_slot;
 /// A kernel with its arguments, for dispatch packets to name: what hosts, and kernels on the GPU,
 /// put into user-mode queues. Made by agent::load().
 ///
-/// Lives longer than the packets that name it: the command processor refuses those of others.
+/// Lives until the packets that name it have been taken: the command processor refuses those of a
+/// kernel that has gone, or is another agent's. What has started keeps its arguments.
 class loaded_kernel {
 public:
-  struct code {
-    kernel_entry entry;
-    std::string name;
-  };
-
-  loaded_kernel(agent_core& agent, code c, std::shared_ptr<void const> arguments);
+  loaded_kernel(agent_core& agent, kernel_code code);
   loaded_kernel(loaded_kernel const&) = delete;
   loaded_kernel& operator=(loaded_kernel const&) = delete;
   ~loaded_kernel();
 
-  [[nodiscard]] std::uint64_t kernel_object() const noexcept;
+  /// Its number, of those that the agent has loaded: no other one ever has it.
+  [[nodiscard]] std::uint64_t kernel_object() const noexcept { return object_; }
   [[nodiscard]] std::uint64_t kernarg_address() const noexcept;
 
   /// A packet that runs it. Errors   as packet_of(), or std::invalid_argument – it is cooperative,
@@ -57,8 +54,8 @@ public:
 private:
   agent_core& agent_;
   lifetime::observer agent_lives_; ///< it may go first
-  code code_;
-  std::shared_ptr<void const> arguments_;
+  kernel_code code_;
+  std::uint64_t object_;
 };
 
 } // namespace quarry::emu
