@@ -310,5 +310,11 @@ TEST_SUITE("emu.kernel") {
                          "launch of named_kernel: not instantiated for native memory and "
                          "wavefronts of 32; its agent is for native memory and wavefronts of 64",
                          std::invalid_argument);
+    agent any(s, {.wavefront_size = 32});
+    CHECK_THROWS_WITH_AS(static_cast<void>(any.run({.work_items = 64}, [](wavefront&) {})),
+                         "launch of lambda: not instantiated for native memory and wavefronts of "
+                         "32; the kernel is for wavefronts of 64 alone: any_wavefront auto& is "
+                         "for all",
+                         std::invalid_argument);
   }
 }

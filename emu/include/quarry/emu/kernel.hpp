@@ -114,11 +114,13 @@ struct targets<memories<M...>, Sizes...> {
 private:
   [[noreturn]] static void refuse(std::string const& kernel, std::string_view memory,
                                   std::uint32_t wavefront_size) {
-    throw std::invalid_argument("launch of " + kernel + ": not instantiated for " +
-                                std::string(memory) + " memory and wavefronts of " +
-                                std::to_string(wavefront_size) + "; its agent is for" +
-                                ((std::string(" ") + M::name) + ...) + " memory and wavefronts of" +
-                                ((" " + std::to_string(Sizes)) + ...));
+    bool const is_agents = ((wavefront_size == Sizes) || ...) && ((memory == M::name) || ...);
+    throw std::invalid_argument(
+        "launch of " + kernel + ": not instantiated for " + std::string(memory) +
+        " memory and wavefronts of " + std::to_string(wavefront_size) +
+        (is_agents ? "; the kernel is for wavefronts of 64 alone: any_wavefront auto& is for all"
+                   : "; its agent is for" + ((std::string(" ") + M::name) + ...) +
+                         " memory and wavefronts of" + ((" " + std::to_string(Sizes)) + ...)));
   }
   static std::string_view wanted_memory(agent_core const& core) {
     if (core.scheduler().decides())

@@ -39,16 +39,33 @@ public:
     extent const n = group().size;
     return {i % n.x, i / n.x % n.y, i / (n.x * n.y)};
   }
+  /// Its lane in its wavefront, by which masks and shuffles count.
+  [[nodiscard]] int lane() const noexcept { return slot_.lane; }
+  [[nodiscard]] std::uint32_t wavefront_size() const noexcept {
+    return group().launch->wavefront_size;
+  }
+  /// Its wavefront's number in the group, and how many there are.
+  [[nodiscard]] std::uint32_t wavefront_in_group() const noexcept { return wave().index; }
+  [[nodiscard]] std::uint32_t wavefronts_in_group() const noexcept { return group().wave_count; }
   [[nodiscard]] extent group_id() const noexcept { return group().id; }
+  [[nodiscard]] std::uint64_t linear_group_id() const noexcept { return group().linear_id; }
   [[nodiscard]] extent group_size() const noexcept { return group().size; }
   [[nodiscard]] extent group_count() const noexcept { return group().launch->groups; }
-  /// The work-item's position in the grid; x alone in a one-dimensional grid.
+  /// The work-item's position in the grid.
   [[nodiscard]] extent global_position() const noexcept {
     extent const per = group().launch->config.work_items_per_group;
     extent const at = local_id();
     return {group().id.x * per.x + at.x, group().id.y * per.y + at.y, group().id.z * per.z + at.z};
   }
-  [[nodiscard]] std::uint32_t global_id() const noexcept { return global_position().x; }
+  /// Its number in a grid of one dimension.
+  ///
+  /// Errors   fault wrong_shape – the grid has several
+  [[nodiscard]] std::uint32_t
+  global_id(std::source_location where = std::source_location::current()) const {
+    if (!group().launch->is_linear()) [[unlikely]]
+      wrong_shape(wave(), "global_id() of a grid with several dimensions", where);
+    return group().id.x * group().launch->config.work_items_per_group.x + local_linear_id();
+  }
 
   /// A view of the group's LDS, the same for all its work-items; name the views in the same order.
   /// Each begins at a multiple of 64 bytes of what the launch has reserved.
