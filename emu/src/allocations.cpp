@@ -53,6 +53,11 @@ std::string described(allocations::range const& r, std::string const& title) {
 
 } // namespace
 
+std::string known_range::offset_of(std::string_view title, std::uintptr_t at) const {
+  return at < begin ? fmt::format("'{}' - {}", title, begin - at)
+                    : fmt::format("'{}' + {}", title, at - begin);
+}
+
 std::uint64_t allocations::first_version() noexcept {
   static std::atomic<std::uint64_t> count{0};
   return (count.fetch_add(1, std::memory_order_relaxed) + 1) << 32;
@@ -136,6 +141,19 @@ allocations::range const* allocations::find_before(std::uintptr_t at) const noex
   return next == ranges_.begin() ? nullptr : &*std::prev(next);
 }
 
+allocations::range const* allocations::find_near(std::uintptr_t at) const noexcept {
+  constexpr std::uintptr_t far = 1 << 20;
+  range const* const before = find_before(at);
+  if (before != nullptr && at < before->end)
+    return before;
+  auto const next = after(at);
+  range const* const behind = next == ranges_.end() ? nullptr : &*next;
+  bool const is_before =
+      behind == nullptr || (before != nullptr && before->distance(at) < behind->distance(at));
+  range const* const nearest = is_before ? before : behind;
+  return nearest != nullptr && nearest->distance(at) < far ? nearest : nullptr;
+}
+
 std::size_t allocations::count_named(std::string_view name, range const* before) const noexcept {
   return static_cast<std::size_t>(
       std::count_if(ranges_.begin(), ranges_.end(), [&](range const& r) {
@@ -150,9 +168,8 @@ std::string allocations::title_of(range const& r) const {
 
 std::string allocations::offset_of(void const* at) const {
   std::shared_lock const lock(mutex_);
-  range const* const r = find_before(number(at));
-  return r == nullptr ? fmt::format("{}", at)
-                      : fmt::format("'{}' + {}", title_of(*r), number(at) - r->begin);
+  range const* const r = find_near(number(at));
+  return r == nullptr ? fmt::format("{}", at) : r->offset_of(title_of(*r), number(at));
 }
 
 std::string allocations::locate(void const* at) const {
@@ -164,8 +181,12 @@ std::string allocations::locate(void const* at) const {
 std::string allocations::describe(void const* at) const {
   std::shared_lock const lock(mutex_);
   auto const next = after(number(at));
-  if (next == ranges_.begin())
-    return "before every allocation";
+  if (next == ranges_.begin()) {
+    range const* const near = find_near(number(at));
+    return near == nullptr ? "before every allocation"
+                           : fmt::format("{} bytes before {}", near->begin - number(at),
+                                         described(*near, title_of(*near)));
+  }
   range const& e = *std::prev(next);
   if (number(at) < e.end)
     return fmt::format("{} bytes before the end of {}", e.end - number(at),

@@ -291,8 +291,13 @@ TEST_SUITE("emu.allocations") {
     std::string const after = "72 bytes after the end of 'middle' (64 bytes, allocated at " +
                               quarry::to_string(here) + ")";
     CHECK(known.describe(bytes + 200) == after);
-    CHECK(known.describe(bytes) == "before every allocation");
+    CHECK(known.describe(bytes + 60) ==
+          "4 bytes before 'middle' (64 bytes, allocated at " + quarry::to_string(here) + ")");
+    CHECK(known.offset_of(bytes + 60) == "'middle' - 4");
+    CHECK(known.describe(nullptr) == "before every allocation");
     known.add(bytes + 240, 16, "last");
+    CHECK(known.offset_of(bytes + 238) == "'last' - 2"); // the nearer one
+    CHECK(known.offset_of(bytes + 138) == "'middle' + 74");
     CHECK(known.describe(bytes + 200) == after + ", 40 bytes before 'last'");
     CHECK(known.locate(bytes + 72) == "middle, byte 8");
     CHECK(known.locate(bytes + 128).empty());

@@ -40,9 +40,11 @@ TEST_SUITE("emu.explored_names") {
     explored_hosts m;
     static std::array<std::byte, 3 << 20> space; // nothing else is near its second half
     m.known.add(space.data(), 100, "first");
+    m.known.add(&space[200], 8, "second");
     m.begin();
     CHECK(m.memory.offset_of(&space[0]) == "'first' + 0");
-    CHECK(m.memory.offset_of(&space[4100]) == "'first' + 4100");
+    CHECK(m.memory.offset_of(&space[104]) == "'first' + 104");
+    CHECK(m.memory.offset_of(&space[196]) == "'second' - 4");
     CHECK(m.memory.offset_of(&space[2 << 20]) == "an address");
     CHECK(m.memory.offset_of(reinterpret_cast<void const*>(8)) == "null + 8"); // NOLINT
     CHECK_SAYS(m.memory.surroundings_of(&space[60], 50),
@@ -50,6 +52,7 @@ TEST_SUITE("emu.explored_names") {
                "explored_names_test.cpp:");
     CHECK_SAYS(m.memory.surroundings_of(&space[60], 40), "), which another agent may access");
     CHECK_SAYS(m.memory.surroundings_of(&space[100], 1), "0 bytes after the end of 'first' (100 ");
+    CHECK_SAYS(m.memory.surroundings_of(&space[196], 4), "4 bytes before 'second' (8 bytes of ");
     CHECK(m.memory.surroundings_of(&space[2 << 20], 1) == "far from every allocation");
   }
   TEST_CASE("of allocations that have gone away themselves nothing is known any more") {

@@ -81,7 +81,7 @@ TEST_SUITE("emu.memory_map") {
     m.known.add(&m.bytes[4], 4, "new");
     CHECK(m.map.find_gone(m.at(0)) == nullptr);
     m.map.clear();
-    CHECK(m.map.find_before(m.at(4)) == nullptr);
+    CHECK(m.map.find_near(m.at(4)) == nullptr);
   }
 
   TEST_CASE("of several of one name each has a number, from all that is known") {

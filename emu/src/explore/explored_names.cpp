@@ -45,17 +45,18 @@ std::string explored_memory::surroundings_of(void const* address, std::size_t by
   if (known_range const* const g = map_.find_gone(at))
     return fmt::format("at byte {} of '{}' ({} bytes, allocated at {}), which was given back",
                        at - g->begin, g->name, g->end - g->begin, quarry::to_string(g->where));
-  known_range const* const r = map_.find_before(at);
+  known_range const* const r = map_.find_near(at);
   if (r == nullptr)
     return "far from every allocation";
   actor const* const self = scheduler_.current();
   cache_port const* const port = self == nullptr ? nullptr : find_port(*self);
   std::string const space = port == nullptr ? "memory" : space_of(port->id(), r->begin);
-  std::string const where = at < r->end ? fmt::format("{} bytes before", r->end - at)
-                                        : fmt::format("{} bytes after", at - r->end);
-  bool const is_within = at < r->end && bytes <= r->end - at;
-  return fmt::format("{} the end of '{}' ({} bytes of {}, allocated at {}){}", where,
-                     map_.title_of(*r), r->end - r->begin, space, quarry::to_string(r->where),
+  std::string const where = at < r->begin ? fmt::format("{} bytes before", r->begin - at)
+                            : at < r->end ? fmt::format("{} bytes before the end of", r->end - at)
+                                          : fmt::format("{} bytes after the end of", at - r->end);
+  bool const is_within = at >= r->begin && at < r->end && bytes <= r->end - at;
+  return fmt::format("{} '{}' ({} bytes of {}, allocated at {}){}", where, map_.title_of(*r),
+                     r->end - r->begin, space, quarry::to_string(r->where),
                      is_within ? ", which another agent may access" : "");
 }
 

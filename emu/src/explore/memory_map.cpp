@@ -50,14 +50,15 @@ known_range const* memory_map::find(std::uintptr_t at) const noexcept {
   return nullptr;
 }
 
-known_range const* memory_map::find_before(std::uintptr_t at) const noexcept {
-  constexpr std::uintptr_t far = 1 << 20; // beyond that, where things lie is a matter of chance
-  known_range const* best = nullptr;
+known_range const* memory_map::find_near(std::uintptr_t at) const noexcept {
+  known_range const* best = find(at);
+  if (best != nullptr)
+    return best;
   for (allocations const* const a : sources_)
-    if (known_range const* const r = a->find_before(at);
-        r != nullptr && (best == nullptr || r->begin > best->begin))
+    if (known_range const* const r = a->find_near(at);
+        r != nullptr && (best == nullptr || r->distance(at) < best->distance(at)))
       best = r;
-  return best != nullptr && (at < best->end || at - best->end < far) ? best : nullptr;
+  return best;
 }
 
 known_range const* memory_map::find_gone(std::uintptr_t at) const noexcept {
@@ -88,8 +89,8 @@ std::string memory_map::title_of(known_range const& r) const {
 std::string memory_map::offset_of(std::uintptr_t at) const {
   constexpr std::uintptr_t page = 4096;
   known_range const* const gone = find_gone(at);
-  known_range const* const r = gone != nullptr ? gone : find_before(at);
-  return r != nullptr ? fmt::format("'{}' + {}", title_of(*r), at - r->begin)
+  known_range const* const r = gone != nullptr ? gone : find_near(at);
+  return r != nullptr ? r->offset_of(title_of(*r), at)
          : at < page  ? fmt::format("null + {}", at)
                       : "an address";
 }

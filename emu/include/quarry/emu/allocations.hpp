@@ -23,6 +23,13 @@ struct known_range {
   std::string name;
   std::source_location where; ///< allocated, or registered
   std::uint64_t number;       ///< in the order in which its allocations were added
+
+  /// To an address that it does not contain, in bytes.
+  [[nodiscard]] std::uintptr_t distance(std::uintptr_t at) const noexcept {
+    return at < begin ? begin - at : at - end;
+  }
+  /// "'ranks' + 4100", "'ranks' - 4": an address, from where it begins.
+  [[nodiscard]] std::string offset_of(std::string_view title, std::uintptr_t at) const;
 };
 
 /// Whoever wants to know which ranges come and go.
@@ -101,10 +108,10 @@ public:
   [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
 
   /// "12 bytes after the end of 'ranks' (4096 bytes, allocated at main.cpp:9), 64 bytes before
-  /// 'sums'": for reports.
+  /// 'sums'", or "4 bytes before 'ranks' (…)": for reports.
   [[nodiscard]] std::string describe(void const* at) const;
-  /// "'ranks' + 4100": the address as seen from the last allocation that begins before it, of
-  /// these; the address itself if there is none.
+  /// "'ranks' + 4100" or "'ranks' - 4": the address as seen from the nearest allocation, of these;
+  /// the address itself if that is far away.
   [[nodiscard]] std::string offset_of(void const* at) const;
   /// "ranks, byte 8"; empty if the address is in none of these.
   [[nodiscard]] std::string locate(void const* at) const;
@@ -113,6 +120,9 @@ public:
   [[nodiscard]] range const* find(std::uintptr_t at) const noexcept;
   /// The last one that begins there or before, of these, or null; the same is true of it.
   [[nodiscard]] range const* find_before(std::uintptr_t at) const noexcept;
+  /// The one that the address is in, or is nearest to, unless all are a MiB away: where things lie
+  /// is a matter of chance then.
+  [[nodiscard]] range const* find_near(std::uintptr_t at) const noexcept;
   /// How many there are of that name; `before`: only those that were added before that one. The
   /// same is true of it.
   [[nodiscard]] std::size_t count_named(std::string_view name,

@@ -39,8 +39,8 @@ public:
   [[nodiscard]] bool allows(std::uintptr_t at, unsigned bytes) noexcept;
 
   [[nodiscard]] known_range const* find(std::uintptr_t at) const noexcept;
-  /// The last one that begins there or before, unless it is far away; or null.
-  [[nodiscard]] known_range const* find_before(std::uintptr_t at) const noexcept;
+  /// The one that the address is in, or is nearest to, unless all are far away; or null.
+  [[nodiscard]] known_range const* find_near(std::uintptr_t at) const noexcept;
   /// The one that held it, and was given back in this execution; or null.
   [[nodiscard]] known_range const* find_gone(std::uintptr_t at) const noexcept;
 
@@ -48,7 +48,7 @@ public:
 
   /// "slots", or "slots #2" where there are several of that name.
   [[nodiscard]] std::string title_of(known_range const& r) const;
-  /// "'ranks' + 4100": an address that may be in no allocation.
+  /// "'ranks' + 4100", "'ranks' - 4": an address that may be in no allocation.
   [[nodiscard]] std::string offset_of(std::uintptr_t at) const;
 
 private:
