@@ -63,6 +63,14 @@ int list_targets() {
   return 0;
 }
 
+/// One "queue.hpp:88 store release agent -> relaxed agent" for each.
+ordered_json texts_of(std::vector<emu::adjustment> const& those) {
+  auto all = ordered_json::array();
+  for (emu::adjustment const& a : those)
+    all.push_back(to_string(a));
+  return all;
+}
+
 ordered_json to_json(verdict const& v) {
   ordered_json row{{"name", v.name},
                    {"executions", v.executions},
@@ -72,6 +80,7 @@ ordered_json to_json(verdict const& v) {
                    {"cut_short", v.is_cut_short},
                    {"interrupted", v.is_interrupted},
                    {"seconds", v.seconds},
+                   {"exploring_seconds", v.exploring_seconds},
                    {"executions_per_second", v.run_per_second()},
                    {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
                    {"failed", v.failure.has_value()}};
@@ -82,7 +91,13 @@ ordered_json to_json(verdict const& v) {
     row["where"] = v.failure->where;
     row["execution"] = v.failure->execution;
     row["preemptions"] = v.failure->shrunk.preemption_count();
+    if (!v.failure->file.empty())
+      row["replay"] = v.failure->file;
+    if (v.failure->mended && v.failure->mended->is_possible)
+      row["mended_by"] = texts_of(v.failure->mended->changes);
   }
+  if (v.is_narrowed || !v.narrowings.empty())
+    row["could_be_weaker"] = texts_of(v.narrowings);
   return row;
 }
 

@@ -36,9 +36,11 @@ constexpr char const* examples =
     "The tests are in herd's style, for PTX or for Vulkan. A verdict is `allowed` if the end that\n"
     "the test asks about (for ~exists and forall: the counterexample) was reached, `forbidden` if\n"
     "all executions were seen and it was not, `no end` if they were and none came to an end, else\n"
-    "`inconclusive`. A list of expectations has the columns test,verdict,class; the class is\n"
-    "exact-allowed, exact-forbidden (no end: met), forbidden (never reached, as far as was seen)\n"
-    "or model-stronger (allowed, but need not be reached).\n"
+    "`inconclusive`. A list of expectations has the columns test,verdict,class; the test is the "
+    "name\n"
+    "of its file, or a path to it; the class is exact-allowed, exact-forbidden (no end: met),\n"
+    "forbidden (never reached, as far as was seen) or model-stronger (allowed, but need not be\n"
+    "reached).\n"
     "A file that is no litmus test is refused, which its row says, and the others are run.\n"
     "Exit status: 0 all expectations are met, 1 one is not, 2 bad usage, or a file was refused,\n"
     "3 a fault of the world.\n";
@@ -137,7 +139,7 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
   }
   auto const unlisted = std::ranges::count_if(
       rows, [](auto const& row) { return row.refused.empty() && !row.expected; });
-  if (!asked.lists.empty() && unlisted != 0)
+  if (is_good && !asked.lists.empty() && unlisted != 0)
     say(fmt::format("{} of {} tests are in no list: whatever they come to is taken", unlisted,
                     rows.size()));
   return is_good;

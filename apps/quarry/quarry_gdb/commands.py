@@ -238,7 +238,7 @@ For programs whose schedule is decided: a replay, an exploration, a seeded sched
             address, _ = place_of(expression)
         else:
             address, size = place_of(argument)
-        if not address or not size:
+        if not 0 < address < 2**64 or not 0 < size <= 2**64 - address:
             raise gdb.GdbError('access: %s has no address, or no bytes' % argument)
         control.go_to_access(address, size)
 

@@ -12,6 +12,8 @@ _marker = None
 _failure = None
 _note = 0
 _is_quiet = False  # on a way that the person has gone already
+NATIVE = ('Nothing is decided here: the program runs under the native scheduler. '
+          'Use breakpoints and next, or explore it and debug the replay.')
 _goal = None  # (execution, decision) that somebody goes to: failures before it are known
 
 
@@ -22,8 +24,8 @@ def need_decisions(image):
     if actor is not None and actor.executor in found:
         return actor.executor
     if not found:
-        raise gdb.GdbError('Nothing is decided here: the program runs under the native scheduler. '
-                           'Use breakpoints and next, or explore it and debug the replay.')
+        raise gdb.GdbError(NATIVE if image.executors else
+                           'No scheduler is there yet: decision N and access go on to one.')
     return found[-1]
 
 
@@ -193,8 +195,10 @@ def tell_frame(index, frame):
 
 def number_of(actor):
     if not actor.executor.is_deterministic():
-        raise gdb.GdbError('Nothing is decided here: the program runs under the native scheduler. '
-                           'Use breakpoints and next, or explore it and debug the replay.')
+        raise gdb.GdbError(NATIVE)
+    why, _, who, _ = Image().stop()
+    if is_at_marker() and why == 'ended' and who == actor.address:
+        raise gdb.GdbError('%s has ended.' % describe(actor))
     return actor.number()
 
 
@@ -234,7 +238,8 @@ def next_line(actor):
 def go_to_access(address, size):
     """To where the next one, whoever it is, accesses one of these bytes."""
     need_live()
-    need_decisions(Image())
+    if Image().executors:
+        need_decisions(Image())
     if go(address=address, size=size):
         tell()
 
@@ -249,7 +254,7 @@ def go_to_decision(decision, execution):
     """Forward if it is still to come, else from the program's beginning."""
     image = Image()
     need_live()
-    now = here(image)
+    now = here(image) if image.executors else (0, 0)
     move = go if (execution, decision) > now else restart
     go_by(move, decision, execution)
 
