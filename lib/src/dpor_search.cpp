@@ -148,14 +148,19 @@ void dpor_search::turn_races_round() {
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     step& now = steps_[i];
     last_of.resize(std::max<std::size_t>(last_of.size(), now.actor + 1));
-    if (std::size_t const own = std::exchange(last_of[now.actor], i + 1); own != 0)
+    std::size_t const own = std::exchange(last_of[now.actor], i + 1);
+    if (i < first_new_) { // what it comes after is known
+      now.after = std::move(steps_before_[i].after);
+      continue;
+    }
+    if (own != 0)
       order_after(now, own - 1);
-    if (is_limited() && i >= first_new_)
+    if (is_limited())
       turn_round_within_limit(i);
     for (std::size_t j = i; j-- != 0;)
       if (!is_before(j, now) && steps_[j].does.has_to_do_with(now.does)) {
         order_after(now, j);
-        if (!is_limited() && i >= first_new_ && steps_[j].from != nobody)
+        if (!is_limited() && steps_[j].from != nobody)
           turn_round(j, i);
       }
   }
@@ -248,6 +253,7 @@ bool dpor_search::next() {
   check_replayed(position_, execution_count_, replayed_);
   redundant_count_ += is_redundant_ ? 1 : 0;
   turn_races_round();
+  steps_before_.swap(steps_);
   while (!choices_.empty() && !take_next(choices_.back()))
     choices_.pop_back();
   replayed_ = choices_.size();

@@ -32,7 +32,9 @@ namespace quarry {
 /// pre-empted does in one go; and nobody sleeps, as what is known of a sleeper may have been cut
 /// off by the limit.
 ///
-/// Shape    a few dozen bytes a step and actor; time grows with the square of an execution's steps
+/// Shape    a few dozen bytes a step and actor; time grows with an execution's steps times those
+/// that
+///          the execution before has not had
 /// Source   Abdulla, Aronis, Jonsson and Sagonas: Optimal dynamic partial order reduction, POPL'14,
 ///          source sets (algorithm 1); sleep sets: Godefroid, LNCS 1032, chapter 5; differs: a step
 ///          goes from one choice of an actor to the next, and what it reads may be a choice, too;
@@ -128,7 +130,8 @@ private:
   std::size_t last_ = nobody; ///< the choice of an actor that came last
   footprint all_;             ///< of everybody, since then
   std::vector<step> steps_;
-  std::size_t first_new_ = 0; ///< the steps before are those of the execution before
+  std::vector<step> steps_before_; ///< of the execution before
+  std::size_t first_new_ = 0;      ///< the steps before are those of the execution before
   bool is_redundant_ = false;
   std::uint64_t execution_count_ = 0;
   std::uint64_t redundant_count_ = 0;
