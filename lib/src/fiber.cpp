@@ -254,6 +254,10 @@ void fiber_pool::give_back(execution_fiber& fiber) noexcept {
     state_->idle.push_back(&fiber);
 }
 
+bool fiber_pool::has_idle() const noexcept {
+  return !state_->idle.empty();
+}
+
 std::size_t fiber_pool::created_count() const noexcept {
   return state_->all.size();
 }

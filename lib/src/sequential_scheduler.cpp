@@ -355,10 +355,12 @@ void sequential_scheduler::tell_all_here() noexcept {
     driven_here->tell_all(*driven_here->current_);
 }
 
-/// Nobody else has anything to do between the slice of who is at a decision point and the next one.
+/// Nobody else has anything to do between the slice of who is at a decision point and the next one,
+/// which has a stack: where there is none, that is no error of who is about to be left.
 inline bool sequential_scheduler::may_hand_over() const noexcept {
   return hands_over_ && next_ != nullptr && !is_out_of_decisions() &&
-         !is_report_wanted_.load(std::memory_order_relaxed);
+         !is_report_wanted_.load(std::memory_order_relaxed) &&
+         (next_->fiber != nullptr || fibers_.has_idle());
 }
 
 /// To the next one: what run_slice() and step() would do, without going back to them.

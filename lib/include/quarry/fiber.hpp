@@ -68,6 +68,9 @@ public:
   [[nodiscard]] execution_fiber& take();
   void give_back(execution_fiber& fiber) noexcept;
 
+  /// take() makes none.
+  [[nodiscard]] bool has_idle() const noexcept;
+
   /// How many fibers were ever created.
   [[nodiscard]] std::size_t created_count() const noexcept;
 
