@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // endless_worlds_program WORLD: explores a world that does not let its execution end, and prints
 // what comes of it. Exit status 1 if that is a failure. With "forked" before it: after
-// others, in a child first.
+// others, in a child first. "beside": forks while another thread explores; so do the children.
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/sanitizers.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <mutex>
 #include <string>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 #include <vector>
 
@@ -214,9 +216,43 @@ bool is_child_watched() {
          WEXITSTATUS(status) == quarry::explore_options::stuck_status;
 }
 
+/// Neither does a fork wait for ever, nor a child look after what the parent's thread explores.
+bool are_children_well() {
+  std::atomic<bool> is_over{false};
+  std::thread other([&is_over] {
+    while (!is_over)
+      static_cast<void>(quarry::explore({.executions = 1, .name = "short"}, [](world&) {}));
+  });
+  bool are_well = true;
+  for (int i = 0; i < 20 && are_well; ++i) {
+    pid_t const child = ::fork();
+    if (child == 0) {
+#if QUARRY_TSAN // no thread may begin there
+      ::_exit(0);
+#else
+      auto const v = quarry::explore({.executions = 1,
+                                      .patience = std::chrono::milliseconds(500),
+                                      .name = "compute",
+                                      .keeps_failures = false},
+                                     compute);
+      ::_exit(v ? 0 : 1);
+#endif
+    }
+    int status = 0;
+    are_well = ::waitpid(child, &status, 0) == child && status == 0;
+  }
+  is_over = true;
+  other.join();
+  return are_well;
+}
+
 } // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::string(argv[1]) == "beside") {
+    std::puts(are_children_well() ? "all are well" : "one is not");
+    return 0;
+  }
   if (argc > 2 && std::string(argv[1]) == "forked") {
     if (!is_child_watched())
       return 3;

@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstddef>
+#include <exception>
 #include <mutex>
 #include <pthread.h>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -51,31 +52,39 @@ private:
   static void before_fork() {
     looker& l = of_process();
     l.mutex_.lock();
-    while (l.thread_.joinable()) { // again, if somebody has started it while nobody held the lock
-      std::thread ending = std::exchange(l.thread_, {});
-      l.is_ending_ = true;
-      l.wake();
-      l.mutex_.unlock();
-      ending.join();
-      l.mutex_.lock();
-    }
+    ++l.forks_; // nobody starts it meanwhile
+    if (!l.thread_.joinable())
+      return;
+    std::thread ending = std::exchange(l.thread_, {});
+    l.wake();
+    l.mutex_.unlock();
+    ending.join();
+    l.mutex_.lock();
   }
   static void in_parent() {
     looker& l = of_process();
+    --l.forks_;
     if (!l.all_.empty())
       l.start();
     l.mutex_.unlock();
   }
-  static void in_child() { of_process().mutex_.unlock(); }
+  /// What was listed is the parent's, or stands on stacks of threads that are not there.
+  static void in_child() {
+    looker& l = of_process();
+    l.forks_ = 0;
+    l.all_.clear();
+    l.mutex_.unlock();
+  }
 
-  void start() {
-    if (is_traced())
+  void start() noexcept {
+    if (forks_ != 0)
       return;
-    is_ending_ = false;
-    sleeps_for_ = duration::max();
     try {
+      if (is_traced())
+        return;
+      sleeps_for_ = duration::max();
       thread_ = std::thread([this] { run(); });
-    } catch (std::system_error const&) { // no more threads: nobody looks
+    } catch (std::exception const&) { // no more threads, or no memory: nobody looks
     }
   }
 
@@ -87,7 +96,7 @@ private:
   void run() {
     std::unique_lock lock(mutex_);
     auto const is_woken = [this] { return std::exchange(is_woken_, false); };
-    while (!is_ending_) {
+    while (forks_ == 0) {
       sleeps_for_ = duration::max();
       for (listed const& l : all_)
         sleeps_for_ = std::min(sleeps_for_, l.between);
@@ -111,7 +120,7 @@ private:
   std::vector<listed> all_;
   duration sleeps_for_{};
   bool is_woken_ = false;
-  bool is_ending_ = false;
+  std::size_t forks_ = 0; ///< that are under way
   std::thread thread_;
 };
 

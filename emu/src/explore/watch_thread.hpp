@@ -20,8 +20,8 @@ protected:
 };
 
 /// The one thread of the process that looks at what is listed. It stays when nothing is: a thread
-/// costs four times as much as a short exploration. Before a fork() it ends, and comes back
-/// with what is listed next; in the parent also with what is listed then.
+/// costs four times as much as a short exploration. While a fork() is under way there is none. The
+/// child begins with an empty list.
 ///
 /// Errors   without threads, or where a debugger has started the process, nobody looks
 namespace watch_thread {
