@@ -180,6 +180,45 @@ TEST_SUITE("emu.cache_machine") {
     CHECK(!both_miss(order::seq_cst, order::seq_cst));
   }
 
+  TEST_CASE("a release that is to come takes along what its actor has, wherever that is by then") {
+    enum class how { store, fence };
+    enum class order_of { own, others_before, others_after };
+    // Of x, where `other_group` has acquired y.
+    auto const seen = [](how releases, order_of stores) {
+      return explore_all([=](five& f) -> std::uint64_t {
+        auto const release = [&] {
+          if (releases == how::store)
+            f.machine.store(f.a, y, 4, 1, order::release, scope::agent);
+          else
+            f.machine.release_later(f.a, scope::agent);
+        };
+        auto const who = stores == order_of::own ? f.a : f.b;
+        if (stores == order_of::others_after)
+          release();
+        f.machine.store(who, x, 4, 1, order::relaxed, scope::agent);
+        if (stores != order_of::others_after)
+          release();
+        if (stores == order_of::own) // brings it to the cache that they share
+          static_cast<void>(f.machine.load(f.b, x, 4, order::acquire, scope::work_group));
+        else
+          f.machine.fence(f.b, order::acq_rel, scope::work_group);
+        if (releases == how::fence)
+          f.machine.store(f.a, y, 4, 1, order::relaxed, scope::agent);
+        if (f.machine.load(f.other_group, y, 4, order::acquire, scope::agent).value != 1)
+          return 2;
+        return f.machine.load(f.other_group, x, 4, order::relaxed, scope::agent).value;
+      });
+    };
+    for (how const h : {how::store, how::fence}) {
+      CAPTURE(static_cast<int>(h));
+      CHECK_FALSE(seen(h, order_of::own).contains(0));
+      CHECK(seen(h, order_of::own).contains(1));
+      // Two steps that have nothing to do with each other.
+      CHECK(seen(h, order_of::others_before).contains(0));
+      CHECK(seen(h, order_of::others_before) == seen(h, order_of::others_after));
+    }
+  }
+
   TEST_CASE("loads of one location never go back") {
     CHECK(explore_all([](five& f) {
             f.machine.store(f.a, x, 4, 1, order::relaxed, scope::agent);

@@ -27,7 +27,7 @@ std::uint64_t cache_machine::hash() const {
     mix_undecided(h, wide_[w]);
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
-    mix(h, a.releases_to);
+    mix(h, a.to_come.level);
     for (delayed_store const& d : a.delayed) {
       mix(h, cells_[d.at].at);
       mix(h, d.value);
@@ -151,19 +151,22 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
   }
 }
 
-/// Where a word that is dirty may get behind others, and which delayed stores take it along: when
-/// it was written decides.
+/// Where a word that is dirty may get behind others, and which releases that are to come take it
+/// along: when it was written, or came, decides.
 void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
   node_id const up = nodes_[n].parent;
   mix(h, has(up, c) && may_be_behind(n, c) ? 3 : 2);
   for (node_id from = up; from != memory; from = nodes_[from].parent)
     mix_later(h, nodes_[from].parent, c, nodes_[n].places[c].dirty_since);
   time const from = nodes_[n].places[c].dirty_from;
-  for (actor const& a : actors_)
-    if (!a.delayed.empty() && is_under(a.path[0], n))
-      mix(h, static_cast<std::uint64_t>(
-                 std::count_if(a.delayed.begin(), a.delayed.end(),
-                               [from](delayed_store const& d) { return from < d.since; })));
+  for (actor const& a : actors_) {
+    if ((a.delayed.empty() && a.to_come.level == 0) || !is_under(a.path[0], n))
+      continue;
+    std::uint64_t later = from < a.to_come.since ? 3 : 2;
+    for (delayed_store const& d : a.delayed)
+      later = 2 * later + (from < d.since ? 1 : 0);
+    mix(h, later);
+  }
 }
 
 /// Which versions at the node were written after that.

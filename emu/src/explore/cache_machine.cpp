@@ -4,7 +4,6 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace quarry::emu {
 
@@ -122,7 +121,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
         {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
     ++delayed_count_;
     ++cells_[c].changes;
-    log_cache(self.path[0]);
+    log_path(self, level); // what is there now goes along
     // Who takes the one before puts this one after all that has come by then. Nobody is alone.
     if (follows_seq_cst && (actor_count_ == 1 || choices_->pick(2, choice_kind::write_back) == 0))
       drain(self, self.delayed.size());
@@ -209,7 +208,7 @@ void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kin
   node_id const at = a.path[level];
   std::uint8_t const update = kind == write_kind::update ? nodes_[at].level : 0;
   come_to(at, c, {value, by, now_, now_, always, unknown, ++last_write_, false, update},
-          nodes_[at].level, since, since);
+          nodes_[at].level, since, arrival_of(at, since));
   for (unsigned l = 0; l < level; ++l)
     touch(a.path[l], c).given = last_write_;
   copy_below(a, c, level, nodes_[at].places[c].count - 1, true);
@@ -301,13 +300,17 @@ void cache_machine::fence(actor_id a, order o, scope s) {
     invalidate(self, level);
 }
 
-void cache_machine::release_later(actor_id a, scope s) noexcept {
+void cache_machine::release_later(actor_id a, scope s) {
   actor& self = actors_[a];
-  self.releases_to = std::max(self.releases_to, static_cast<std::uint8_t>(level_in(self, s)));
+  unsigned const level = level_in(self, s);
+  if (self.to_come.level > level) // both count, of which one is kept
+    release_now(a);
+  self.to_come = {static_cast<std::uint8_t>(level), now_++};
+  log_path(self, level); // what is there now goes along
 }
 
 void cache_machine::release_now(actor_id a) {
-  if (actors_[a].releases_to != 0) [[unlikely]]
+  if (actors_[a].to_come.level != 0) [[unlikely]]
     release(actors_[a], 0);
 }
 
@@ -334,15 +337,16 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 
 /// All that the actor has stored is at the path's `level`, or beyond.
 inline void cache_machine::release(actor& a, unsigned level) {
-  level = std::max<unsigned>(level, std::exchange(a.releases_to, std::uint8_t{0}));
   drain(a, a.delayed.size());
+  if (a.to_come.level > level) [[unlikely]]
+    flush(a, a.to_come.level, a.to_come.since);
+  a.to_come = {};
   flush(a, level);
 }
 
 /// What the caches below the level hold, and was stored before then, is there.
 inline void cache_machine::flush(actor const& a, unsigned level, time before) {
-  for (unsigned l = 0; caches_ != nullptr && l < level; ++l)
-    log_cache(a.path[l]);
+  log_path(a, level);
   if (!open_.empty()) [[unlikely]]
     empty_open(a, level, true, before);
   for (unsigned l = 0; l < level; ++l) {
@@ -396,10 +400,10 @@ void cache_machine::put_after(actor& a, time at) noexcept {
 void cache_machine::perform_oldest(actor& a, arrival how) {
   delayed_store const d = a.delayed.front();
   log_cache(a.path[0]);
+  flush(a, d.level, d.since); // while it is still to come, see arrival_of()
+  clean_below(a, d.at, d.level);
   a.delayed.erase(a.delayed.begin());
   --delayed_count_;
-  flush(a, d.level, d.since);
-  clean_below(a, d.at, d.level);
   bool const is_behind = how != arrival::newest && may_be_behind(a, d) &&
                          (how == arrival::late || choices_->pick(2, choice_kind::write_back) == 1);
   if (!is_behind) {
@@ -411,7 +415,7 @@ void cache_machine::perform_oldest(actor& a, arrival how) {
   index const which = touch(n, d.at).count - 1;
   if (d.is_seq_cst) // the next one may be right before the same version, too
     put_after(a, newest(n, d.at).written - 1);
-  keep_together(n, d.at, which, nodes_[n].level, d.since, d.since);
+  keep_together(n, d.at, which, nodes_[n].level, d.since, arrival_of(n, d.since));
   copy_below(a, d.at, d.level, which, false);
 }
 

@@ -166,7 +166,7 @@ void cache_machine::overwrite_by(actor const& a, cell_id c, unsigned l, unsigned
   node_id const at = a.path[level];
   version const& by = nodes_[at].places[c][which];
   place& p = nodes_[a.path[l]].places[c];
-  keep_together(at, c, which, p.due, p.dirty_since, p.dirty_from);
+  keep_together(at, c, which, p.due, p.dirty_since, arrival_of(a.path[l], p.dirty_from));
   version& late = p.newest();
   pin(c, late.id);
   late.until = std::min(late.until, by.from);

@@ -82,7 +82,7 @@ void cache_machine::reset() {
   }
   for (std::size_t i = 0; i < actor_count_; ++i) {
     actors_[i].delayed.clear();
-    actors_[i].releases_to = 0;
+    actors_[i].to_come = {};
     actors_[i].asked.is_met = nullptr;
     actors_[i].in_vain.clear();
   }

@@ -6,8 +6,8 @@
 
 namespace quarry::emu {
 
-/// The newest version is not at the parent yet, but could have been since then. It, or one that it
-/// has overwritten on the way, was stored at the time `from`.
+/// The newest version is not at the parent yet, but could have been since then. It counts as here
+/// from the time `from` on.
 void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since, time from) {
   place& p = nodes_[n].places[c];
   log_cache(n);
@@ -48,6 +48,23 @@ void cache_machine::clear_dirty(node_id n, cell_id c) {
   while (*link != n)
     link = &nodes_[*link].places[c].next_holder;
   *link = p.next_holder;
+}
+
+/// From when on a word counts as being where it comes now, which was stored at that time, or was at
+/// the node: from now on; or from before the first release of an actor below that comes after it,
+/// and has not taken place yet.
+cache_machine::time cache_machine::arrival_of(node_id n, time stored) const {
+  time first = now_;
+  for (actor const& a : actors_) {
+    if ((a.delayed.empty() && a.to_come.level == 0) || !is_under(a.path[0], n))
+      continue;
+    for (delayed_store const& d : a.delayed)
+      if (d.since > stored)
+        first = std::min(first, d.since - 1);
+    if (a.to_come.level != 0 && a.to_come.since > stored)
+      first = std::min(first, a.to_come.since - 1);
+  }
+  return first;
 }
 
 /// The newest version at the parent may have come after the word that is dirty here.
@@ -95,7 +112,7 @@ void cache_machine::keep_ahead(actor const& a, cell_id c, unsigned level) {
   }
 }
 
-/// A word that comes to the node level `due`, and could have since then, stored at the time `from`,
+/// A word that comes to the node level `due`, and could have since then, here from `from` on,
 /// gets right before the version `which`: until that one has come farther up, where it must not be,
 /// the other must not.
 void cache_machine::keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since,
@@ -129,6 +146,7 @@ void cache_machine::write_back(node_id n, cell_id c, arrival how) {
   place& to = touch(parent, c);
   place& from = nodes_[n].places[c];
   std::uint8_t const due = from.due;
+  time const arrived = arrival_of(n, from.dirty_from);
   version const v = newest(n, c);
   bool const may_be = how != arrival::newest && may_be_behind(n, c);
   if (may_be && is_wide(c)) [[unlikely]]
@@ -136,12 +154,12 @@ void cache_machine::write_back(node_id n, cell_id c, arrival how) {
   bool const is_behind =
       may_be && (how == arrival::late || choices_->pick(2, choice_kind::write_back) == 1);
   if (is_behind)
-    keep_together(parent, c, to.count - 1, due, from.dirty_since, from.dirty_from);
+    keep_together(parent, c, to.count - 1, due, from.dirty_since, arrived);
   clear_dirty(n, c);
   if (published_ != nullptr) [[unlikely]]
     publish(cells_[c]);
   if (!is_behind) {
-    come_to(parent, c, v, due, from.dirty_since, from.dirty_from);
+    come_to(parent, c, v, due, from.dirty_since, arrived);
     from.given = v.id;
   } else {
     pin(c, v.id);

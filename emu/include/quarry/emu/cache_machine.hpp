@@ -128,7 +128,7 @@ public:
   /// Also what an access with acquire of what is not in the caches, as LDS, does then.
   void fence(actor_id a, order o, scope s);
   /// A release fence, as late as nobody can tell: with the actor's next write, or what follows.
-  void release_later(actor_id a, scope s) noexcept;
+  void release_later(actor_id a, scope s);
   /// Before the actor writes to what is not in the caches.
   void release_now(actor_id a);
   /// The actor's delayed stores take place now: all of them, or those up to the last seq_cst one.
@@ -213,6 +213,11 @@ private:
     std::uint8_t level = 0;    ///< 0 a leaf … 3 memory; a host's and a core's leaf are 0, too
     bool is_leaf = false;
   };
+  /// It takes place before the actor's next write, for what was stored before that time.
+  struct late_fence {
+    std::uint8_t level = 0; ///< of the path; 0: there is none
+    time since = 0;
+  };
   struct delayed_store {
     cell_id at;
     std::uint64_t value;
@@ -230,9 +235,8 @@ private:
     std::uint8_t levels = 0;                 ///< of the path
     std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
     std::vector<delayed_store> delayed;      ///< oldest first
-    /// Of the path, to which a fence releases what the actor has stored; 0: none is to come.
-    std::uint8_t releases_to = 0;
-    question asked{}; ///< what it last could not load
+    late_fence to_come{};                    ///< a release
+    question asked{};                        ///< what it last could not load
     waits_in_vain in_vain;
   };
   struct cell {
@@ -345,6 +349,11 @@ private:
   void come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since, time from);
   void clear_dirty(node_id n, cell_id c);
   [[nodiscard]] bool may_be_behind(node_id n, cell_id c) const;
+  [[nodiscard]] time arrival_of(node_id n, time stored) const;
+  void log_path(actor const& a, unsigned level) {
+    for (unsigned l = 0; caches_ != nullptr && l < level; ++l)
+      log_cache(a.path[l]);
+  }
   void keep_ahead(actor const& a, cell_id c, unsigned level);
   void keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since, time from);
   void pin(cell_id c, std::uint32_t id);
