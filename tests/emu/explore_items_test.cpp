@@ -121,7 +121,10 @@ TEST_SUITE("emu.explore_items") {
                     unordered.failure->report);
     else
       races(unordered, "lane 0,", "lane 1,");
-    races(explored(hand_over<order::relaxed>{}), "lane 9,", "lane 2,");
+    races(stores, "race: lanes of one instruction", "needs    other bytes for each lane");
+    auto const handed = explored(hand_over<order::relaxed>{});
+    races(handed, "lane 9,", "lane 2,");
+    races(handed, "race: work-items of one wavefront", "an acquire of it before the second");
   }
 
   TEST_CASE("of two wavefronts, too, the lanes are named") {

@@ -41,7 +41,17 @@ std::string describe(access const& a,
                      quarry::to_string(a.at.where), how, what);
 }
 
+/// Work-items of an item kernel, or calls of one lane after the other: no two lanes of one vector.
+bool is_between_work_items(race_detector::race const& r) {
+  return r.missing == missing_edge::same_instruction &&
+         (r.first.at.where.line() != r.second.at.where.line() ||
+          std::string_view(r.first.at.where.file_name()) != r.second.at.where.file_name());
+}
+
 std::string advice(race_detector::race const& r) {
+  if (is_between_work_items(r))
+    return "  needs    other bytes for each work-item; or a barrier between the two, or a release "
+           "after the\n           first and an acquire of it before the second\n";
   switch (r.missing) {
   case missing_edge::no_synchronisation: {
     std::string text =
@@ -76,8 +86,10 @@ std::string to_string(race_detector::race const& r,
   auto const party = [&](access const& a) {
     return describe(a, name_of, address_name) + '\n' + (more ? more(a) : std::string());
   };
-  std::string text = fmt::format("race: {}\n  first    {}  second   {}", to_string(r.missing),
-                                 party(r.first), party(r.second));
+  std::string text =
+      fmt::format("race: {}\n  first    {}  second   {}",
+                  is_between_work_items(r) ? "work-items of one wavefront" : to_string(r.missing),
+                  party(r.first), party(r.second));
   for (race_detector::change const& c : r.changes)
     text += fmt::format("  missing  {} in {}\n           needs {}, {} scope or wider\n",
                         to_string(c.why), describe(c.what, name_of, address_name),
