@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // seq_cst loads and stores are ordered with each other, and with nothing else.
 #include "explored_ends.hpp"
+#include "explored_outcomes.hpp"
 
 #include <quarry/emu/explore.hpp>
 
@@ -18,35 +19,10 @@ namespace {
 
 using namespace quarry;
 using namespace quarry::emu;
-
-constexpr scope far = scope::system;
-using at = global<std::uint32_t>;
-using body = std::function<void(world_core&, at x, at y, std::uint32_t& saw)>;
-
-/// What the threads may see, in all executions: each a decimal digit, the first one's first.
-std::set<std::uint32_t> outcomes(std::vector<body> const& threads) {
-  std::set<std::uint32_t> seen;
-  verdict const v =
-      explore({.executions = 1'000'000, .strategy = "exhaustive", .reduces = true}, [&](world& w) {
-        auto words = w.allocate<std::uint32_t>(32, "words");
-        std::vector<std::uint32_t> saw(threads.size(), 0);
-        for (std::size_t i = 0; i < threads.size(); ++i)
-          w.start("thread", [&, i](world_core& self) {
-            threads[i](self, words.global(), words.global() + 16, saw[i]);
-          });
-        w.join();
-        std::uint32_t all = 0;
-        for (std::uint32_t const s : saw)
-          all = 10 * all + s;
-        seen.insert(all);
-      });
-  REQUIRE_MESSAGE(v, v.to_string());
-  REQUIRE(v.is_complete);
-  return seen;
-}
+using namespace quarry_test;
 
 body store_then_load(bool is_first, order store, order load) {
-  return [=](world_core& self, at x, at y, std::uint32_t& saw) {
+  return [=](world_core& self, word_at x, word_at y, std::uint32_t& saw) {
     self.store(is_first ? x : y, 1, store, far);
     saw = self.load(is_first ? y : x, load, far);
   };
@@ -67,12 +43,12 @@ std::set<std::uint32_t> all_seq_cst(program const& threads, search_bounds most =
   o.bounds = most;
   verdict const v = explore(o, [&](world& w) {
     auto words = w.allocate<std::uint32_t>(32, "words");
-    at const x = words.global(), y = words.global() + 16;
+    word_at const x = words.global(), y = words.global() + 16;
     std::vector<std::uint32_t> saw(threads.size(), 0);
     for (std::size_t i = 0; i < threads.size(); ++i)
       w.start("thread", [&, i](world_core& self) {
         for (step const& s : threads[i]) {
-          at const word = s.is_of_x ? x : y;
+          word_at const word = s.is_of_x ? x : y;
           if (s.adds)
             saw[i] = 10 * saw[i] + self.fetch_add(word, s.stored, order::seq_cst, far);
           else if (s.stored != 0)
@@ -157,130 +133,15 @@ TEST_SUITE("emu.explore_seq_cst") {
     CHECK(both_miss(order::release, order::seq_cst));
   }
 
-  TEST_CASE("a store waits for no update or fence between it and a load that does not release") {
-    auto const both_miss = [](std::function<void(world_core&, at)> const& between) {
-      auto const one = [=](bool is_first) -> body {
-        return [=](world_core& self, at x, at y, std::uint32_t& saw) {
-          self.store(is_first ? x : y, 1, order::release, far);
-          between(self, x + 8);
-          saw = self.load(is_first ? y : x, order::acquire, far);
-        };
-      };
-      return outcomes({one(true), one(false)}).contains(0);
-    };
-    auto const add = [](order o) {
-      return [o](world_core& self, at z) { self.fetch_add(z, 1, o, far); };
-    };
-    auto const fence = [](order o) { return [o](world_core& self, at) { self.fence(o, far); }; };
-    CHECK(both_miss(add(order::relaxed)));
-    CHECK(both_miss(add(order::acquire)));
-    CHECK(both_miss(fence(order::acquire)));
-    CHECK(both_miss(fence(order::release)));
-    for (auto const& [first, second] :
-         {std::pair(order::acquire, order::release), std::pair(order::release, order::acquire)})
-      CHECK(both_miss([=](world_core& self, at) {
-        self.fence(first, far);
-        self.fence(second, far);
-      }));
-    CHECK(!both_miss(add(order::acq_rel))); // one of the two sees the other's
-    CHECK(!both_miss(fence(order::acq_rel)));
-    CHECK(!both_miss(fence(order::seq_cst)));
-  }
-
-  TEST_CASE("a release before it makes no release of a relaxed update, nor an acquire fence") {
-    auto const is_lost = [](bool releases_other, order add, bool fences) {
-      return outcomes({[=](world_core& self, at x, at y, std::uint32_t&) {
-                         if (releases_other)
-                           self.store(x + 8, 1, order::release, far);
-                         self.store(x, 1, order::relaxed, far);
-                         if (fences)
-                           self.fence(order::acquire, far);
-                         self.fetch_add(y, 1, add, far);
-                       },
-                       [=](world_core& self, at x, at y, std::uint32_t& saw) {
-                         saw = 2 * self.load(y, order::acquire, far);
-                         saw += self.load(x, order::relaxed, far);
-                       }})
-          .contains(2);
-    };
-    for (bool const releases_other : {false, true})
-      for (bool const fences : {false, true}) {
-        CAPTURE(releases_other);
-        CAPTURE(fences);
-        CHECK(is_lost(releases_other, order::relaxed, fences));
-        CHECK(is_lost(releases_other, order::acquire, fences));
-        CHECK(!is_lost(releases_other, order::release, fences));
-      }
-  }
-
-  TEST_CASE(
-      "a release fence orders what came before it with every later write, and no later load") {
-    using op = std::function<void(world_core&, at)>;
-    auto const misses = [](op const& first) {
-      auto const one = [=](bool is_first) -> body {
-        return [=](world_core& self, at x, at y, std::uint32_t& saw) {
-          first(self, is_first ? x : y);
-          self.fence(order::release, far);
-          saw = self.load(is_first ? y : x, order::acquire, far);
-        };
-      };
-      return outcomes({one(true), one(false)}).contains(0);
-    };
-    CHECK(misses([](world_core& self, at x) { self.store(x, 1, order::relaxed, far); }));
-    CHECK(misses([](world_core& self, at x) { self.store(x, 1, order::release, far); }));
-    auto const is_lost = [](op const& last) {
-      return outcomes({[=](world_core& self, at x, at y, std::uint32_t&) {
-                         self.store(x, 1, order::relaxed, far);
-                         self.fence(order::release, far);
-                         static_cast<void>(self.load(x + 8, order::acquire, far));
-                         last(self, y);
-                       },
-                       [=](world_core& self, at x, at y, std::uint32_t& saw) {
-                         saw = 2 * self.load(y, order::acquire, far);
-                         saw += self.load(x, order::relaxed, far);
-                       }})
-          .contains(2);
-    };
-    CHECK(!is_lost([](world_core& self, at y) { self.store(y, 1, order::relaxed, far); }));
-    CHECK(!is_lost([](world_core& self, at y) { self.fetch_add(y, 1, order::relaxed, far); }));
-    CHECK(!is_lost([](world_core& self, at y) { self.store(y, 1, order::release, far); }));
-  }
-
-  TEST_CASE("a release that takes place late publishes what came before it, not what came after") {
-    auto const late = [](bool stores_before, bool stores_after) -> body {
-      return [=](world_core& self, at x, at y, std::uint32_t&) {
-        if (stores_before)
-          self.store(x, 1, order::relaxed, far);
-        self.store(x + 8, 1, order::release, far);
-        if (stores_after)
-          self.store(x, 2, order::relaxed, far);
-        static_cast<void>(self.load(x + 8, order::relaxed, far)); // here, if not before
-        self.fetch_add(y, 1, order::relaxed, far);
-      };
-    };
-    auto const looks = [](bool at_release) -> body {
-      return [=](world_core& self, at x, at y, std::uint32_t& saw) {
-        saw = 3 * self.load(at_release ? x + 8 : y, order::acquire, far);
-        saw += self.load(x, order::relaxed, far);
-      };
-    };
-    std::set<std::uint32_t> const first_only{0, 1, 4}, second_only{0, 2, 3, 5}, all{0, 1, 2, 4, 5};
-    CHECK(outcomes({late(true, false), looks(true)}) == first_only);
-    CHECK(outcomes({late(false, true), looks(true)}) == second_only);
-    CHECK(outcomes({late(true, true), looks(true)}) == all);
-    CHECK(outcomes({late(true, false), looks(false)}).contains(4));
-    CHECK(outcomes({late(false, true), looks(false)}).contains(3)); // y says nothing of x
-  }
-
   TEST_CASE("four threads agree on the order of two seq_cst stores, but not of release stores") {
     auto const agree = [](order store, order load) {
       auto const put = [=](bool is_first) -> body {
-        return [=](world_core& self, at x, at y, std::uint32_t&) {
+        return [=](world_core& self, word_at x, word_at y, std::uint32_t&) {
           self.store(is_first ? x : y, 1, store, far);
         };
       };
       auto const look = [=](bool is_first) -> body {
-        return [=](world_core& self, at x, at y, std::uint32_t& saw) {
+        return [=](world_core& self, word_at x, word_at y, std::uint32_t& saw) {
           saw = 2 * self.load(is_first ? x : y, load, far);
           saw += self.load(is_first ? y : x, load, far);
         };
@@ -293,12 +154,12 @@ TEST_SUITE("emu.explore_seq_cst") {
   TEST_CASE("a seq_cst store does not hold back what is weaker, nor a load what came before it") {
     // Read by the weaker one of two stores that the first actor has written to y.
     auto const late = [](order store) -> body {
-      return [=](world_core& self, at x, at y, std::uint32_t&) {
+      return [=](world_core& self, word_at x, word_at y, std::uint32_t&) {
         self.store(x, 1, store, far);
         self.store(y, 1, order::relaxed, far);
       };
     };
-    body const looks = [](world_core& self, at x, at y, std::uint32_t& saw) {
+    body const looks = [](world_core& self, word_at x, word_at y, std::uint32_t& saw) {
       saw = 2 * self.load(y, order::acquire, far);
       saw += self.load(x, order::relaxed, far);
     };
@@ -338,7 +199,7 @@ TEST_SUITE("emu.explore_seq_cst") {
   TEST_CASE("Peterson's lock lets one in after the other") {
     verdict const v = explore({.executions = 3'000}, [](world& w) {
       auto words = w.allocate<std::uint32_t>(64, "words");
-      at const wants = words.global(), turn = words.global() + 32, value = words.global() + 48;
+      word_at const wants = words.global(), turn = words.global() + 32, value = words.global() + 48;
       for (std::uint32_t me = 0; me < 2; ++me)
         w.start("thread", [=](world_core& self) {
           std::uint32_t const other = 1 - me;

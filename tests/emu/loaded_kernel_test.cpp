@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a packet says of a kernel and its grid, and how long it may name the kernel.
-#include "agents.hpp"
+#include "served_agent.hpp"
 #include "test_agents.hpp"
 
 #include <quarry/emu/loaded_kernel.hpp>
@@ -18,7 +18,6 @@ using namespace quarry_test;
 
 namespace {
 
-constexpr packet_header plain{packet_type::kernel_dispatch};
 constexpr std::uint32_t most = ~0U;
 
 struct nothing {
@@ -154,5 +153,59 @@ TEST_SUITE("emu.loaded_kernel") {
     loaded_kernel const kernel = a->gpu.load(nothing{}, std::make_shared<int>(1));
     a.reset();
     CHECK(kernel.kernel_object() != 0);
+  }
+
+  TEST_CASE("a packet whose kernel has gone is refused, though another one lies there now") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler);
+      auto words = s.gpu.allocate<std::uint32_t>(32);
+      signal end(s.gpu.core().known());
+      std::optional<packet> first;
+      for (std::uint32_t const n : {1U, 2U}) {
+        loaded_kernel const kernel = s.gpu.load(add{}, words.global(), n);
+        packet const p = kernel.packet(one_wave, plain, end);
+        if (!first) {
+          first = p;
+          continue;
+        }
+        CHECK_SAYS(refusal(s, *first, end), "its loaded_kernel has gone, or is another agent's");
+      }
+      CHECK(words.host()[0] == 0);
+    });
+  }
+
+  TEST_CASE("a kernel that has started keeps its arguments when its loaded_kernel goes") {
+    with_schedulers([](executor& scheduler) {
+      served s(scheduler);
+      auto words = s.gpu.allocate<std::uint32_t>(3);
+      signal end(s.gpu.core().known());
+      auto const at = words.global();
+      auto const value = [&](std::size_t i) {
+        return s.gpu.core().with_host(
+            [&](auto const& host) { return host.load(at + i, order::acquire, scope::system); });
+      };
+      std::weak_ptr<std::uint32_t const> lives;
+      {
+        auto const seven = std::make_shared<std::uint32_t const>(7);
+        lives = seven;
+        loaded_kernel const kernel = s.gpu.load(
+            [seven](any_wavefront auto& wf, global<std::uint32_t> w) -> task<> {
+              wf.store(w, 1, order::release, scope::system);
+              auto const is_open = [](std::uint32_t v) { return v != 0; };
+              static_cast<void>(
+                  co_await wf.wait_until(w + 1, is_open, order::acquire, scope::system));
+              wf.store(w + 2, *seven, order::release, scope::system);
+            },
+            at);
+        REQUIRE(s.processor.submit(kernel.packet(one_wave, plain, end)));
+        REQUIRE(scheduler.run_until([&] { return value(0) == 1; }));
+      }
+      CHECK_FALSE(lives.expired());
+      s.gpu.core().with_host(
+          [&](auto const& host) { host.store(at + 1, 1, order::release, scope::system); });
+      scheduler.notify();
+      REQUIRE(s.processor.wait(end));
+      CHECK(value(2) == 7);
+    });
   }
 }

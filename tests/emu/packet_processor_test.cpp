@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "agents.hpp"
+#include "served_agent.hpp"
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
@@ -17,26 +17,8 @@ using namespace quarry_test;
 
 namespace {
 
-constexpr machine shape{.compute_units = 2, .wavefront_slots = 8, .wavefront_size = 32};
-constexpr packet_header plain{packet_type::kernel_dispatch};
 constexpr packet_header after_all{packet_type::kernel_dispatch, true};
 
-/// An agent, a queue of few packets, and who serves it; natively and deterministically.
-struct served {
-  explicit served(executor& s, packet_processor::functions f = {})
-      : gpu(s, shape), queue(gpu.core().known(), 4), processor(gpu.core(), queue, std::move(f)) {}
-  agent gpu;
-  user_queue queue;
-  packet_processor processor;
-};
-
-/// Adds `n` to each work-item's word.
-struct add {
-  void operator()(any_wavefront auto& wf, global<std::uint32_t> words, std::uint32_t n) const {
-    auto const i = wf.global_id();
-    wf.store(words + i, wf.load(words + i) + n);
-  }
-};
 /// Doubles each work-item's word.
 struct twice {
   void operator()(any_wavefront auto& wf, global<std::uint32_t> words) const {
@@ -56,17 +38,6 @@ struct beyond {
     wf.store(words + 1'000'000, 1);
   }
 };
-
-launch_config const one_wave{.work_items = 32, .work_items_per_group = 32};
-
-std::string refusal(served& s, packet p, signal& end) {
-  REQUIRE(s.processor.submit(p));
-  outcome const o = s.processor.wait(end);
-  REQUIRE(!o);
-  CHECK(o.get_fault()->what == fault::kind::bad_packet);
-  CHECK(end.word().get()[0] == -1);
-  return o.get_fault()->report;
-}
 
 } // namespace
 
@@ -145,7 +116,7 @@ TEST_SUITE("emu.packet_processor") {
 
   TEST_CASE("a barrier packet waits for a signal of another agent, or queue, in any schedule") {
     auto const body = [](executor& scheduler, packet_type kind, bool two_agents) -> std::string {
-      agent first(scheduler, shape), other(scheduler, shape);
+      agent first(scheduler, served_shape), other(scheduler, served_shape);
       agent& second = two_agents ? other : first;
       signal done(first.core().known()), end(second.core().known());
       auto words = first.allocate<std::uint32_t>(32);
@@ -251,7 +222,7 @@ TEST_SUITE("emu.packet_processor") {
 
   TEST_CASE("a kernel's fault is the queue's: the signal is -1, and later packets are not done") {
     with_schedulers([](executor& scheduler) {
-      agent gpu(scheduler, shape, {.checks_bounds = true});
+      agent gpu(scheduler, served_shape, {.checks_bounds = true});
       user_queue queue(gpu.core().known(), 4);
       packet_processor processor(gpu.core(), queue);
       auto words = gpu.allocate<std::uint32_t>(32, "words");
@@ -359,60 +330,6 @@ TEST_SUITE("emu.packet_processor") {
                 .function = 3, .return_address = 8, .completion_signal = end.handle()};
           },
           "its result goes to 0x8");
-    });
-  }
-
-  TEST_CASE("a packet whose kernel has gone is refused, though another one lies there now") {
-    with_schedulers([](executor& scheduler) {
-      served s(scheduler);
-      auto words = s.gpu.allocate<std::uint32_t>(32);
-      signal end(s.gpu.core().known());
-      std::optional<packet> first;
-      for (std::uint32_t const n : {1U, 2U}) {
-        loaded_kernel const kernel = s.gpu.load(add{}, words.global(), n);
-        packet const p = kernel.packet(one_wave, plain, end);
-        if (!first) {
-          first = p;
-          continue;
-        }
-        CHECK_SAYS(refusal(s, *first, end), "its loaded_kernel has gone, or is another agent's");
-      }
-      CHECK(words.host()[0] == 0);
-    });
-  }
-
-  TEST_CASE("a kernel that has started keeps its arguments when its loaded_kernel goes") {
-    with_schedulers([](executor& scheduler) {
-      served s(scheduler);
-      auto words = s.gpu.allocate<std::uint32_t>(3);
-      signal end(s.gpu.core().known());
-      auto const at = words.global();
-      auto const value = [&](std::size_t i) {
-        return s.gpu.core().with_host(
-            [&](auto const& host) { return host.load(at + i, order::acquire, scope::system); });
-      };
-      std::weak_ptr<std::uint32_t const> lives;
-      {
-        auto const seven = std::make_shared<std::uint32_t const>(7);
-        lives = seven;
-        loaded_kernel const kernel = s.gpu.load(
-            [seven](any_wavefront auto& wf, global<std::uint32_t> w) -> task<> {
-              wf.store(w, 1, order::release, scope::system);
-              auto const is_open = [](std::uint32_t v) { return v != 0; };
-              static_cast<void>(
-                  co_await wf.wait_until(w + 1, is_open, order::acquire, scope::system));
-              wf.store(w + 2, *seven, order::release, scope::system);
-            },
-            at);
-        REQUIRE(s.processor.submit(kernel.packet(one_wave, plain, end)));
-        REQUIRE(scheduler.run_until([&] { return value(0) == 1; }));
-      }
-      CHECK_FALSE(lives.expired());
-      s.gpu.core().with_host(
-          [&](auto const& host) { host.store(at + 1, 1, order::release, scope::system); });
-      scheduler.notify();
-      REQUIRE(s.processor.wait(end));
-      CHECK(value(2) == 7);
     });
   }
 
