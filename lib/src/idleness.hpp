@@ -16,8 +16,13 @@ public:
   enum class step : std::uint8_t { pause, yield, sleep };
 
   void end() { *this = {}; }
-  /// Before the first look at the strands since all have had one, or one has progressed.
-  [[nodiscard]] bool begins_round() const { return looks_ == 0; }
+  /// Before a look at a strand, with the news that there are: those before the first look since all
+  /// have had one, or one has progressed.
+  std::uint64_t heard(std::uint64_t news) {
+    if (looks_ == 0)
+      heard_ = news;
+    return heard_;
+  }
   /// After a look at one of `all` strands that has come to nothing: whether each has had one. (A
   /// thread must not sleep between two of them.)
   bool has_looked_at(std::size_t all) {
@@ -72,6 +77,7 @@ private:
   }
 
   std::size_t looks_ = 0;
+  std::uint64_t heard_ = 0;
   int rounds_ = 0;
   bool has_paused_ = false;
   bool has_yielded_ = false;

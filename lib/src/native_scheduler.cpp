@@ -191,11 +191,9 @@ struct native_scheduler::state {
 
   /// A TBB task: drains strands until there have been none for a while.
   void work() {
-    std::uint64_t heard = 0; // before the first look of a round
     for (idleness idle; !is_stopping.load(std::memory_order_relaxed) &&
                         (!idle.is_long() || queued.load(std::memory_order_relaxed) != 0);) {
-      if (idle.begins_round())
-        heard = news.load(std::memory_order_relaxed);
+      std::uint64_t const heard = idle.heard(news.load(std::memory_order_relaxed));
       if (turn())
         idle.end();
       else if (idle.has_looked_at(queued.load(std::memory_order_relaxed)))
@@ -361,9 +359,8 @@ bool native_scheduler::run_turn() {
 bool native_scheduler::work_until(bool (*is_over)(void*), void* argument) {
   idleness idle;
   stall_watch watch(*this, state_->progress, state_->stall_timeout);
-  for (std::uint64_t heard = 0;;) { // before the first look of a round
-    if (idle.begins_round())
-      heard = state_->news.load(std::memory_order_relaxed);
+  for (;;) {
+    std::uint64_t const heard = idle.heard(state_->news.load(std::memory_order_relaxed));
     if (is_over(argument))
       return true;
     if (state_->turn()) {
