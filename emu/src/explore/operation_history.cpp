@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "source_text.hpp"
+
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/operation_history.hpp>
 #include <quarry/report.hpp>
@@ -9,13 +11,6 @@
 #include <string>
 
 namespace quarry::emu {
-namespace {
-
-bool is_same_line(std::source_location a, std::source_location b) {
-  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
-}
-
-} // namespace
 
 void operation_history::begin(bool is_kept) {
   is_kept_ = is_kept;

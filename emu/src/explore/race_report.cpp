@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a race looks like to whoever reads it.
 #include "lane_site.hpp"
+#include "source_text.hpp"
 
 #include <quarry/emu/race_detector.hpp>
 #include <quarry/report.hpp>
@@ -44,8 +45,7 @@ std::string describe(access const& a,
 /// Work-items of an item kernel, or calls of one lane after the other: no two lanes of one vector.
 bool is_between_work_items(race_detector::race const& r) {
   return r.missing == missing_edge::same_instruction &&
-         (r.first.at.where.line() != r.second.at.where.line() ||
-          std::string_view(r.first.at.where.file_name()) != r.second.at.where.file_name());
+         !is_same_line(r.first.at.where, r.second.at.where);
 }
 
 std::string advice(race_detector::race const& r) {
