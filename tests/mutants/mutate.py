@@ -40,8 +40,8 @@ MUTANTS = {
         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);')],
     'update_without_release': [(
-        '  if (releases(o))\n    release(self, level);\n  else\n    release_now(a);',
-        '  if (!releases(o))\n    release_now(a);')],
+        '  release_before_write(a, o, s);',
+        '  release_before_write(a, std::nullopt, s);')],
     # A barrier is a release and an acquire fence of its work-group.
     'barrier_without_flush': [(
         '  if (releases(o))\n    release(self, level);\n  if (acquires(o))',

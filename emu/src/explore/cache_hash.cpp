@@ -160,7 +160,7 @@ void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
     mix_later(h, nodes_[from].parent, c, nodes_[n].places[c].dirty_since);
   time const from = nodes_[n].places[c].dirty_from;
   for (actor const& a : actors_) {
-    if ((a.delayed.empty() && a.to_come.level == 0) || !is_under(a.path[0], n))
+    if (!a.has_release_to_come() || !is_under(a.path[0], n))
       continue;
     std::uint64_t later = from < a.to_come.since ? 3 : 2;
     for (delayed_store const& d : a.delayed)

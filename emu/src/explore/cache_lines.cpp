@@ -102,7 +102,7 @@ bool cache_machine::load_line(actor_id a, std::uintptr_t at, unsigned element, s
 
 bool cache_machine::store_line(actor_id a, std::uintptr_t at, unsigned element,
                                std::byte const* from) {
-  release_now(a);
+  release_before_write(a, std::nullopt, scope::work_item);
   wide_line* w = find_wide(at, element);
   if (w == nullptr)
     return false;

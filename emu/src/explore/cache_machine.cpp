@@ -4,6 +4,7 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -162,7 +163,7 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
 
 void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
                           std::optional<order> o, scope s, write_tag by) {
-  release_now(a);
+  release_before_write(a, std::nullopt, s); // a release store comes later by itself
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   if (o && step != bytes)
@@ -248,10 +249,7 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
                                                    order o, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
-  if (releases(o))
-    release(self, level);
-  else
-    release_now(a);
+  release_before_write(a, o, s);
   if (o == order::seq_cst)
     invalidate(self, level);
   unsigned step = 0;
@@ -304,14 +302,19 @@ void cache_machine::release_later(actor_id a, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
   if (self.to_come.level > level) // both count, of which one is kept
-    release_now(a);
+    release(self, 0);
+  if (self.to_come.level == 0 && level != 0)
+    ++late_fence_count_;
   self.to_come = {static_cast<std::uint8_t>(level), now_++};
   log_path(self, level); // what is there now goes along
 }
 
-void cache_machine::release_now(actor_id a) {
-  if (actors_[a].to_come.level != 0) [[unlikely]]
-    release(actors_[a], 0);
+void cache_machine::release_before_write(actor_id a, std::optional<order> o, scope s) {
+  actor& self = actors_[a];
+  if (o && releases(*o))
+    release(self, level_in(self, s));
+  else if (self.to_come.level != 0) [[unlikely]]
+    release(self, 0);
 }
 
 void cache_machine::perform_delayed(actor_id a) {
@@ -340,7 +343,8 @@ inline void cache_machine::release(actor& a, unsigned level) {
   drain(a, a.delayed.size());
   if (a.to_come.level > level) [[unlikely]]
     flush(a, a.to_come.level, a.to_come.since);
-  a.to_come = {};
+  if (std::exchange(a.to_come, {}).level != 0)
+    --late_fence_count_;
   flush(a, level);
 }
 
@@ -404,9 +408,7 @@ void cache_machine::perform_oldest(actor& a, arrival how) {
   clean_below(a, d.at, d.level);
   a.delayed.erase(a.delayed.begin());
   --delayed_count_;
-  bool const is_behind = how != arrival::newest && may_be_behind(a, d) &&
-                         (how == arrival::late || choices_->pick(2, choice_kind::write_back) == 1);
-  if (!is_behind) {
+  if (how == arrival::newest || !may_be_behind(a, d) || !comes_late(how)) {
     if (d.is_seq_cst)
       put_after(a, now_);
     return perform_write(a, d.at, d.level, write_kind::store, d.value, d.by, d.since);

@@ -97,9 +97,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
     memory_->note(
         memory_->races_.store(id_, address, size, o, s, by, lane_site(where, lane_or(lane))));
   if (is_in_lds) {
-    if (o && releases(*o))
-      memory_->machine_.fence(id_, order::release, s);
-    memory_->machine_.release_now(id_);
+    memory_->machine_.release_before_write(id_, o, s);
     std::memcpy(const_cast<void*>(at), &word, bytes);
     memory_->lds_.add(address, size, by);
   } else if (o)
@@ -152,9 +150,7 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   memory_->effects_.tell_any();
   memory_->check_lds(id_, address, size, lane_site(where, lane_));
-  if (releases(o))
-    memory_->machine_.fence(id_, order::release, s);
-  memory_->machine_.release_now(id_);
+  memory_->machine_.release_before_write(id_, o, s);
   std::uint64_t const old = host_word(address, size);
   auto const desired = f(old, argument);
   if (desired)

@@ -88,12 +88,11 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   collect(a, c, lowest);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
-  if (is_met != nullptr) {
-    keep_what_ends(self, asks(c, lowest, is_met, argument));
-    offer_overwritten(self, c, lowest, asks(c, lowest, is_met, argument));
-  } else if (touch(self.path[0], c).stale_in_a_row != 0) { // a loop, perhaps
-    offer_overwritten(self, c, lowest, {});
-  }
+  question const wait = asks(c, lowest, is_met, argument);
+  if (is_met != nullptr)
+    keep_what_ends(self, wait);
+  if (is_met != nullptr || touch(self.path[0], c).stale_in_a_row != 0) // or a loop, perhaps
+    offer_overwritten(self, c, lowest, wait);
   auto const n = static_cast<unsigned>(candidates_.size());
   bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
   bool const must_be_new = had_enough || takes_newest_;

@@ -104,7 +104,7 @@ void cache_machine::reset() {
   coarse_.clear();
   now_ = 1;
   last_write_ = 0;
-  delayed_count_ = 0;
+  delayed_count_ = late_fence_count_ = 0;
   takes_newest_ = false;
 }
 

@@ -54,9 +54,11 @@ void cache_machine::clear_dirty(node_id n, cell_id c) {
 /// the node: from now on; or from before the first release of an actor below that comes after it,
 /// and has not taken place yet.
 cache_machine::time cache_machine::arrival_of(node_id n, time stored) const {
+  if (delayed_count_ == 0 && late_fence_count_ == 0) [[likely]]
+    return now_;
   time first = now_;
   for (actor const& a : actors_) {
-    if ((a.delayed.empty() && a.to_come.level == 0) || !is_under(a.path[0], n))
+    if (!a.has_release_to_come() || !is_under(a.path[0], n))
       continue;
     for (delayed_store const& d : a.delayed)
       if (d.since > stored)
@@ -151,8 +153,7 @@ void cache_machine::write_back(node_id n, cell_id c, arrival how) {
   bool const may_be = how != arrival::newest && may_be_behind(n, c);
   if (may_be && is_wide(c)) [[unlikely]]
     return write_back_words(n, c);
-  bool const is_behind =
-      may_be && (how == arrival::late || choices_->pick(2, choice_kind::write_back) == 1);
+  bool const is_behind = may_be && comes_late(how);
   if (is_behind)
     keep_together(parent, c, to.count - 1, due, from.dirty_since, arrived);
   clear_dirty(n, c);

@@ -129,8 +129,9 @@ public:
   void fence(actor_id a, order o, scope s);
   /// A release fence, as late as nobody can tell: with the actor's next write, or what follows.
   void release_later(actor_id a, scope s);
-  /// Before the actor writes to what is not in the caches.
-  void release_now(actor_id a);
+  /// Before the actor writes, to what is not in the caches, say: releases as the write's order
+  /// says, or as a fence before it has.
+  void release_before_write(actor_id a, std::optional<order> o, scope s);
   /// The actor's delayed stores take place now: all of them, or those up to the last seq_cst one.
   void perform_delayed(actor_id a);
   void perform_seq_cst(actor_id a);
@@ -238,6 +239,10 @@ private:
     late_fence to_come{};                    ///< a release
     question asked{};                        ///< what it last could not load
     waits_in_vain in_vain;
+
+    [[nodiscard]] bool has_release_to_come() const noexcept {
+      return !delayed.empty() || to_come.level != 0;
+    }
   };
   struct cell {
     std::uintptr_t at;
@@ -359,6 +364,10 @@ private:
   void pin(cell_id c, std::uint32_t id);
   /// What is written back comes to be the newest, or to be overwritten by what is, where it may.
   enum class arrival : std::uint8_t { newest, chosen, late };
+  [[nodiscard]] bool comes_late(arrival how) { // where it may
+    return how == arrival::late ||
+           (how == arrival::chosen && choices_->pick(2, choice_kind::write_back) == 1);
+  }
   void write_back(node_id n, cell_id c, arrival how);
   void write_back_to(node_id n, cell_id c, node_id ancestor);
   inline void release(actor& a, unsigned level);
@@ -459,6 +468,7 @@ private:
   time now_ = 1;
   std::uint32_t last_write_ = 0; ///< its id
   std::size_t delayed_count_ = 0;
+  std::size_t late_fence_count_ = 0;
   std::vector<std::uintptr_t>* published_ = nullptr;
   std::vector<node_id>* caches_ = nullptr;
   bool* left_out_ = nullptr;
