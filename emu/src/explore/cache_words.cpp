@@ -98,17 +98,24 @@ cache_machine::cell_id cache_machine::find_first(line& l, std::uintptr_t at, uns
 }
 
 /// Atomic stores come to the level of their scope: in parts they could be seen there one by one.
+/// Each is the newest there, or right before the newest: of more than two that is not every order.
 void cache_machine::complete_atomics(cell_id c) {
-  for (actor& a : actors_)
+  std::size_t count = 0;
+  for (actor& a : actors_) {
+    count += delayed_up_to(a, c);
     drain_cell(a, c);
+  }
   for (node_id n = 0; n < node_count_; ++n) {
     if (!has(n, c) || !nodes_[n].places[c].is_dirty)
       continue;
-    node_id target = n;
-    while (nodes_[target].level < nodes_[n].places[c].due)
-      target = nodes_[target].parent;
-    write_back_to(n, c, target);
+    auto const due = nodes_[n].places[c].due;
+    count += nodes_[n].level < due ? 1 : 0;
+    for (node_id at = n; nodes_[at].level < due; at = nodes_[at].parent)
+      if (nodes_[at].places[c].is_dirty)
+        write_back(at, c, arrival::chosen);
   }
+  if (count > 2 && left_out_ != nullptr) [[unlikely]]
+    *left_out_ = true;
 }
 
 /// Cells of a word become smaller, with what is known of the larger ones.
