@@ -11,6 +11,7 @@
 #include <exception>
 #include <optional>
 #include <source_location>
+#include <type_traits>
 #include <utility>
 
 namespace quarry {
@@ -135,6 +136,11 @@ private:
 
   handle frame_;
 };
+
+/// A function that gives a coroutine. Where a plain function is wanted it would be called, and its
+/// coroutine dropped before it has run.
+template<class F, class... Args>
+concept coroutine_function = requires { typename std::invoke_result_t<F&, Args...>::promise_type; };
 
 // Implementation
 

@@ -155,6 +155,9 @@ public:
   /// has not ended when the world function returns is a misuse. Reports call the second one of a
   /// name "name #2".
   void start(std::string name, std::function<void(world_core&)> body);
+  /// A coroutine is for start_task().
+  template<coroutine_function<world_core&> F>
+  void start(std::string name, F body) = delete;
   /// The same for a coroutine. The function outlives its tasks.
   void start_task(std::string name, std::function<task<>(world_core&)> body);
   /// Waits for all that were started. What they did comes before what the world function does next.
@@ -285,5 +288,9 @@ struct verdict {
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function,
                               std::source_location where = std::source_location::current());
+/// A world function is plain; its actors may be coroutines, world::start_task().
+template<coroutine_function<world&> F>
+verdict explore(explore_options const& options, F const& world_function,
+                std::source_location where = std::source_location::current()) = delete;
 
 } // namespace quarry
