@@ -19,6 +19,12 @@ namespace {
 struct named_kernel {
   task<> operator()(any_wavefront auto&) const { throw std::runtime_error("stop"); }
 };
+struct store_size {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> out) const {
+    wf.store(out + wf.global_id(), static_cast<std::uint32_t>(wf.size));
+    co_return;
+  }
+};
 template<class T>
 struct named_template {
   void operator()(any_plain_work_item auto&) const { throw std::runtime_error("stop"); }
@@ -303,12 +309,26 @@ TEST_SUITE("emu.kernel") {
     CHECK(out.host()[63] == 4);
   }
 
+  TEST_CASE("without a machine an agent has wavefronts of a size that it is instantiated for") {
+    CHECK(all_targets::usual_machine().wavefront_size == 64);
+    CHECK(native_targets::usual_machine().wavefront_size == 64);
+    CHECK(explored_targets::usual_machine().wavefront_size == 32);
+    sequential_scheduler s;
+    s.run([&s] {
+      explored_agent gpu(s);
+      auto out = gpu.allocate<std::uint32_t>(64, "out");
+      succeed(gpu.run({.work_items = 64}, store_size{}, out.global()));
+      CHECK(out.host()[63] == 32);
+    });
+  }
+
   TEST_CASE("an agent that was not instantiated for what is asked refuses, naming it") {
     native_scheduler s({.threads = 1});
     basic_agent<native_targets> gpu(s, {.wavefront_size = 32});
     CHECK_THROWS_WITH_AS(static_cast<void>(gpu.run({.work_items = 64}, named_kernel{})),
                          "launch of named_kernel: not instantiated for native memory and "
-                         "wavefronts of 32; its agent is for native memory and wavefronts of 64",
+                         "wavefronts of 32; its agent is for native memory and wavefronts of 64 "
+                         "(machine::wavefront_size)",
                          std::invalid_argument);
     agent any(s, {.wavefront_size = 32});
     CHECK_THROWS_WITH_AS(static_cast<void>(any.run({.work_items = 64}, [](wavefront&) {})),

@@ -78,7 +78,7 @@ public:
     launch_path launches = launch_path::automatic;
   };
 
-  explicit basic_agent(executor& scheduler, machine const& m = {})
+  explicit basic_agent(executor& scheduler, machine const& m = Targets::usual_machine())
       : basic_agent(scheduler, m, {}) {}
   basic_agent(executor& scheduler, machine const& m, options o)
       : core_(scheduler, m, o.checks_bounds, o.launches) {}

@@ -8,6 +8,7 @@
 #include <quarry/emu/work_item.hpp>
 #include <quarry/task.hpp>
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -100,6 +101,13 @@ struct memories {};
 
 template<class... M, int... Sizes>
 struct targets<memories<M...>, Sizes...> {
+  /// The default one; where wavefronts of its size are not instantiated, with the widest that are.
+  [[nodiscard]] static constexpr machine usual_machine() noexcept {
+    machine m;
+    if (((m.wavefront_size != Sizes) && ...))
+      m.wavefront_size = std::max({std::uint32_t{Sizes}...});
+    return m;
+  }
   /// The instantiation that fits the agent. Errors   std::invalid_argument – there is none
   template<class Kernel, class... Args>
   static kernel_entry pick(agent_core const& core) {
@@ -120,7 +128,8 @@ private:
         " memory and wavefronts of " + std::to_string(wavefront_size) +
         (is_agents ? "; the kernel is for wavefronts of 64 alone: any_wavefront auto& is for all"
                    : "; its agent is for" + ((std::string(" ") + M::name) + ...) +
-                         " memory and wavefronts of" + ((" " + std::to_string(Sizes)) + ...)));
+                         " memory and wavefronts of" + ((" " + std::to_string(Sizes)) + ...) +
+                         " (machine::wavefront_size)"));
   }
   static std::string_view wanted_memory(agent_core const& core) {
     if (core.scheduler().decides())
