@@ -10,6 +10,7 @@
 #include <quarry/emu/lane_comparison.hpp>
 #include <quarry/emu/lane_conversion.hpp>
 #include <quarry/emu/lane_mask.hpp>
+#include <quarry/emu/lane_math.hpp>
 #include <quarry/emu/lane_memory.hpp>
 #include <quarry/emu/lane_predicate.hpp>
 #include <quarry/emu/lane_rows.hpp>
