@@ -14,6 +14,7 @@
 #include "standard_output.hpp"
 #include "study_command.hpp"
 #include "subcommand.hpp"
+#include "unexpected_argument.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -43,7 +44,10 @@ constexpr char const* examples =
     "`quarry COMMAND --help` says more about each command.\n";
 
 /// What CLI11 says in words of its own.
-std::string message_of(CLI::Error const& e) {
+std::string message_of(CLI::App const& app, CLI::Error const& e) {
+  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
+    if (auto ours = quarry::command::unexpected_argument(app); !ours.empty())
+      return ours;
   std::string text = e.what();
   auto const say = [&text](std::string_view instead_of, std::string_view ours) {
     if (auto const at = text.find(instead_of); at != std::string::npos)
@@ -80,8 +84,8 @@ int run(std::vector<std::string> arguments) {
   quarry::command::add_study_command(app, exit_status);
   quarry::command::add_info_command(app, exit_status);
   quarry::command::need_subcommand(app, "command");
-  app.failure_message([](CLI::App const*, CLI::Error const& e) {
-    return fmt::format("quarry: {}\nRun with --help for more information.\n", message_of(e));
+  app.failure_message([](CLI::App const* a, CLI::Error const& e) {
+    return fmt::format("quarry: {}\nRun with --help for more information.\n", message_of(*a, e));
   });
   try {
     app.parse(std::vector(arguments.rbegin(), arguments.rend())); // CLI11 starts at the back

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "unexpected_argument.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <numeric>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace quarry::command {
+namespace {
+
+/// How many characters have to be put in, left out or changed (Levenshtein).
+std::size_t distance(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      std::size_t const changed = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    }
+  }
+  return row.back();
+}
+
+/// Empty: none looks like it.
+std::string nearest_option(CLI::App const& command, std::string_view word) {
+  constexpr std::size_t most = 3; // characters that differ
+  std::string nearest;
+  std::size_t best = most + 1;
+  for (auto const* option : command.get_options())
+    for (auto const& name : option->get_lnames()) {
+      std::string const spelt = "--" + name;
+      std::size_t const differs = distance(word, spelt);
+      if (differs < best && differs + 2 < word.size()) {
+        best = differs;
+        nearest = spelt;
+      }
+    }
+  return nearest;
+}
+
+} // namespace
+
+std::string unexpected_argument(CLI::App const& app) {
+  std::string speaker;
+  CLI::App const* command = &app;
+  for (CLI::App const* next = command; next != nullptr;) {
+    command = next;
+    if (next != &app)
+      speaker += (speaker.empty() ? "" : " ") + next->get_name();
+    auto const chosen = next->get_subcommands();
+    next = chosen.empty() ? nullptr : chosen.front();
+  }
+  auto const those = command->remaining();
+  auto const rest = those.empty() ? app.remaining(true) : those;
+  if (rest.empty())
+    return {};
+  std::string const word = rest.front().substr(0, rest.front().find('='));
+  std::string const meant = word.starts_with('-') ? nearest_option(*command, word) : std::string();
+  return fmt::format("{}{}'{}' was not expected{}", speaker, speaker.empty() ? "" : ": ", word,
+                     meant.empty() ? "" : "; did you mean " + meant + "?");
+}
+
+} // namespace quarry::command
