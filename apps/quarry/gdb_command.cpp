@@ -11,14 +11,17 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <unistd.h>
 
 namespace quarry::command {
@@ -66,21 +69,31 @@ std::string find_script() {
 }
 
 /// As gdb finds it: a path, or a name in the PATH; its symbols may be all that is wanted of it.
-bool is_program(std::string const& name) {
+fs::path find_program(std::string const& name) {
   if (std::error_code none; fs::is_regular_file(name, none))
-    return true;
+    return name;
   char const* const path = std::getenv("PATH");
   if (name.find('/') != std::string::npos || path == nullptr)
-    return false;
+    return {};
   std::istringstream folders(path);
   for (std::string folder; std::getline(folders, folder, ':');)
     if (std::error_code none; fs::is_regular_file(fs::path(folder) / name, none))
-      return true;
-  return false;
+      return fs::path(folder) / name;
+  return {};
+}
+
+/// What gdb reads, of programs and of cores: it goes on without any other, and ends well.
+bool is_elf(fs::path const& file) {
+  std::array<char, 4> magic{};
+  std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
+  return std::string_view(magic.data(), magic.size()) == "\177ELF";
 }
 
 void check(CLI::App const& command, request const& r, std::vector<std::string> const& program) {
   auto const rest = command.remaining();
+  if (!rest.empty() && rest.front().starts_with('-'))
+    throw CLI::ValidationError(fmt::format(
+        "gdb: '{}' was not expected; of gdb's own options there are -x and --batch", rest.front()));
   if (!rest.empty())
     throw CLI::ValidationError(fmt::format(
         "gdb: '{0}' was not expected; the program and its arguments come after --, as in: "
@@ -151,11 +164,19 @@ int run(request const& r, std::vector<std::string> const& program) {
       return complain(refusal);
   for (auto const& file : r.command_files)
     if (std::error_code none; !fs::exists(file, none))
-      return complain(fmt::format("{}: no such file", file));
+      return complain(fmt::format("-x {}: no such file", file));
   if (std::error_code none; !r.core.empty() && !fs::exists(r.core, none))
-    return complain(fmt::format("{}: no such file", r.core));
-  if (!program.empty() && !is_program(program.front()))
-    return complain(fmt::format("{}: no such program", program.front()));
+    return complain(fmt::format("--core {}: no such file", r.core));
+  if (!r.core.empty() && !is_elf(r.core))
+    return complain(fmt::format("--core {}: not a core dump (no ELF file)", r.core));
+  if (!program.empty()) {
+    auto const file = find_program(program.front());
+    if (file.empty())
+      return complain(fmt::format("{}: no such program", program.front()));
+    if (!is_elf(file))
+      return complain(
+          fmt::format("{}: not a program that gdb can read (no ELF file)", program.front()));
+  }
   auto const script = find_script();
   if (script.empty())
     return complain("quarry-gdb.py is neither beside this program nor in ../share/quarry/gdb");
