@@ -2,9 +2,9 @@
 // Random programs of one word that everybody races for: what they read, and who has synchronised
 // with whom, must go with one order of the writes.
 #include "every_choice.hpp"
+#include "repetitions.hpp"
 
 #include <quarry/emu/cache_machine.hpp>
-#include <quarry/sanitizers.hpp>
 
 #include <doctest/doctest.h>
 
@@ -204,7 +204,7 @@ observed_order run(std::vector<step> const& program, quarry::chooser& choices, u
 
 TEST_SUITE("emu.cache_races") {
   TEST_CASE("who has synchronised with others reads nothing older than they did") {
-    int count = QUARRY_ASAN != 0 || QUARRY_TSAN != 0 ? 300 : 3'000;
+    int count = quarry_test::fewer(3'000);
     if (char const* const times = std::getenv("QUARRY_RANDOM_PROGRAMS"))
       count *= std::atoi(times);
     REQUIRE(count > 0);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Explorations whose executions run on several threads.
 #include "message_world.hpp"
+#include "repetitions.hpp"
 
 #include <quarry/emu/replay_file.hpp>
 
@@ -128,7 +129,7 @@ TEST_SUITE("emu.explore_jobs") {
   TEST_CASE("what comes of it does not depend on who is faster") {
     std::uint64_t found = 0, cut = 0;
     for (unsigned const jobs : {2U, 5U})
-      for (std::uint64_t seed = 1; seed <= 10; ++seed)
+      for (std::uint64_t seed = 1; seed <= quarry_test::fewer(10U); ++seed)
         for (auto const& f : {pass_by_luck, play_for_ever}) {
           CAPTURE(jobs);
           CAPTURE(seed);
@@ -192,7 +193,7 @@ TEST_SUITE("emu.explore_jobs") {
         complete += alone.is_complete ? 1 : 0;
         cut += alone.inconclusive;
         for (unsigned const jobs : {2U, 5U})
-          for (int i = 0; i < 2; ++i) {
+          for (int i = 0; i < quarry_test::fewer(2); ++i) {
             CAPTURE(jobs);
             verdict const v = run(jobs);
             check_same(v, alone);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "repetitions.hpp"
+
 #include <quarry/emu/agent.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/sequential_scheduler.hpp>
@@ -23,7 +25,7 @@ inline constexpr std::chrono::milliseconds impatience{100};
 /// Calls `test(executor&)` with each: native ones of 1 to `threads` threads, and deterministic ones
 /// of so many seeds.
 template<class F>
-void with_schedulers(F const& test, std::size_t threads = 3, std::uint64_t seeds = 10) {
+void with_schedulers(F const& test, std::size_t threads = 3, std::uint64_t seeds = fewer(10)) {
   for (std::size_t n = 1; n <= threads; ++n) {
     CAPTURE(n);
     quarry::native_scheduler s({.threads = n, .stall_timeout = patience});
