@@ -302,7 +302,7 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "  quarry explore spsc-queue --executions 1000000 --jobs 8\n"
       "  quarry explore spsc-queue --weaken publish_write_index=relaxed\n"
       "  quarry explore mpmc-queue --all-weakenings --runs 20 --json table.json\n"
-      "  quarry explore spsc-queue --strategy exhaustive --deviations 4 --hashed\n"
+      "  quarry explore spsc-queue --strategy exhaustive --deviations 2 --hashed\n"
       "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
       "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was not found),\n"
       "or more than a tenth of the executions was cut off (OPEN), 2 no such target, entry or\n"

@@ -107,10 +107,10 @@ std::string litmus_summary(std::vector<litmus_row> const& rows) {
   };
   auto const refused = count_of(rows, [](auto const& row) { return !row.refused.empty(); });
   auto const endless = verdicts(verdict::no_end);
-  auto text = fmt::format("#\n# {} tests: {} allowed, {} forbidden, {} inconclusive{}, {} "
+  auto text = fmt::format("#\n# {} test{}: {} allowed, {} forbidden, {} inconclusive{}, {} "
                           "unsupported{}\n",
-                          rows.size(), verdicts(verdict::allowed), verdicts(verdict::forbidden),
-                          verdicts(verdict::inconclusive),
+                          rows.size(), rows.size() == 1 ? "" : "s", verdicts(verdict::allowed),
+                          verdicts(verdict::forbidden), verdicts(verdict::inconclusive),
                           endless == 0 ? "" : fmt::format(", {} without an end", endless),
                           count_of(rows, [](auto const& row) { return !row.found; }) - refused,
                           refused == 0 ? "" : fmt::format(", {} refused", refused));

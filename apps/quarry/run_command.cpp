@@ -25,7 +25,7 @@ namespace {
 constexpr char const* examples =
     "Examples:\n"
     "  quarry run gups --nodes 4 --transport loopback\n"
-    "  mpirun -n 4 --bind-to none quarry run gups\n"
+    "  mpirun -n 4 --bind-to none --oversubscribe quarry run gups\n"
     "  quarry run pagerank --help\n"
     "Exit status: 0 the answer was verified, 1 it was wrong, 2 bad usage, 3 a fault of the world\n"
     "or of the kernel.\n";

@@ -129,7 +129,7 @@ std::string warnings_of(verdict const& v) {
 std::string narrowings_of(verdict const& v) {
   if (!v.narrowings.empty())
     return "  could be weaker, one at a time, for all that was seen:\n" + list(v.narrowings);
-  return v.is_narrowed ? "  nothing could be weaker: whatever was made so, one at a time, failed\n"
+  return v.is_narrowed ? "  nothing could be weaker: no operation does without its order or scope\n"
                        : "";
 }
 

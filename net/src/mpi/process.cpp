@@ -137,7 +137,7 @@ result<void> mpi_process::begin() {
       return make_error(
           net_errc::bad_environment,
           "mpi: this process was not started as part of an MPI job; start it with mpirun, "
-          "for example: mpirun -n 4 --bind-to none PROGRAM");
+          "for example: mpirun -n 4 --bind-to none --oversubscribe PROGRAM");
     if (auto const done =
             checked(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &level), "MPI_Init");
         !done)
