@@ -179,6 +179,31 @@ TEST_SUITE("emu.explore_mended") {
     CHECK(v.failure->mended->is_complete);
   }
 
+  TEST_CASE("of several that do alone the fence is named that stands there as another one") {
+    verdict const v = explore({.keeps_failures = false}, [](world& w) {
+      three_words words(w);
+      auto const data = words[0], flag = words[1];
+      constexpr scope far = scope::system;
+      w.start("writer", [=](world_core& self) {
+        self.store(data, 1, order::relaxed, far);
+        self.store(flag, 1, order::release, far);
+      });
+      w.start("reader", [=, &w](world_core& self) {
+        if (self.load(flag, order::relaxed, far) != 1)
+          return;
+        self.fence(order::release, far); // should acquire; so might the load before it
+        w.check(self.load(data, order::relaxed, far) == 1, "stale");
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    REQUIRE(v.failure->mended);
+    auto const& changes = v.failure->mended->changes;
+    REQUIRE_MESSAGE(changes.size() == 1, v.to_string());
+    CHECK_MESSAGE(changes[0].at.what == operation_kind::fence, v.to_string());
+    CHECK(acquires(changes[0].how));
+  }
+
   TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {
     verdict const v = explore({.executions = 50}, [](world& w) {
       auto word = w.allocate<std::uint32_t>(1, "word");

@@ -38,8 +38,12 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
     }
 }
 
-/// Of those that do alone, the one that has to change least.
-std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fails const& fails) {
+/// Of those that do alone, the one that has to change least; of several a fence, which stands there
+/// for that alone.
+std::optional<adjustment> one_alone(std::vector<adjustment> all, still_fails const& fails) {
+  std::stable_partition(all.begin(), all.end(), [](adjustment const& a) {
+    return a.at.what == emu::operation_kind::fence;
+  });
   std::optional<adjustment> best;
   std::size_t least = ~std::size_t{0};
   for (adjustment const& a : all) {
