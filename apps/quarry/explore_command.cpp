@@ -155,18 +155,13 @@ int run(request& r) {
   }
 }
 
-/// "spsc-queue with publish_write_index=relaxed" is a target and a weakening.
 int replay_one(std::string const& path) {
   auto const file = replay_file::read(path);
   if (!file)
     return complain("replay", file.error().what, world_fault);
   try {
-    auto const with = file->name.find(" with ");
-    target const& t = exploration::find_target(file->name.substr(0, with));
-    std::vector<std::vector<weakening>> those; // one list: the names say all
-    if (with != std::string::npos)
-      those = exploration::find_together(t, file->name.substr(with + 6));
-    verdict const v = explore_target(t, those.empty() ? nullptr : &those.front().front(),
+    auto const& [t, weakened] = exploration::find_explored(file->name);
+    verdict const v = explore_target(t, weakened.empty() ? nullptr : &weakened.front().front(),
                                      {.detects_races = file->detects_races,
                                       .direct_lint = file->direct_lint,
                                       .repeats = &*file});

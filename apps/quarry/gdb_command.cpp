@@ -149,7 +149,7 @@ std::string refusal_of_replay(std::string const& path) {
   if (!file)
     return file.error().what;
   try {
-    static_cast<void>(exploration::find_target(file->name.substr(0, file->name.find(" with "))));
+    static_cast<void>(exploration::find_explored(file->name));
     return {};
   } catch (std::invalid_argument const& e) {
     return fmt::format("{}\nWhat another program has saved: quarry gdb -- PROGRAM "

@@ -112,6 +112,17 @@ TEST_SUITE("apps.explore_target") {
                          "mpmc-queue: set_full is weakened twice", std::invalid_argument);
   }
 
+  TEST_CASE("a verdict's name says what was explored") {
+    auto const plain = find_explored("mpmc-queue");
+    CHECK(plain.of.name == "mpmc-queue");
+    CHECK(plain.weakened.empty());
+    auto const weak = find_explored("mpmc-queue with set_full=agent+clear_full=relaxed");
+    REQUIRE(weak.weakened.size() == 1);
+    CHECK(weak.weakened[0].front().name() == "set_full=agent+clear_full=relaxed");
+    CHECK_THROWS_WITH_AS(static_cast<void>(find_explored("mpmc-queue with x=relaxed")),
+                         doctest::Contains("no entry 'x=relaxed'"), std::invalid_argument);
+  }
+
   TEST_CASE(
       "every order of ComP-Net's rings, and of what they use of shmem, is found alone, as are "
       "those of shmem's collectives and waits, or others order the same") {

@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <string_view>
 
 namespace quarry::exploration {
 namespace {
+
+/// A target and what is weakened, in a verdict's name.
+constexpr std::string_view between = " with ";
 
 /// Each list with each of the weakenings of one more entry.
 std::vector<std::vector<weakening>> with_each(target const& t,
@@ -94,6 +98,14 @@ std::vector<std::vector<weakening>> find_together(target const& t, std::string_v
   return all;
 }
 
+explored_target find_explored(std::string_view verdict_name) {
+  auto const end = verdict_name.find(between);
+  explored_target found{find_target(verdict_name.substr(0, end)), {}};
+  if (end != verdict_name.npos)
+    found.weakened = find_together(found.of, verdict_name.substr(end + between.size()));
+  return found;
+}
+
 verdict explore_target(target const& t, weakening const* w, explore_options options) {
   if ((options.reduces || options.hashes_states) && !t.shares_only_memory) {
     std::string names;
@@ -105,7 +117,7 @@ verdict explore_target(target const& t, weakening const* w, explore_options opti
                                 "word may depend on each other; what can be reduced: " +
                                 names);
   }
-  options.name = w == nullptr ? t.name : t.name + " with " + w->name();
+  options.name = w == nullptr ? t.name : t.name + std::string(between) + w->name();
   options.most_decisions = t.most_decisions;
   return explore(options, [&](world& world_) { t.run(world_, w); });
 }

@@ -38,12 +38,18 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
     }
 }
 
-/// Of those that do alone, the one that has to change least; of several a fence, which stands there
-/// for that alone.
-std::optional<adjustment> one_alone(std::vector<adjustment> all, still_fails const& fails) {
-  std::stable_partition(all.begin(), all.end(), [](adjustment const& a) {
-    return a.at.what == emu::operation_kind::fence;
-  });
+/// Fences before other operations, which may be there for something else, too.
+std::vector<adjustment> fences_first(std::vector<adjustment> const& all) {
+  std::vector<adjustment> sorted;
+  for (bool const are_fences : {true, false})
+    for (adjustment const& a : all)
+      if ((a.at.what == emu::operation_kind::fence) == are_fences)
+        sorted.push_back(a);
+  return sorted;
+}
+
+/// Of those that do alone, the one that has to change least; the first of several.
+std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fails const& fails) {
   std::optional<adjustment> best;
   std::size_t least = ~std::size_t{0};
   for (adjustment const& a : all) {
@@ -76,7 +82,7 @@ mending mend(std::vector<operation_site> const& sites, still_fails const& fails)
     auto needed = all_strongest(sites, plain_too);
     if (needed.empty() || fails(needed))
       continue;
-    if (auto const one = one_alone(needed, fails)) {
+    if (auto const one = one_alone(fences_first(needed), fails)) {
       needed = {*one};
     } else {
       needed = fewer(std::move(needed), fails);

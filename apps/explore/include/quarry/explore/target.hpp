@@ -48,6 +48,16 @@ struct target {
 [[nodiscard]] std::vector<std::vector<weakening>> find_together(target const& t,
                                                                 std::string_view text);
 
+/// A target, and what was weakened in it: one list, as find_together() gives it, or none.
+struct explored_target {
+  target const& of;
+  std::vector<std::vector<weakening>> weakened;
+};
+/// That a verdict's name says: "spsc-queue with publish_write_index=relaxed".
+///
+/// Errors   std::invalid_argument – as find_target() and find_weakenings()
+[[nodiscard]] explored_target find_explored(std::string_view verdict_name);
+
 /// Explores the target, and says so in the verdict's name.
 ///
 /// Errors   std::invalid_argument – as explore(); a reduced one of actors that share more than
