@@ -144,6 +144,8 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
                                    std::uint64_t value, order o, scope s, write_tag by) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
+  if (level != 0 && left_out_ != nullptr) [[unlikely]]
+    *left_out_ = true;
   if (releases(o))
     fence(a, order::release, s);
   unsigned step = 0;

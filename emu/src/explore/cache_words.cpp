@@ -92,38 +92,40 @@ cache_machine::cell_id cache_machine::find_first(line& l, std::uintptr_t at, uns
     for (unsigned offset = 0; offset < 8; offset += bytes)
       new_cell(begin + offset, bytes);
   } else {
-    split(l, at / 8, bytes);
+    split(at / 8, bytes);
   }
   return find(at, bytes, step);
 }
 
 /// Atomic stores come to the level of their scope: in parts they could be seen there one by one.
-/// Each is the newest there, or right before the newest: of more than two that is not every order.
+/// Each is the newest there, or right before the newest; that they are there at once leaves
+/// something out.
 void cache_machine::complete_atomics(cell_id c) {
-  std::size_t count = 0;
+  bool are_there = false;
   for (actor& a : actors_) {
-    count += delayed_up_to(a, c);
+    are_there = are_there || delayed_up_to(a, c) != 0;
     drain_cell(a, c);
   }
   for (node_id n = 0; n < node_count_; ++n) {
     if (!has(n, c) || !nodes_[n].places[c].is_dirty)
       continue;
     auto const due = nodes_[n].places[c].due;
-    count += nodes_[n].level < due ? 1 : 0;
+    are_there = are_there || nodes_[n].level < due;
     for (node_id at = n; nodes_[at].level < due; at = nodes_[at].parent)
       if (nodes_[at].places[c].is_dirty)
         write_back(at, c, arrival::chosen);
   }
-  if (count > 2 && left_out_ != nullptr) [[unlikely]]
+  if (are_there && left_out_ != nullptr) [[unlikely]]
     *left_out_ = true;
 }
 
 /// Cells of a word become smaller, with what is known of the larger ones.
-void cache_machine::split(line& l, std::uintptr_t word, unsigned bytes) {
-  cell_id const old_first = l.first[word % line_words];
-  unsigned const old_bytes = l.word_bytes[word % line_words];
+void cache_machine::split(std::uintptr_t word, unsigned bytes) {
+  cell_id const old_first = line_of(word / line_words).first[word % line_words];
+  unsigned const old_bytes = line_of(word / line_words).word_bytes[word % line_words];
   for (unsigned offset = 0; offset < 8; offset += old_bytes)
-    complete_atomics(old_first + offset / old_bytes);
+    complete_atomics(old_first + offset / old_bytes); // lines may move
+  line& l = line_of(word / line_words);
   auto const first = static_cast<cell_id>(cells_.size());
   for (unsigned offset = 0; offset < 8; offset += bytes)
     copy_part(old_first + offset / old_bytes, new_cell(word * 8 + offset, bytes),

@@ -109,7 +109,8 @@ std::string extent_of(verdict const& v) {
           : fmt::format(
                 "; in {} a load could not see all that it might have: {} writes "
                 "to a word are remembered, {} stores of an actor delayed, {} loads stale in "
-                "a row, and of a word that is accessed in parts the newest value is seen",
+                "a row, and a word that is accessed in parts is stored at once, its newest value "
+                "seen",
                 v.limited, emu::cache_place::kept, emu::cache_machine::most_delayed,
                 emu::cache_place::most_stale_in_a_row));
 }

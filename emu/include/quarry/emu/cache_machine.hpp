@@ -176,8 +176,8 @@ public:
   void log_caches(std::vector<node_id>* into) noexcept { caches_ = into; }
   [[nodiscard]] node_id cache_of(actor_id a) const noexcept { return actors_[a].path[0]; }
   /// Set once a load could not see what it might have: a value that its caches remember no longer,
-  /// or one more stale one in a row, or what stands behind more delayed stores than there are.
-  /// Null: nobody wants to know. Borrowed.
+  /// one more stale one in a row, what stands behind more delayed stores than there are, or behind
+  /// an atomic store to a word in parts. Null: nobody wants to know. Borrowed.
   void note_left_out(bool* into) noexcept { left_out_ = into; }
 
   /// Of everything in the machine that can still be observed.
@@ -295,7 +295,7 @@ private:
   actor_id add_actor(node_id leaf, std::array<std::uint8_t, 5> level_of);
   cell_id new_cell(std::uintptr_t at, unsigned bytes);
   cell_id find(std::uintptr_t at, unsigned bytes, unsigned& step);
-  void split(line& l, std::uintptr_t word, unsigned bytes);
+  void split(std::uintptr_t word, unsigned bytes);
   void copy_part(cell_id from, cell_id to, unsigned bit);
   void complete_atomics(cell_id c);
   [[nodiscard]] bool is_wide(cell_id c) const noexcept { return cells_[c].bytes == line_bytes; }

@@ -156,7 +156,7 @@ public:
   /// name "name #2".
   void start(std::string name, std::function<void(world_core&)> body);
   /// A coroutine is for start_task().
-  template<coroutine_function<world_core&> F>
+  template<awaitable_function<world_core&> F>
   void start(std::string name, F body) = delete;
   /// The same for a coroutine. The function outlives its tasks.
   void start_task(std::string name, std::function<task<>(world_core&)> body);
@@ -214,8 +214,8 @@ struct verdict {
   std::uint64_t repeated = 0; ///< not run, since their choices had all been made in earlier ones
   std::uint64_t inconclusive = 0; ///< cut off by most_decisions
   /// Of an exhaustive search: a load could not see all that it might have, since a cache remembers
-  /// 8 writes to a word, lets an actor see an old one 32 times in a row, and shows atomic accesses
-  /// the newest value of a word that others access in parts.
+  /// 8 writes to a word, lets an actor see an old one 32 times in a row and delay 4 stores, and of
+  /// a word that others access in parts an atomic access stores at once, and sees the newest value.
   std::uint64_t limited = 0;
   std::uint64_t redundant = 0;                      ///< given up, as they came to nothing new
   std::string busiest;                              ///< in the last one of those: who, where
@@ -289,7 +289,7 @@ struct verdict {
                               std::function<void(world&)> const& world_function,
                               std::source_location where = std::source_location::current());
 /// A world function is plain; its actors may be coroutines, world::start_task().
-template<coroutine_function<world&> F>
+template<awaitable_function<world&> F>
 verdict explore(explore_options const& options, F const& world_function,
                 std::source_location where = std::source_location::current()) = delete;
 
