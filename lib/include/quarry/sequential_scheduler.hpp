@@ -80,7 +80,7 @@ public:
   /// Errors   stall_error – nobody can go on, or most_decisions were taken
   void run(std::function<void()> host);
   /// A coroutine is an actor's: nursery::start().
-  template<coroutine_function F>
+  template<awaitable_function F>
   void run(F host) = delete;
   /// The same with several host threads, a node each say. Rethrows what the first of them threw.
   void run(std::vector<std::function<void()>> hosts);

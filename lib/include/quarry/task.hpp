@@ -137,10 +137,12 @@ private:
   handle frame_;
 };
 
-/// A function that gives a coroutine. Where a plain function is wanted it would be called, and its
-/// coroutine dropped before it has run.
+/// A function that gives a coroutine, or something else to await. Where a plain function is wanted
+/// it would be called, and what it gives be dropped before it has done anything.
 template<class F, class... Args>
-concept coroutine_function = requires { typename std::invoke_result_t<F&, Args...>::promise_type; };
+concept awaitable_function = requires {
+  typename std::invoke_result_t<F&, Args...>::promise_type;
+} || requires(std::invoke_result_t<F&, Args...>& r) { r.await_ready(); };
 
 // Implementation
 

@@ -9,10 +9,12 @@
 
 namespace quarry::emu {
 
-/// f(a[lane], b[lane], …) of each lane, in their order.
-template<class F, lane_value T, int Size, class... L>
-[[nodiscard]] inline auto each_lane(F const& f, lanes<T, Size> const& a, L const&... b) {
-  using result = decltype(f(a[0], b[0]...));
+/// f(a[lane], b[lane], …) of each lane, in their order: whatever has no function of its own here.
+template<class F, lane_value T, int Size, lane_value... U>
+  requires lane_value<std::invoke_result_t<F const&, T, U...>>
+[[nodiscard]] inline auto each_lane(F const& f, lanes<T, Size> const& a,
+                                    lanes<U, Size> const&... b) {
+  using result = std::invoke_result_t<F const&, T, U...>;
   return lanes<result, Size>::generate([&](int lane) { return f(a[lane], b[lane]...); });
 }
 
@@ -38,13 +40,19 @@ template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> atan(lane
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> sinh(lanes<T, Size> const& a) { return each_lane([](T x) { return std::sinh(x); }, a); }
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> cosh(lanes<T, Size> const& a) { return each_lane([](T x) { return std::cosh(x); }, a); }
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> tanh(lanes<T, Size> const& a) { return each_lane([](T x) { return std::tanh(x); }, a); }
+template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> asinh(lanes<T, Size> const& a) { return each_lane([](T x) { return std::asinh(x); }, a); }
+template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> acosh(lanes<T, Size> const& a) { return each_lane([](T x) { return std::acosh(x); }, a); }
+template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> atanh(lanes<T, Size> const& a) { return each_lane([](T x) { return std::atanh(x); }, a); }
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> erf(lanes<T, Size> const& a) { return each_lane([](T x) { return std::erf(x); }, a); }
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> erfc(lanes<T, Size> const& a) { return each_lane([](T x) { return std::erfc(x); }, a); }
+template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> tgamma(lanes<T, Size> const& a) { return each_lane([](T x) { return std::tgamma(x); }, a); }
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> floor(lanes<T, Size> const& a) { return each_lane([](T x) { return std::floor(x); }, a); }
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> ceil(lanes<T, Size> const& a) { return each_lane([](T x) { return std::ceil(x); }, a); }
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> trunc(lanes<T, Size> const& a) { return each_lane([](T x) { return std::trunc(x); }, a); }
 /// Halves away from zero.
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> round(lanes<T, Size> const& a) { return each_lane([](T x) { return std::round(x); }, a); }
+/// By the present rounding mode.
+template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> rint(lanes<T, Size> const& a) { return each_lane([](T x) { return std::rint(x); }, a); }
 
 // One of the two may be a number, of any type.
 template<std::floating_point T, int Size> [[nodiscard]] lanes<T, Size> pow(lanes<T, Size> const& a, std::type_identity_t<lanes<T, Size>> const& b) { return each_lane([](T x, T y) { return std::pow(x, y); }, a, b); }
