@@ -4,6 +4,7 @@
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "file_size_signal.hpp"
+#include "unexpected_argument.hpp"
 
 #include <quarry/emu/replay_file.hpp>
 #include <quarry/explore/target.hpp>
@@ -13,6 +14,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -82,11 +84,22 @@ fs::path find_program(std::string const& name) {
   return {};
 }
 
-/// What gdb reads, of programs and of cores: it goes on without any other, and ends well.
-bool is_elf(fs::path const& file) {
-  std::array<char, 4> magic{};
-  std::ifstream(file, std::ios::binary).read(magic.data(), magic.size());
-  return std::string_view(magic.data(), magic.size()) == "\177ELF";
+/// ELF's numbers for what a file is.
+enum class elf_type : std::uint16_t { none = 0, executable = 2, shared = 3, core = 4 };
+
+/// What gdb can use the file as: given anything else it goes on without, and ends well.
+elf_type type_of(fs::path const& file) {
+  std::array<char, 18> head{};
+  std::ifstream(file, std::ios::binary).read(head.data(), head.size());
+  if (std::string_view(head.data(), 4) != "\177ELF")
+    return elf_type::none;
+  std::uint16_t type = 0;
+  std::memcpy(&type, &head[16], sizeof(type)); // in the machine's byte order
+  return static_cast<elf_type>(type);
+}
+bool is_program(fs::path const& file) {
+  elf_type const type = type_of(file);
+  return type == elf_type::executable || type == elf_type::shared;
 }
 
 void check(CLI::App const& command, request const& r, std::vector<std::string> const& program) {
@@ -167,15 +180,14 @@ int run(request const& r, std::vector<std::string> const& program) {
       return complain(fmt::format("-x {}: no such file", file));
   if (std::error_code none; !r.core.empty() && !fs::exists(r.core, none))
     return complain(fmt::format("--core {}: no such file", r.core));
-  if (!r.core.empty() && !is_elf(r.core))
-    return complain(fmt::format("--core {}: not a core dump (no ELF file)", r.core));
+  if (!r.core.empty() && type_of(r.core) != elf_type::core)
+    return complain(fmt::format("--core {}: not a core dump", r.core));
   if (!program.empty()) {
     auto const file = find_program(program.front());
     if (file.empty())
       return complain(fmt::format("{}: no such program", program.front()));
-    if (!is_elf(file))
-      return complain(
-          fmt::format("{}: not a program that gdb can read (no ELF file)", program.front()));
+    if (!is_program(file))
+      return complain(fmt::format("{}: not a program that gdb can read", program.front()));
   }
   auto const script = find_script();
   if (script.empty())

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "subcommand.hpp"
 
+#include "unexpected_argument.hpp"
+
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
@@ -24,8 +26,9 @@ void check(CLI::App const& group, std::string const& what) {
   }
   auto const& word = rest.front();
   if (word.starts_with('-'))
-    throw CLI::ValidationError(
-        fmt::format("{}'{}' was not expected; options come after the {}", speaker, word, what));
+    throw CLI::ValidationError(fmt::format(
+        "{}'{}' was not expected; {}", speaker, word,
+        did_you_mean(group, word).value_or(fmt::format("options come after the {}", what))));
   throw CLI::ValidationError(fmt::format("{}no {} '{}'; {}", speaker, what, word, names_of(group)));
 }
 

@@ -29,24 +29,30 @@ std::size_t distance(std::string_view from, std::string_view to) {
   return row.back();
 }
 
-/// Empty: none looks like it.
-std::string nearest_option(CLI::App const& command, std::string_view word) {
-  constexpr std::size_t most = 3; // characters that differ
-  std::string nearest;
-  std::size_t best = most + 1;
+/// An option's name, without its value.
+std::string_view name_in(std::string_view word) {
+  return word.starts_with('-') ? word.substr(0, word.find('=')) : word;
+}
+
+} // namespace
+
+std::optional<std::string> did_you_mean(CLI::App const& command, std::string_view word) {
+  word = name_in(word);
+  if (!word.starts_with("--"))
+    return std::nullopt;
+  std::optional<std::string> nearest;
+  std::size_t best = 4; // characters that differ, and nothing is meant
   for (auto const* option : command.get_options())
     for (auto const& name : option->get_lnames()) {
       std::string const spelt = "--" + name;
       std::size_t const differs = distance(word, spelt);
       if (differs < best && differs + 2 < word.size()) {
         best = differs;
-        nearest = spelt;
+        nearest = "did you mean " + spelt + "?";
       }
     }
   return nearest;
 }
-
-} // namespace
 
 std::string unexpected_argument(CLI::App const& app) {
   std::string speaker;
@@ -62,10 +68,9 @@ std::string unexpected_argument(CLI::App const& app) {
   auto const rest = those.empty() ? app.remaining(true) : those;
   if (rest.empty())
     return {};
-  std::string const word = rest.front().substr(0, rest.front().find('='));
-  std::string const meant = word.starts_with('-') ? nearest_option(*command, word) : std::string();
-  return fmt::format("{}{}'{}' was not expected{}", speaker, speaker.empty() ? "" : ": ", word,
-                     meant.empty() ? "" : "; did you mean " + meant + "?");
+  auto const meant = did_you_mean(*command, rest.front());
+  return fmt::format("{}{}'{}' was not expected{}", speaker, speaker.empty() ? "" : ": ",
+                     name_in(rest.front()), meant ? "; " + *meant : "");
 }
 
 } // namespace quarry::command
