@@ -183,7 +183,7 @@ TEST_SUITE("emu.explored_memory") {
     std::string const nothing = "nothing was found";
     CHECK(read(contents::zeroed, 0, false) == nothing);
     CHECK_SAYS(read(contents::uninitialised, 0, false),
-               "ann reads 4 bytes of global memory that nobody has written");
+               "ann reads 4 bytes of global memory that nobody has written (fresh[0])");
     CHECK_SAYS(read(contents::uninitialised, 3, false),
                "ann reads 4 bytes of global memory of which 1 of 4 nobody has written");
     CHECK(read(contents::uninitialised, 4, false) == nothing);

@@ -112,11 +112,16 @@ TEST_SUITE("emu.lane_math") {
     check_each(sinh(a), [&](int i) { return std::sinh(a[i]); });
     check_each(cosh(a), [&](int i) { return std::cosh(a[i]); });
     check_each(tanh(a), [&](int i) { return std::tanh(a[i]); });
+    check_each(asinh(a), [&](int i) { return std::asinh(a[i]); });
+    check_each(acosh(abs(a) + T{1}), [&](int i) { return std::acosh(std::abs(a[i]) + T{1}); });
+    check_each(atanh(finite), [&](int i) { return std::atanh(finite[i]); });
+    check_each(tgamma(abs(a)), [&](int i) { return std::tgamma(std::abs(a[i])); });
     check_each(erf(a), [&](int i) { return std::erf(a[i]); });
     check_each(erfc(a), [&](int i) { return std::erfc(a[i]); });
     check_each(floor(a), [&](int i) { return std::floor(a[i]); });
     check_each(ceil(a), [&](int i) { return std::ceil(a[i]); });
     check_each(trunc(a), [&](int i) { return std::trunc(a[i]); });
+    check_each(rint(a), [&](int i) { return std::rint(a[i]); });
     check_each(round(a), [&](int i) { return std::round(a[i]); });
   }
 

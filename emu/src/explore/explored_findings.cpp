@@ -21,6 +21,11 @@ using access = race_detector::access;
 
 namespace {
 
+/// A word's name at the end of a sentence, if it has one.
+std::string in_brackets(std::string const& word) {
+  return word.empty() ? "" : fmt::format(" ({})", word);
+}
+
 /// How many of memory's first bytes at `at` have no value yet. Host code that writes there directly
 /// is told by the values that it leaves, in words of four: a byte of a value may well be
 /// `uninitialised_byte`.
@@ -209,7 +214,9 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
   std::string const which =
       unwritten == bytes ? "that nobody has written"
                          : fmt::format("of which {} of {} nobody has written", unwritten, bytes);
-  blame("uninitialised", who, by, fmt::format(" reads {} bytes of global memory {}", bytes, which));
+  blame("uninitialised", who, by,
+        fmt::format(" reads {} bytes of global memory {}{}", bytes, which,
+                    in_brackets(word_of(at, bytes))));
 }
 
 void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
@@ -217,9 +224,9 @@ void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
   if (lds_.cover(at, bytes))
     return;
   blame("uninitialised", who, by,
-        fmt::format(" reads {} bytes of LDS that nobody in its work-group has written: "
+        fmt::format(" reads {} bytes of LDS that nobody in its work-group has written{}: "
                     "uninitialised, or a barrier is missing after those who do",
-                    bytes));
+                    bytes, in_brackets(word_of(at, bytes))));
 }
 
 void explored_memory::blame_chance(actor_id who, polled_words::ended_loop const& loop,
