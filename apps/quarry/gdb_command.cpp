@@ -105,8 +105,10 @@ bool is_program(fs::path const& file) {
 void check(CLI::App const& command, request const& r, std::vector<std::string> const& program) {
   auto const rest = command.remaining();
   if (!rest.empty() && rest.front().starts_with('-'))
-    throw CLI::ValidationError(fmt::format(
-        "gdb: '{}' was not expected; of gdb's own options there are -x and --batch", rest.front()));
+    throw CLI::ValidationError(
+        fmt::format("gdb: '{}' was not expected; {}", rest.front(),
+                    did_you_mean(command, rest.front())
+                        .value_or("of gdb's own options there are -x and --batch")));
   if (!rest.empty())
     throw CLI::ValidationError(fmt::format(
         "gdb: '{0}' was not expected; the program and its arguments come after --, as in: "
