@@ -113,8 +113,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
   unsigned const level = o ? level_in(self, s) : 0;
   if (o && releases(*o) && level != 0) {
     if (self.delayed.size() == most_delayed) {
-      if (left_out_ != nullptr) [[unlikely]]
-        *left_out_ = true;
+      leave_out();
       drain(self, 1);
     }
     bool const follows_seq_cst = o == order::seq_cst && delayed_up_to_seq_cst(self) != 0;
@@ -144,8 +143,8 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
                                    std::uint64_t value, order o, scope s, write_tag by) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
-  if (level != 0 && left_out_ != nullptr) [[unlikely]]
-    *left_out_ = true;
+  if (level != 0)
+    leave_out();
   if (releases(o))
     fence(a, order::release, s);
   unsigned step = 0;

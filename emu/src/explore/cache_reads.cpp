@@ -96,8 +96,8 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
   auto const n = static_cast<unsigned>(candidates_.size());
   bool const had_enough = touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row;
   bool const must_be_new = had_enough || takes_newest_;
-  if (must_be_new && n > 1 && left_out_ != nullptr) [[unlikely]]
-    *left_out_ = true;
+  if (must_be_new && n > 1) [[unlikely]]
+    leave_out();
   candidate const chosen =
       candidates_[n == 1 || must_be_new ? 0 : choices_->pick(n, choice_kind::value)];
   reading r =

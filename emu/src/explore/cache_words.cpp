@@ -109,14 +109,14 @@ void cache_machine::complete_atomics(cell_id c) {
   for (node_id n = 0; n < node_count_; ++n) {
     if (!has(n, c) || !nodes_[n].places[c].is_dirty)
       continue;
-    auto const due = nodes_[n].places[c].due;
-    are_there = are_there || nodes_[n].level < due;
-    for (node_id at = n; nodes_[at].level < due; at = nodes_[at].parent)
-      if (nodes_[at].places[c].is_dirty)
-        write_back(at, c, arrival::chosen);
+    node_id target = n;
+    while (nodes_[target].level < nodes_[n].places[c].due)
+      target = nodes_[target].parent;
+    are_there = are_there || target != n;
+    write_back_to(n, c, target, arrival::chosen);
   }
-  if (are_there && left_out_ != nullptr) [[unlikely]]
-    *left_out_ = true;
+  if (are_there)
+    leave_out();
 }
 
 /// Cells of a word become smaller, with what is known of the larger ones.

@@ -181,10 +181,10 @@ void cache_machine::write_back(node_id n, cell_id c, arrival how) {
   from.least = std::max(from.least, which);
 }
 
-void cache_machine::write_back_to(node_id n, cell_id c, node_id ancestor) {
+void cache_machine::write_back_to(node_id n, cell_id c, node_id ancestor, arrival how) {
   for (; n != ancestor; n = nodes_[n].parent)
     if (nodes_[n].places[c].is_dirty)
-      write_back(n, c, arrival::newest);
+      write_back(n, c, how);
 }
 
 } // namespace quarry::emu

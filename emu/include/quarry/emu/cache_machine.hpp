@@ -298,6 +298,10 @@ private:
   void split(std::uintptr_t word, unsigned bytes);
   void copy_part(cell_id from, cell_id to, unsigned bit);
   void complete_atomics(cell_id c);
+  void leave_out() noexcept {
+    if (left_out_ != nullptr) [[unlikely]]
+      *left_out_ = true;
+  }
   [[nodiscard]] bool is_wide(cell_id c) const noexcept { return cells_[c].bytes == line_bytes; }
   wide_line* find_wide(std::uintptr_t at, unsigned element);
   wide_line& add_wide(line& l);
@@ -369,7 +373,7 @@ private:
            (how == arrival::chosen && choices_->pick(2, choice_kind::write_back) == 1);
   }
   void write_back(node_id n, cell_id c, arrival how);
-  void write_back_to(node_id n, cell_id c, node_id ancestor);
+  void write_back_to(node_id n, cell_id c, node_id ancestor, arrival how = arrival::newest);
   inline void release(actor& a, unsigned level);
   inline void flush(actor const& a, unsigned level, time before = always);
   enum class words : std::uint8_t { fine_grained, all };
