@@ -161,7 +161,7 @@ int replay_one(std::string const& path) {
     return complain("replay", file.error().what, world_fault);
   try {
     auto const& [t, weakened] = exploration::find_explored(file->name);
-    verdict const v = explore_target(t, weakened.empty() ? nullptr : &weakened.front().front(),
+    verdict const v = explore_target(t, weakened.empty() ? nullptr : &weakened.front(),
                                      {.detects_races = file->detects_races,
                                       .direct_lint = file->direct_lint,
                                       .repeats = &*file});

@@ -106,9 +106,8 @@ void check(CLI::App const& command, request const& r, std::vector<std::string> c
   auto const rest = command.remaining();
   if (!rest.empty() && rest.front().starts_with('-'))
     throw CLI::ValidationError(
-        fmt::format("gdb: '{}' was not expected; {}", rest.front(),
-                    did_you_mean(command, rest.front())
-                        .value_or("of gdb's own options there are -x and --batch")));
+        "gdb: " +
+        not_expected(command, rest.front(), "of gdb's own options there are -x and --batch"));
   if (!rest.empty())
     throw CLI::ValidationError(fmt::format(
         "gdb: '{0}' was not expected; the program and its arguments come after --, as in: "

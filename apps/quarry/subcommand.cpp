@@ -26,9 +26,8 @@ void check(CLI::App const& group, std::string const& what) {
   }
   auto const& word = rest.front();
   if (word.starts_with('-'))
-    throw CLI::ValidationError(fmt::format(
-        "{}'{}' was not expected; {}", speaker, word,
-        did_you_mean(group, word).value_or(fmt::format("options come after the {}", what))));
+    throw CLI::ValidationError(
+        speaker + not_expected(group, word, fmt::format("options come after the {}", what)));
   throw CLI::ValidationError(fmt::format("{}no {} '{}'; {}", speaker, what, word, names_of(group)));
 }
 

@@ -34,13 +34,12 @@ std::string_view name_in(std::string_view word) {
   return word.starts_with('-') ? word.substr(0, word.find('=')) : word;
 }
 
-} // namespace
-
-std::optional<std::string> did_you_mean(CLI::App const& command, std::string_view word) {
+/// "did you mean --updates?"; empty: no option looks like it.
+std::string did_you_mean(CLI::App const& command, std::string_view word) {
   word = name_in(word);
+  std::string nearest;
   if (!word.starts_with("--"))
-    return std::nullopt;
-  std::optional<std::string> nearest;
+    return nearest;
   std::size_t best = 4; // characters that differ, and nothing is meant
   for (auto const* option : command.get_options())
     for (auto const& name : option->get_lnames()) {
@@ -54,23 +53,27 @@ std::optional<std::string> did_you_mean(CLI::App const& command, std::string_vie
   return nearest;
 }
 
+} // namespace
+
+std::string not_expected(CLI::App const& command, std::string_view word,
+                         std::string const& otherwise) {
+  std::string const meant = did_you_mean(command, word);
+  std::string const& hint = meant.empty() ? otherwise : meant;
+  return fmt::format("'{}' was not expected{}{}", word, hint.empty() ? "" : "; ", hint);
+}
+
 std::string unexpected_argument(CLI::App const& app) {
   std::string speaker;
   CLI::App const* command = &app;
-  for (CLI::App const* next = command; next != nullptr;) {
-    command = next;
-    if (next != &app)
-      speaker += (speaker.empty() ? "" : " ") + next->get_name();
-    auto const chosen = next->get_subcommands();
-    next = chosen.empty() ? nullptr : chosen.front();
+  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = command->get_subcommands()) {
+    command = chosen.front();
+    speaker += (speaker.empty() ? "" : " ") + command->get_name();
   }
-  auto const those = command->remaining();
-  auto const rest = those.empty() ? app.remaining(true) : those;
+  auto const rest = command->remaining();
   if (rest.empty())
     return {};
-  auto const meant = did_you_mean(*command, rest.front());
-  return fmt::format("{}{}'{}' was not expected{}", speaker, speaker.empty() ? "" : ": ",
-                     name_in(rest.front()), meant ? "; " + *meant : "");
+  return fmt::format("{}{}{}", speaker, speaker.empty() ? "" : ": ",
+                     not_expected(*command, name_in(rest.front())));
 }
 
 } // namespace quarry::command

@@ -3,15 +3,15 @@
 
 #include "cli_forward.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 
 namespace quarry::command {
 
-/// "did you mean --updates?", if the word is nearly the name of an option of the command.
-[[nodiscard]] std::optional<std::string> did_you_mean(CLI::App const& command,
-                                                      std::string_view word);
+/// "'--update' was not expected; did you mean --updates?", if the word is nearly the name of an
+/// option of the command; else `otherwise` stands there, if it is not empty.
+[[nodiscard]] std::string not_expected(CLI::App const& command, std::string_view word,
+                                       std::string const& otherwise = {});
 
 /// After a parse that ended with arguments too many: the first of them, by the command that did not
 /// expect it, and which of its options may have been meant. "run gups: '--update' was not expected;

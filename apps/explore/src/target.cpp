@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace quarry::exploration {
 namespace {
@@ -102,7 +103,8 @@ explored_target find_explored(std::string_view verdict_name) {
   auto const end = verdict_name.find(between);
   explored_target found{find_target(verdict_name.substr(0, end)), {}};
   if (end != verdict_name.npos)
-    found.weakened = find_together(found.of, verdict_name.substr(end + between.size()));
+    found.weakened = // a full name finds one list
+        std::move(find_together(found.of, verdict_name.substr(end + between.size())).front());
   return found;
 }
 

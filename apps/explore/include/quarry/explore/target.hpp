@@ -48,10 +48,10 @@ struct target {
 [[nodiscard]] std::vector<std::vector<weakening>> find_together(target const& t,
                                                                 std::string_view text);
 
-/// A target, and what was weakened in it: one list, as find_together() gives it, or none.
+/// A target, and what was weakened in it: as one of find_together()'s lists, or nothing.
 struct explored_target {
   target const& of;
-  std::vector<std::vector<weakening>> weakened;
+  std::vector<weakening> weakened;
 };
 /// That a verdict's name says: "spsc-queue with publish_write_index=relaxed".
 ///
