@@ -58,8 +58,8 @@ private:
 
   step any_step(std::size_t actors) {
     using enum step::kind;
-    static constexpr step::kind kinds[]{load, load, load, load,    store,   store, store,
-                                        load, meet, meet, release, acquire, update};
+    static constexpr step::kind kinds[]{load,   load,   load,   load, load, store,   store,  store,
+                                        update, update, update, meet, meet, release, acquire};
     static constexpr scope scopes[]{scope::work_group, scope::agent, scope::system};
     step s{kinds[below(std::size(kinds))], below(actors), 0, order::relaxed, scopes[below(3)]};
     if (s.what == store && one_in(3))

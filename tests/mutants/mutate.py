@@ -28,17 +28,17 @@ MUTANTS = {
     # The read-modify-write is performed one level below its scope's; it orders as it should.
     'short_place': [
         ('    clean_below(self, c, level);\n'
-         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
+         '    add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);',
          '    unsigned const place = level == 0 ? 0 : level - 1;\n'
          '    clean_below(self, c, place);\n'
-         '    add_part(all, choose(a, c, place, nullptr, nullptr), done);'),
+         '    add_part(all, choose(a, c, place, sight::newest, nullptr, nullptr), done);'),
         ('  unsigned const level = level_in(self, s);\n  if (level == 0) {',
          '  unsigned level = level_in(self, s);\n  level -= level == 0 ? 0 : 1;\n'
          '  if (level == 0) {')],
     'atomic_ignores_own_line': [(
         '    clean_below(self, c, level);\n'
-        '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
-        '    add_part(all, choose(a, c, level, nullptr, nullptr), done);')],
+        '    add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);',
+        '    add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);')],
     'update_without_release': [(
         '  release_before_write(a, o, s);',
         '  release_before_write(a, std::nullopt, s);')],
@@ -49,8 +49,8 @@ MUTANTS = {
         '  else if (releases(o))\n    release(self, level);\n  if (acquires(o))')],
     'update_in_own_cache': [
         ('    clean_below(self, c, level);\n'
-         '    add_part(all, choose(a, c, level, nullptr, nullptr), done);',
-         '    add_part(all, choose(a, c, 0, nullptr, nullptr), done);'),
+         '    add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);',
+         '    add_part(all, choose(a, c, 0, sight::newest, nullptr, nullptr), done);'),
         ('  unsigned const level = level_in(self, s);\n  if (level == 0) {',
          '  unsigned const level = level_in(self, s);\n  if (level < 99) {')],
     # What changes nothing: it must survive.

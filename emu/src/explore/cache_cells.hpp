@@ -13,6 +13,12 @@ namespace quarry::emu {
   return bytes == 8 ? value : value & ((std::uint64_t{1} << (8 * bytes)) - 1);
 }
 
+/// Of a hash of the machine's state.
+inline void mix(std::uint64_t& h, std::uint64_t v) noexcept {
+  h = (h ^ v) * 0x9e3779b97f4a7c15;
+  h ^= h >> 29;
+}
+
 inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
   node& at = nodes_[n];
   if (c < at.place_count && at.places[c].execution == execution_) [[likely]]
@@ -53,6 +59,8 @@ inline void cache_machine::make_live(node_id n, cell_id c) {
 /// Inline, so that the version is put together where it stays.
 [[gnu::always_inline]] inline void cache_machine::append(node_id n, cell_id c, version const& v) {
   place& p = touch(n, c);
+  if (p.lingering != 0) [[unlikely]]
+    end_lingering(n, c, p.count - 2);
   if (p.count != 0) {
     version& last = p.newest();
     last.until = std::min(last.until, now_);

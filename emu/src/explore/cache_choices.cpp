@@ -16,10 +16,11 @@ bool cache_machine::is_under(node_id n, node_id ancestor) const noexcept {
 
 // What a load may see
 
-/// Older than what the actor has seen above, when it fetched early, or than what was there when it
-/// last emptied its caches; or, if `before`, so is what comes right before it.
-inline bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level, version const& v,
-                                       bool before) const {
+/// Older than what the actor has seen above, when it fetched early, or than what those had who have
+/// released to it, or than what was there when it last emptied its caches; or, if `before`, so is
+/// what comes right before it.
+bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level, version const& v,
+                                bool before) const {
   version const* copy = &v;
   unsigned due = 0; // of what comes before
   for (unsigned l = level + 1; l < a.levels; ++l) {
@@ -38,7 +39,10 @@ inline bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level
     while (before && above[which].update == height && due >= height && which > above.oldest() &&
            above[which - 1].id != v.id)
       --which;
-    if ((way_[0]->has_seen >> height & 1) != 0 && which + (before ? 0 : 1) <= way_[0]->seen[height])
+    index const next = which + (before ? 0 : 1);
+    if ((way_[0]->has_seen >> height & 1) != 0 && next <= way_[0]->seen[height])
+      return true;
+    if (index const least = least_released(a, c, l); least != 0 && next <= least)
       return true;
     copy = &above[which];
   }
@@ -71,10 +75,14 @@ inline void cache_machine::collect_versions(actor const& a, cell_id c, unsigned 
   auto const has_lost = [&p](window const* w) {
     return w != nullptr && p.oldest() > w->first && p[p.oldest()].from > w->since;
   };
+  bool const was_passed = std::any_of(way_.begin() + 1, way_.begin() + a.levels,
+                                      [](place const* on) { return on->passed_at != 0; });
   if (left_out_ != nullptr && (has_lost(shared) || has_lost(own))) [[unlikely]]
     *left_out_ = true;
   for (index i = first_current(a, c, level); i < p.count; ++i) {
     version const& v = p[i];
+    if (was_passed && is_superseded(a, c, level, i)) [[unlikely]]
+      continue;
     bool const is_shared = holds(shared, i, v);
     if (is_shared || holds(own, i, v))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared,
@@ -129,12 +137,14 @@ void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool 
 /// after all that is there; what a fetch brings now; what one has brought early. Then what comes
 /// from above although a word on the way is not there yet. `lowest` 0: in its own cache, where the
 /// word is not dirty; else at that level, exactly.
-void cache_machine::collect(actor_id a, cell_id c, unsigned lowest) {
+void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, sight s) {
   actor const& self = actors_[a];
   candidates_.clear();
   for (unsigned l = 0; l < self.levels; ++l)
     way_[l] = &touch(self.path[l], c);
   place const& p = *way_[lowest];
+  if (lowest != 0 && p.lingering != 0 && s == sight::lingering)
+    collect_lingering(self, c, lowest);
   if (lowest == 0 ? p.is_dirty : p.count != 0)
     if (version const& v = p.newest();
         lowest == 0 || (v.until == always && !is_outdated(self, c, lowest, v, false)))
@@ -285,7 +295,7 @@ bool cache_machine::sees_only_own(actor const& a, cell_id c) const {
 
 /// The word is nowhere dirty, nor on its way, and what collect() would find is memory's newest
 /// version. Only for what is quickly told: at memory, and of a cache right above it.
-bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest) {
+bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest, sight s) {
   if (cells_[c].first_holder != nobody || delayed_count_ != 0 ||
       (a.levels > lowest + 1U && a.levels != 2))
     return false;
@@ -293,6 +303,8 @@ bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest)
   for (unsigned l = 1; l < lowest; ++l)
     touch(a.path[l], c);
   place const& p = touch(memory, c);
+  if (p.lingering != 0 && s == sight::lingering) [[unlikely]]
+    return false;
   if (a.levels == lowest + 1U || p.count < 2 || leaf.seen[nodes_[memory].level] + 1 >= p.count)
     return true;
   // The one before it was overwritten before the cache was last emptied; so were all others.

@@ -5,15 +5,6 @@
 #include <algorithm>
 
 namespace quarry::emu {
-namespace {
-
-void mix(std::uint64_t& h, std::uint64_t v) {
-  h = (h ^ v) * 0x9e3779b97f4a7c15;
-  h ^= h >> 29;
-}
-
-} // namespace
-
 std::uint64_t cache_machine::hash() const {
   std::uint64_t h = 0; // whatever the order in which the cells were first reached
   std::vector<index> oldest(node_count_);
@@ -25,6 +16,8 @@ std::uint64_t cache_machine::hash() const {
     }
   for (std::uint32_t const w : open_)
     mix_undecided(h, wide_[w]);
+  if (!lingering_.empty())
+    mix_lingering(h);
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
     mix(h, a.to_come.level);

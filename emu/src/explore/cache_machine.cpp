@@ -28,7 +28,7 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   }
   drain_cell(self, c);
   clean_below(self, c, level);
-  reading const r = choose(a, c, level, is_met, argument);
+  reading const r = choose(a, c, level, sight_of(o), is_met, argument);
   if (is_met != nullptr && is_met(r.value, argument))
     self.in_vain.end(argument);
   if (level != 0)
@@ -92,10 +92,10 @@ bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, or
   clean_below(self, first, level);
   question const wait = asks(first, level, is_met, argument);
   bool could = false;
-  if (sees_only_newest(self, first, level)) {
+  if (sees_only_newest(self, first, level, sight_of(o))) {
     could = is_met(newest(memory, first).value, argument);
   } else {
-    collect(a, first, level);
+    collect(a, first, level, sight_of(o));
     bool const takes_chances = !self.in_vain.has(wait);
     could = std::any_of(candidates_.begin(), candidates_.end(), [&](candidate const& x) {
       return is_met(x.value, argument) && (takes_chances || !x.is_by_chance);
@@ -208,9 +208,16 @@ inline void cache_machine::clean_below(actor const& a, cell_id c, unsigned level
 void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kind kind,
                                   std::uint64_t value, write_tag by, time since) {
   node_id const at = a.path[level];
-  std::uint8_t const update = kind == write_kind::update ? nodes_[at].level : 0;
+  std::uint8_t const update = kind == write_kind::store ? 0 : nodes_[at].level;
+  place& p = touch(at, c);
+  bool const is_late = kind == write_kind::late_update;
+  auto const lingering = is_late ? std::exchange(p.lingering, std::uint8_t{0}) : std::uint8_t{0};
   come_to(at, c, {value, by, now_, now_, always, unknown, ++last_write_, false, update},
           nodes_[at].level, since, arrival_of(at, since));
+  if (is_late) {
+    p.lingering = lingering;
+    let_linger(at, c);
+  }
   for (unsigned l = 0; l < level; ++l)
     touch(a.path[l], c).given = last_write_;
   copy_below(a, c, level, nodes_[at].places[c].count - 1, true);
@@ -261,7 +268,7 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
     cell_id const c = first + done / step;
     drain_cell(self, c);
     clean_below(self, c, level);
-    add_part(all, choose(a, c, level, nullptr, nullptr), done);
+    add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);
   }
   takes_newest_ = false;
   if (acquires(o) && releases(o)) // also what it has just acquired
@@ -269,7 +276,7 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
   return all;
 }
 
-void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes, scope s,
+void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                   std::uint64_t value, write_tag by) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
@@ -279,9 +286,13 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
   }
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
+  bool const may_be_late = o != order::seq_cst && actor_count_ != 1;
+  if (may_be_late && step != bytes)
+    leave_out();
+  auto const kind = may_be_late && step == bytes ? write_kind::late_update : write_kind::update;
   for (unsigned done = 0; done < bytes; done += step) {
-    perform_write(self, first + done / step, level, write_kind::update,
-                  low_bytes(value >> (8 * done), step), by, now_);
+    perform_write(self, first + done / step, level, kind, low_bytes(value >> (8 * done), step), by,
+                  now_);
   }
 }
 
@@ -360,6 +371,8 @@ inline void cache_machine::flush(actor const& a, unsigned level, time before) {
       if (cell_id const c = n.dirty[i]; n.places[c].dirty_from < before)
         write_back(a.path[l], c, arrival::chosen);
   }
+  if (!lingering_.empty()) [[unlikely]]
+    publish_updates(a, level, before);
 }
 
 void cache_machine::invalidate(actor const& a, unsigned level, words which) {

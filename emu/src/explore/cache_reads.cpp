@@ -75,17 +75,17 @@ cache_machine::reading cache_machine::take_overwritten(actor_id a, cell_id c, un
   if (chosen.is_late)
     for (unsigned l = lowest; l < chosen.level; ++l)
       write_back_to(self.path[l], c, at);
-  collect(a, c, lowest);
+  collect(a, c, lowest, sight::newest);
   candidate const newest = candidates_.front();
   return take(a, c, lowest, newest);
 }
 
-cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest,
+cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned lowest, sight s,
                                              predicate is_met, void* argument) {
   actor& self = actors_[a];
-  if (sees_only_newest(self, c, lowest))
+  if (sees_only_newest(self, c, lowest, s))
     return take_newest(self, c);
-  collect(a, c, lowest);
+  collect(a, c, lowest, s);
   bool const has_newer = candidates_.size() > 1;
   std::uint64_t const freshest = candidates_.front().value;
   question const wait = asks(c, lowest, is_met, argument);
@@ -113,9 +113,9 @@ cache_machine::reading cache_machine::choose(actor_id a, cell_id c, unsigned low
 /// A load in the actor's own cache, unless there is a choice.
 std::optional<cache_machine::reading> cache_machine::see_only_one(actor_id a, cell_id c) {
   actor const& self = actors_[a];
-  if (sees_only_newest(self, c, 0))
+  if (sees_only_newest(self, c, 0, sight::lingering))
     return take_newest(self, c);
-  collect(a, c, 0);
+  collect(a, c, 0, sight::lingering);
   if (candidates_.size() != 1)
     return std::nullopt;
   candidate const only = candidates_.front();
@@ -201,7 +201,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   actor const& self = actors_[a];
   unsigned const level = chosen.level;
   if (level == 0) {
-    keep_ahead(self, c, 0);
+    keep_ahead(self, c, 0, nodes_[self.path[0]].places[c].count - 1);
     version const& v = newest(self.path[0], c);
     return {v.value, v.by};
   }
@@ -223,7 +223,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
     for (unsigned l = lowest; l < level; ++l)
       if (nodes_[self.path[l]].places[c].is_dirty)
         overwrite_by(self, c, l, level, which);
-  keep_ahead(self, c, level);
+  keep_ahead(self, c, level, which);
   version const v = nodes_[at].places[c][which];
   if (chosen.is_private) {
     see(self, c, level, which);

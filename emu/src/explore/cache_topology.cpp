@@ -90,6 +90,7 @@ void cache_machine::reset() {
   wide_count_ = 0;
   open_.clear();
   undecided_count_ = 0;
+  lingering_.clear();
   values_.clear();
   if (++execution_ == 0) {
     for (node& n : nodes_) {

@@ -17,7 +17,7 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   p.execution = execution_;
   p.count = p.least = p.given = p.dirty_since = p.latest = 0;
   p.is_dirty = p.is_live = false;
-  p.due = p.has_seen = p.stale_in_a_row = 0;
+  p.due = p.has_seen = p.stale_in_a_row = p.lingering = 0;
   p.seen = p.passed = {};
   p.passed_at = 0;
   if (n == memory && is_wide(c)) {
@@ -98,8 +98,8 @@ cache_machine::cell_id cache_machine::find_first(line& l, std::uintptr_t at, uns
 }
 
 /// Atomic stores come to the level of their scope: in parts they could be seen there one by one.
-/// Each is the newest there, or right before the newest; that they are there at once leaves
-/// something out.
+/// Each is the newest there, or right before the newest; that they, and updates, are there at once
+/// leaves something out.
 void cache_machine::complete_atomics(cell_id c) {
   bool are_there = false;
   for (actor& a : actors_) {
@@ -115,6 +115,9 @@ void cache_machine::complete_atomics(cell_id c) {
     are_there = are_there || target != n;
     write_back_to(n, c, target, arrival::chosen);
   }
+  are_there = are_there || std::any_of(lingering_.begin(), lingering_.end(),
+                                       [c](lingering_version const& v) { return v.of == c; });
+  end_lingering(c);
   if (are_there)
     leave_out();
 }
@@ -288,6 +291,7 @@ void cache_machine::finish() {
 
 /// Everything on its way to the cell reaches memory.
 void cache_machine::finish_cell(cell_id c) {
+  end_lingering(c);
   for (actor& a : actors_)
     drain_cell(a, c);
   while (cells_[c].first_holder != nobody) {

@@ -97,9 +97,16 @@ bool cache_machine::may_be_behind(actor const& a, delayed_store const& d) {
                               way_of(a), d.level - 1U, to.count - 1);
 }
 
-/// The actor reads the word that may be dirty at the path's `level`: it does not get behind what
-/// the actor has seen above, or must.
-void cache_machine::keep_ahead(actor const& a, cell_id c, unsigned level) {
+/// The actor reads the version at the path's `level`, which may be dirty there or farther up: it
+/// does not get behind what the actor has seen above, or must.
+void cache_machine::keep_ahead(actor const& a, cell_id c, unsigned level, index which) {
+  std::uint32_t const id = nodes_[a.path[level]].places[c][which].id;
+  for (unsigned l = level; l < a.levels; ++l)
+    if (l == level || (has(a.path[l], c) && nodes_[a.path[l]].places[c].find_copy(id) != unknown))
+      keep_ahead_at(a, c, l);
+}
+
+void cache_machine::keep_ahead_at(actor const& a, cell_id c, unsigned level) {
   place& p = nodes_[a.path[level]].places[c];
   if (!p.is_dirty)
     return;
@@ -116,13 +123,20 @@ void cache_machine::keep_ahead(actor const& a, cell_id c, unsigned level) {
 
 /// A word that comes to the node level `due`, and could have since then, here from `from` on,
 /// gets right before the version `which`: until that one has come farther up, where it must not be,
-/// the other must not.
+/// the other must not. What updates had overwritten before can be seen no longer.
 void cache_machine::keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since,
                                   time from) {
   std::uint32_t const id = nodes_[n].places[c][which].id;
-  while (n != memory && has(nodes_[n].parent, c) &&
-         nodes_[nodes_[n].parent].places[c].find_copy(id) != unknown)
+  for (;;) {
+    if (nodes_[n].places[c].lingering != 0 && which != 0) [[unlikely]]
+      end_lingering(n, c, which - 1);
+    if (n == memory || !has(nodes_[n].parent, c))
+      break;
+    which = nodes_[nodes_[n].parent].places[c].find_copy(id);
+    if (which == unknown)
+      break;
     n = nodes_[n].parent;
+  }
   place& p = nodes_[n].places[c];
   if (!p.is_dirty)
     return;
@@ -149,6 +163,8 @@ void cache_machine::write_back(node_id n, cell_id c, arrival how) {
   place& from = nodes_[n].places[c];
   std::uint8_t const due = from.due;
   time const arrived = arrival_of(n, from.dirty_from);
+  if (from.lingering != 0) [[unlikely]] // others hear of the updates by way of the parent
+    end_lingering(n, c, from.count - 2);
   version const v = newest(n, c);
   bool const may_be = how != arrival::newest && may_be_behind(n, c);
   if (may_be && is_wide(c)) [[unlikely]]

@@ -34,6 +34,8 @@ namespace quarry::emu {
 /// acquire, none older than what it has seen; a word that is written back chooses whether it had
 /// been there before the newest write. A store that is performed below is delayed until somebody
 /// sees it, an update or fence that releases, or the actor's next use of it; it chooses the same.
+/// What an update has overwritten is still seen by loads of others until somebody releases who has
+/// seen the update; a seq_cst one is as strong as a fence.
 /// Who waits for a word may also find that what would have ended its wait has been overwritten.
 /// seq_cst loads and stores are ordered with each other and no more, as in C++: such a load waits
 /// for the stores up to the actor's last seq_cst one, and of several such stores the later one is
@@ -54,6 +56,8 @@ public:
   using write_tag = std::uint32_t;
   /// Stores of an actor that stand behind later loads of its own; one more, and the oldest arrives.
   static constexpr std::size_t most_delayed = 4;
+  /// Updates that others have not seen; one more, and the first is seen.
+  static constexpr std::size_t most_lingering = 64;
 
   struct reading {
     std::uint64_t value;
@@ -117,7 +121,7 @@ public:
     else
       desired = f(old.value);
     if (desired)
-      finish_update(a, at, bytes, s, *desired, by);
+      finish_update(a, at, bytes, o, s, *desired, by);
     end_update(a, o, s);
     return old;
   }
@@ -227,6 +231,18 @@ private:
     std::uint8_t level; ///< of the path
     bool is_seq_cst;
   };
+  /// A version that an update has overwritten, while loads may still see it.
+  struct lingering_version {
+    cell_id of;
+    node_id at;
+    index which;
+    time since; ///< the update
+  };
+  /// Updates and seq_cst loads see what is newest.
+  enum class sight : std::uint8_t { newest, lingering };
+  [[nodiscard]] static sight sight_of(std::optional<order> load) noexcept {
+    return load == order::seq_cst ? sight::newest : sight::lingering;
+  }
   [[nodiscard]] question asks(cell_id c, unsigned level, predicate is_met,
                               void* argument) const noexcept {
     return {c, cells_[c].changes, level, is_met, argument};
@@ -363,7 +379,8 @@ private:
     for (unsigned l = 0; caches_ != nullptr && l < level; ++l)
       log_cache(a.path[l]);
   }
-  void keep_ahead(actor const& a, cell_id c, unsigned level);
+  void keep_ahead(actor const& a, cell_id c, unsigned level, index which);
+  void keep_ahead_at(actor const& a, cell_id c, unsigned level);
   void keep_together(node_id n, cell_id c, index which, std::uint8_t due, time since, time from);
   void pin(cell_id c, std::uint32_t id);
   /// What is written back comes to be the newest, or to be overwritten by what is, where it may.
@@ -402,14 +419,24 @@ private:
   }
   /// Performs the actor's delayed stores up to the last one to the cell.
   void drain_cell(actor& a, cell_id c) { drain(a, delayed_up_to(a, c)); }
-  enum class write_kind : std::uint8_t { store, update };
+  /// What a late update has overwritten is still there for others.
+  enum class write_kind : std::uint8_t { store, update, late_update };
   void perform_write(actor& a, cell_id c, unsigned level, write_kind kind, std::uint64_t value,
                      write_tag by, time since);
   inline void clean_below(actor const& a, cell_id c, unsigned level);
   void copy_below(actor const& a, cell_id c, unsigned level, index which, bool is_own);
+  void let_linger(node_id n, cell_id c);
+  void end_lingering(node_id n, cell_id c, index last);
+  void end_lingering(cell_id c);
+  void release_version(node_id n, cell_id c, std::uint8_t height, index least);
+  void publish_updates(actor const& a, unsigned level, time before);
+  [[nodiscard]] index least_released(actor const& a, cell_id c, unsigned level) const;
+  [[nodiscard]] bool is_superseded(actor const& a, cell_id c, unsigned level, index which) const;
+  void collect_lingering(actor const& a, cell_id c, unsigned level);
+  void mix_lingering(std::uint64_t& h) const;
   void see(actor const& a, cell_id c, unsigned level, index which);
 
-  void collect(actor_id a, cell_id c, unsigned lowest);
+  void collect(actor_id a, cell_id c, unsigned lowest, sight s);
   inline void put_newest_first();
   inline void collect_above(actor_id a, cell_id c, unsigned lowest);
   [[nodiscard]] bool is_outdated(actor const& a, cell_id c, unsigned level, version const& v,
@@ -422,12 +449,12 @@ private:
   void collect_holders(actor_id a, cell_id c, unsigned level, bool is_lowest);
   void collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest);
   [[nodiscard]] inline index first_to_fetch(actor const& a, unsigned level, bool is_leaf) const;
-  [[nodiscard]] bool sees_only_newest(actor const& a, cell_id c, unsigned lowest);
+  [[nodiscard]] bool sees_only_newest(actor const& a, cell_id c, unsigned lowest, sight s);
   [[nodiscard]] bool sees_only_own(actor const& a, cell_id c) const;
   inline void keep_what_ends(actor const& a, question const& wait);
   void offer_overwritten(actor const& a, cell_id c, unsigned lowest, question const& wait);
   reading take_overwritten(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
-  reading choose(actor_id a, cell_id c, unsigned lowest, predicate is_met, void* argument);
+  reading choose(actor_id a, cell_id c, unsigned lowest, sight s, predicate is_met, void* argument);
   inline reading take(actor_id a, cell_id c, unsigned lowest, candidate const& chosen);
   void overwrite_by(actor const& a, cell_id c, unsigned l, unsigned level, index which);
   void pass_by(actor const& a, cell_id c, unsigned level, index which);
@@ -443,8 +470,8 @@ private:
   void store_together(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o,
                       scope s, write_tag by);
   reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
-  void finish_update(actor_id a, std::uintptr_t at, unsigned bytes, scope s, std::uint64_t value,
-                     write_tag by);
+  void finish_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
+                     std::uint64_t value, write_tag by);
   void end_update(actor_id a, order o, scope s);
 
   chooser* choices_;
@@ -467,7 +494,8 @@ private:
   address_ranges coarse_;
   std::array<place const*, most_levels> way_{}; ///< a cell's places on an actor's path
   std::vector<candidate> candidates_;
-  std::size_t node_count_ = 0; ///< in use: nodes and actors keep their memory
+  std::vector<lingering_version> lingering_; ///< in the order of the updates
+  std::size_t node_count_ = 0;               ///< in use: nodes and actors keep their memory
   std::size_t actor_count_ = 0;
   time now_ = 1;
   std::uint32_t last_write_ = 0; ///< its id

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+// What updates have overwritten, while it may still be seen: an update reads and writes at once,
+// but to others its write is there no sooner than a store's in its place would be.
+#include "cache_cells.hpp"
+
+#include <algorithm>
+
+namespace quarry::emu {
+
+/// The version that an update has just overwritten there: from now on.
+void cache_machine::let_linger(node_id n, cell_id c) {
+  place& p = nodes_[n].places[c];
+  if (index const first = p.count - 2 - p.lingering; p.lingering != 0 && !p.remembers(first)) {
+    leave_out();
+    end_lingering(n, c, first);
+  }
+  if (lingering_.size() == most_lingering) {
+    leave_out();
+    lingering_version const first = lingering_.front();
+    end_lingering(first.at, first.of, first.which);
+  }
+  index const which = p.count - 2;
+  p[which].until = always;
+  ++p.lingering;
+  lingering_.push_back({c, n, which, now_++});
+}
+
+/// Who acquires at that cache from now on sees nothing older of what stands farther up.
+void cache_machine::release_version(node_id n, cell_id c, std::uint8_t height, index least) {
+  place& p = touch(n, c);
+  p.passed[height] = std::max(p.passed[height], least);
+  if (p.passed_at == 0)
+    p.passed_at = now_;
+}
+
+/// The versions of the place up to `last`: who has not fetched them does so no longer, nor does who
+/// acquires at a cache on the way from now on.
+void cache_machine::end_lingering(node_id n, cell_id c, index last) {
+  place& p = nodes_[n].places[c];
+  std::erase_if(lingering_, [&](lingering_version const& v) {
+    if (v.of != c || v.at != n || v.which > last)
+      return false;
+    if (p.remembers(v.which))
+      p[v.which].until = now_;
+    --p.lingering;
+    return true;
+  });
+  for (node_id below = n + 1; below < node_count_; ++below)
+    if (!nodes_[below].is_leaf && is_under(below, n))
+      release_version(below, c, nodes_[n].level, last + 1);
+  ++now_;
+  if (published_ != nullptr) [[unlikely]]
+    publish(cells_[c]);
+}
+
+void cache_machine::end_lingering(cell_id c) {
+  for (node_id n = 0; n < node_count_ && !lingering_.empty(); ++n)
+    if (has(n, c) && nodes_[n].places[c].lingering != 0)
+      end_lingering(n, c, nodes_[n].places[c].count - 2);
+}
+
+/// The first version at the path's `level` that is not older than what somebody knew who has
+/// released to the actor at a cache below there.
+cache_machine::index cache_machine::least_released(actor const& a, cell_id c,
+                                                   unsigned level) const {
+  index least = 0;
+  for (unsigned l = 1; l < level; ++l)
+    if (place const& p = *way_[l];
+        p.passed_at != 0 && since(a.path[0], c)[nodes_[a.path[l]].level] >= p.passed_at)
+      least = std::max(least, p.passed[nodes_[a.path[level]].level]);
+  return least;
+}
+
+/// The actor has seen what comes after the version at the path's `level`, or somebody who has, or
+/// who has written that, has released to it.
+bool cache_machine::is_superseded(actor const& a, cell_id c, unsigned level, index which) const {
+  return which <
+             std::max(way_[0]->seen[nodes_[a.path[level]].level], least_released(a, c, level)) ||
+         is_outdated(a, c, level, (*way_[level])[which], false);
+}
+
+/// The actor releases at the path's `level` what came before that time: updates of its own, and
+/// those that it has seen, or that have been released to it.
+void cache_machine::publish_updates(actor const& a, unsigned level, time before) {
+  auto const begin = a.path.begin(), end = begin + a.levels;
+  for (std::size_t i = lingering_.size(); i-- != 0; i = std::min(i, lingering_.size())) {
+    lingering_version const v = lingering_[i];
+    auto const at = static_cast<unsigned>(std::find(begin, end, v.at) - begin);
+    if (v.since >= before || at == a.levels)
+      continue;
+    for (unsigned l = 0; l < a.levels; ++l)
+      way_[l] = &touch(a.path[l], v.of);
+    if (!is_superseded(a, v.of, at, v.which))
+      continue;
+    if (at <= level) {
+      end_lingering(v.at, v.of, v.which);
+      continue;
+    }
+    for (unsigned l = 1; l <= level; ++l)
+      release_version(a.path[l], v.of, nodes_[v.at].level, v.which + 1);
+    ++now_;
+    if (published_ != nullptr) [[unlikely]]
+      publish(cells_[v.of]);
+  }
+}
+
+/// Those at the path's `level`, for a load that is performed there; the oldest first.
+void cache_machine::collect_lingering(actor const& a, cell_id c, unsigned level) {
+  node_id const n = a.path[level];
+  place const& p = *way_[level];
+  for (lingering_version const& v : lingering_)
+    if (v.of == c && v.at == n && !is_superseded(a, c, level, v.which))
+      candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), true,
+                             false, v.which, p[v.which].value});
+}
+
+/// Whether releases that are to come take it along is part of the state, too.
+void cache_machine::mix_lingering(std::uint64_t& h) const {
+  std::uint64_t all = 0; // in whatever order
+  for (lingering_version const& v : lingering_) {
+    std::uint64_t one = 0;
+    mix(one, cells_[v.of].at);
+    mix(one, v.at);
+    mix(one, nodes_[v.at].places[v.of].count - v.which);
+    for (actor const& a : actors_) {
+      std::uint64_t later = v.since < a.to_come.since ? 3 : 2;
+      for (delayed_store const& d : a.delayed)
+        later = 2 * later + (v.since < d.since ? 1 : 0);
+      if (a.has_release_to_come())
+        mix(one, later);
+    }
+    all += one;
+  }
+  mix(h, all);
+}
+
+} // namespace quarry::emu
