@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/fault.hpp>
 
 #include <fmt/core.h>
+
+#include <utility>
 
 namespace quarry::emu {
 
@@ -31,6 +34,12 @@ std::string_view to_string(fault::kind k) noexcept {
     return "bad packet";
   }
   return "?";
+}
+
+kernel_stop::kernel_stop(fault::kind kind, std::string text, std::source_location at, int who)
+    : what(kind), message(std::move(text)), where(at), lane(who) {
+  if (explored_memory* const memory = explored_memory::running())
+    memory->tell_debugger(std::string(to_string(kind)), quarry::to_string(where));
 }
 
 void awaited_by_child(char const* what, std::source_location where) {

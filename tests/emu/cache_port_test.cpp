@@ -297,23 +297,31 @@ TEST_SUITE("emu.cache_port") {
           CHECK_SAYS(m.report(), "race: lanes of one instruction");
       }
   }
-  TEST_CASE(
-      "a lane of an item kernel that acquires comes after the others, one that does not, not") {
-    for (order const o : {order::relaxed, order::acquire, order::acq_rel, order::seq_cst}) {
-      CAPTURE(to_string(o));
-      explored_hosts m;
-      std::array<std::uint32_t, 2> words{};
-      m.known.add(words.data(), sizeof words, "words");
-      m.begin();
-      auto& port = m.port(0);
-      port.begin_instruction();
-      port.set_lane(0);
-      port.store(&words[0], 1U, std::nullopt, scope::work_item, here());
-      port.set_lane(1);
-      static_cast<void>(port.load(&words[1], o, scope::work_group, here()));
-      port.store(&words[0], 2U, std::nullopt, scope::work_item, here());
-      CHECK(m.kind_found() == (o == order::relaxed ? "race" : ""));
-    }
+  TEST_CASE("a lane of an item kernel that acquires comes after one that has released, no other "
+            "one does") {
+    enum class who { nobody, first, second }; // … has released
+    for (who const releaser : {who::nobody, who::first, who::second})
+      for (order const o : {order::relaxed, order::acquire, order::acq_rel, order::seq_cst}) {
+        CAPTURE(to_string(o));
+        CAPTURE(static_cast<int>(releaser));
+        explored_hosts m;
+        std::array<std::uint32_t, 2> words{};
+        m.known.add(words.data(), sizeof words, "words");
+        m.begin();
+        auto& port = m.port(0);
+        port.begin_instruction();
+        port.set_lane(0);
+        port.store(&words[0], 1U, std::nullopt, scope::work_item, here());
+        if (releaser == who::first)
+          port.store(&words[1], 1U, order::release, scope::work_group, here());
+        port.set_lane(1);
+        if (releaser == who::second)
+          port.store(&words[1], 1U, order::release, scope::work_group, here());
+        static_cast<void>(port.load(&words[1], o, scope::work_group, here()));
+        port.store(&words[0], 2U, std::nullopt, scope::work_item, here());
+        bool const are_ordered = o != order::relaxed && releaser == who::first;
+        CHECK(m.kind_found() == (are_ordered ? "" : "race"));
+      }
   }
 
   TEST_CASE("misuse of a data structure is found, with who, where and what") {

@@ -70,6 +70,14 @@ struct hand_over {
     }
   }
 };
+/// Nobody releases anything.
+struct acquire_and_add {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    static_cast<void>(wi.load(words + 1, order::acquire, scope::work_group));
+    wi.store(words, wi.load(words) + 1);
+    co_return;
+  }
+};
 struct all_add {
   task<> operator()(any_work_item auto& wi, global<word> words) const {
     wi.fetch_add(words, 1U, order::relaxed, scope::work_group);
@@ -125,6 +133,7 @@ TEST_SUITE("emu.explore_items") {
     auto const handed = explored(hand_over<order::relaxed>{});
     races(handed, "lane 9,", "lane 2,");
     races(handed, "race: work-items of one wavefront", "an acquire of it before the second");
+    races(explored(acquire_and_add{}), "race: work-items of one wavefront", "a barrier");
   }
 
   TEST_CASE("of two wavefronts, too, the lanes are named") {

@@ -38,6 +38,16 @@ struct looks_behind_a_flag {
   }
 };
 
+struct reads_behind_a_flag {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> data, global<std::uint32_t> flag,
+                    world* w) const {
+    auto set =
+        wf.wait_until(flag, [](std::uint32_t v) { return v == 1; }, order::acquire, scope::system);
+    static_cast<void>(co_await set);
+    w->check(wf.load(data, order::relaxed, scope::system) == 1, "the flag has overtaken it");
+  }
+};
+
 /// Three words that lie apart.
 struct three_words {
   explicit three_words(world& w) : all(w.allocate<std::uint32_t>(48, "words")) {}
@@ -250,6 +260,29 @@ TEST_SUITE("emu.explore_mended") {
     auto const weaker = narrowings({order::seq_cst, order::acquire});
     auto const is_release = [](adjustment const& a) { return a.how == order::release; };
     CHECK(std::count_if(weaker.begin(), weaker.end(), is_release) == 1);
+  }
+
+  TEST_CASE("a host's scope is not narrowed where a GPU may be meant by it") {
+    auto const v = explore({.executions = 500, .narrows = true}, [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto words = w.allocate<std::uint32_t>(2, "words");
+      auto const data = words.global(), flag = words.global() + 1;
+      w.start("writer", [=](world_core& self) {
+        self.store(data, 1, order::relaxed, scope::system);
+        self.fence(order::acq_rel, scope::system);
+        self.store(flag, 1, order::relaxed, scope::system);
+      });
+      gpu.run({.work_groups = 1, .work_items_per_group = 32}, reads_behind_a_flag{}, data, flag, &w)
+          .or_throw();
+      w.join();
+    });
+    CHECK_MESSAGE(v, v.to_string());
+    CHECK(std::any_of(v.narrowings.begin(), v.narrowings.end(),
+                      [](auto const& a) { return a.how == order::release; }));
+    for (adjustment const& a : v.narrowings) {
+      CAPTURE(to_string(a));
+      CHECK((!a.at.is_hosts || a.far == scope::system));
+    }
   }
 
   TEST_CASE("nor is what fails in another way, whatever is stronger, held against it") {

@@ -38,6 +38,12 @@ TEST_SUITE("emu.operation_site") {
     CHECK(manners(strengthened(site(kind::fence, order::acquire, scope::system))) ==
           strings{"acq_rel system", "seq_cst system"});
     CHECK(strengthened(site(kind::update, order::seq_cst, scope::system)).empty());
+    // What they are in effect counts.
+    CHECK(manners(strengthened(site(kind::store, order::acquire, scope::system))) ==
+          strings{"release system", "seq_cst system"});
+    CHECK(manners(strengthened(site(kind::load, order::release, scope::agent))) ==
+          strings{"relaxed system", "acquire agent", "acquire system", "seq_cst agent",
+                  "seq_cst system"});
     auto const of_plain = manners(strengthened(site(kind::store, std::nullopt, scope::work_item)));
     REQUIRE(of_plain.size() == 9);
     CHECK(of_plain.front() == "relaxed work_group");

@@ -35,7 +35,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
   if (memory_->watches_) [[unlikely]]
-    memory_->watch(operation_kind::load, o, s, where);
+    memory_->watch(id_, operation_kind::load, o, s, where);
   memory_->limit(s, address);
   if (o)
     memory_->end_polling(id_, *o);
@@ -70,10 +70,9 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   if (memory_->options_.detects_races)
     memory_->note(
         memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
-  if (o) {
+  if (o)
     memory_->note_idle(id_);
-    after_acquire(*o);
-  }
+  order_lanes(o);
   return r.value;
 }
 
@@ -83,7 +82,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
   if (memory_->watches_) [[unlikely]]
-    memory_->watch(operation_kind::store, o, s, where);
+    memory_->watch(id_, operation_kind::store, o, s, where);
   memory_->limit(s, address);
   bool const is_in_lds = is_lds(at);
   if (!is_in_lds && !memory_->is_allocated(id_, address, size, where)) [[unlikely]]
@@ -104,6 +103,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
     memory_->machine_.store(id_, address, size, word, *o, s, by);
   else
     memory_->machine_.store(id_, address, size, word, by);
+  order_lanes(o);
   memory_->effects_.tell(address, o);
 }
 
@@ -136,7 +136,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
         return std::pair(desired, by);
       });
   memory_->note_update(id_, changes);
-  after_acquire(o);
+  order_lanes(o);
   if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
     memory_->check_initialised(id_, address, size, old, lane_site(where, lane_));
   memory_->effects_.tell(address, o);
@@ -164,7 +164,7 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
                                          memory_->lds_.of(address, size, memory_->races_),
                                          desired.has_value(), by, lane_site(where, lane_)));
   memory_->note_update(id_, desired && *desired != old);
-  after_acquire(o);
+  order_lanes(o);
   if (desired)
     memory_->lds_.add(address, size, by);
   return old;
@@ -180,9 +180,14 @@ bool cache_port::reverses_lanes() const {
 }
 
 /// Of a lane: what another one has released may be what it has got.
-void cache_port::after_acquire(order o) const {
-  if (lane_ != -1 && acquires(o))
-    begin_instruction();
+void cache_port::order_lanes(std::optional<order> o) const {
+  if (lane_ == -1 || !o || !memory_->options_.detects_races)
+    return;
+  auto const lane = static_cast<std::int16_t>(lane_);
+  if (acquires(*o))
+    memory_->races_.lane_acquires(id_, lane);
+  if (releases(*o))
+    memory_->races_.lane_releases(id_, lane);
 }
 
 void cache_port::fence(order o, scope s, std::source_location where) const {
@@ -197,7 +202,7 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   memory_->effects_.tell(0, o);
   if (memory_->options_.detects_races)
     memory_->races_.fence(id_, o, s, lane_site(where, lane_));
-  after_acquire(o);
+  order_lanes(o);
 }
 
 /// Atomic operations and fences: changes the order and scope, if somebody wants it.
@@ -206,7 +211,7 @@ void cache_port::watched(operation_kind what, order& o, scope& s,
   if (!memory_->watches_)
     return;
   std::optional<order> how = o;
-  memory_->watch(what, how, s, where);
+  memory_->watch(id_, what, how, s, where);
   o = *how;
 }
 

@@ -95,9 +95,15 @@ mending mend(std::vector<operation_site> const& sites, still_fails const& fails)
 
 std::vector<adjustment> narrow(std::vector<operation_site> const& sites, still_fails const& fails) {
   std::vector<adjustment> possible;
+  bool const has_gpus =
+      std::any_of(sites.begin(), sites.end(), [](auto const& s) { return s.is_gpus; });
+  // The caches do not tell the scope of all hosts from that of everybody.
+  auto const is_known = [&](adjustment const& a) {
+    return !(has_gpus && a.at.is_hosts && a.far == emu::scope::agent && a.at.far != a.far);
+  };
   for (operation_site const& s : sites)
     for (adjustment const& weaker : narrowed(s))
-      if (!fails({weaker}))
+      if (is_known(weaker) && !fails({weaker}))
         possible.push_back(weaker);
   return possible;
 }

@@ -101,9 +101,7 @@ void explored_memory::found(finding f) {
     equal_count_ += f.kind == finding_->kind && f.where == finding_->where ? 1 : 0;
     return;
   }
-  // Who was cut off by the limit of decisions may take that for anything.
-  if (actor const* const self = scheduler_.current();
-      self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions())
+  if (is_cut_off())
     return;
   finding_ = std::move(f);
   is_found_by_unwinding_ = scheduler_.current() != nullptr && std::uncaught_exceptions() != 0;
@@ -119,8 +117,18 @@ void explored_memory::found(finding f) {
         fmt::format("  note: {} has last not seen at {} what others may have written to "
                     "coarse-grained memory\n        before a kernel has ended, or begun\n",
                     name_of(missed_->who), quarry::to_string(missed_->where));
-  if (options_.tells_debugger)
-    debug_failure(finding_->kind.c_str(), finding_->where.c_str());
+  tell_debugger(finding_->kind, finding_->where);
+}
+
+/// Who was cut off by the limit of decisions may take that for anything.
+bool explored_memory::is_cut_off() const {
+  actor const* const self = scheduler_.current();
+  return self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions();
+}
+
+void explored_memory::tell_debugger(std::string const& kind, std::string const& where) {
+  if (options_.tells_debugger && !is_cut_off() && !std::exchange(is_told_, true))
+    debug_failure(kind.c_str(), where.c_str());
 }
 
 void explored_memory::found(fault const& f) {

@@ -109,7 +109,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   missed_.reset();
   activity_ = 0;
   finding_.reset();
-  is_found_by_unwinding_ = false;
+  is_told_ = is_found_by_unwinding_ = false;
   equal_count_ = 0;
   dispatch_count_ = 0;
   wave_count_ = group_count_ = host_count_ = 0;
@@ -192,12 +192,18 @@ cache_machine::node_id explored_memory::node_of(void const* unit, agent_core con
 
 // Operations as they are written
 
-void explored_memory::watch(operation_kind what, std::optional<order>& o, scope& s,
+void explored_memory::watch(actor_id who, operation_kind what, std::optional<order>& o, scope& s,
                             std::source_location where) {
   operation_site const site{where, what, o, s};
-  if (collected_ != nullptr &&
-      std::find(collected_->begin(), collected_->end(), site) == collected_->end())
-    collected_->push_back(site);
+  if (collected_ != nullptr) {
+    auto at = std::find(collected_->begin(), collected_->end(), site);
+    if (at == collected_->end())
+      at = collected_->insert(at, site);
+    actor_name const& name = actors_[who].name;
+    bool const is_host = !name.is_wave && name.agent == 0;
+    at->is_hosts |= is_host;
+    at->is_gpus |= !is_host;
+  }
   for (adjustment const& a : adjustments_)
     if (a.at == site) {
       o = a.how;

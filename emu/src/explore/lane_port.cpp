@@ -42,7 +42,7 @@ bool cache_port::takes_lines(operation_kind what, lane_row const& r) const {
   if (memory_->watches_) [[unlikely]] {
     std::optional<order> o;
     scope s = scope::work_item;
-    memory_->watch(what, o, s, r.where);
+    memory_->watch(id_, what, o, s, r.where);
     if (o)
       return false;
   }

@@ -41,20 +41,21 @@ std::span<graded const> orders_of(operation_kind k) noexcept {
   return {};
 }
 
-/// -1: plain. A load has no release side, a store no acquire side.
+bool has(order o, order side) noexcept {
+  return o == side || o == order::acq_rel || o == order::seq_cst;
+}
+
+/// -1: plain.
 int strength(operation_kind k, std::optional<order> o) noexcept {
   if (!o)
     return -1;
   for (graded const g : orders_of(k))
-    if (g.how == *o)
+    if (g.how == effective(k, *o))
       return g.strength;
-  return *o == order::acq_rel ? 1 : 0;
+  return 0;
 }
 
 bool is_as_strong(order a, order than) noexcept {
-  auto const has = [](order o, order side) {
-    return o == side || o == order::acq_rel || o == order::seq_cst;
-  };
   return (!has(than, order::acquire) || has(a, order::acquire)) &&
          (!has(than, order::release) || has(a, order::release));
 }
@@ -72,6 +73,13 @@ std::string manner(std::optional<order> o, scope s) {
 
 } // namespace
 
+order effective(operation_kind k, order o) noexcept {
+  if (o == order::seq_cst || k == operation_kind::update || k == operation_kind::fence)
+    return o;
+  order const side = k == operation_kind::load ? order::acquire : order::release;
+  return has(o, side) ? side : order::relaxed;
+}
+
 adjustment strongest(operation_site const& s) {
   return {s, order::seq_cst, scope::system};
 }
@@ -88,8 +96,9 @@ std::vector<adjustment> strengthened(operation_site const& s) {
     }
   };
   for (graded const g : orders_of(s.what)) {
-    bool const keeps_all = !s.how || is_as_strong(g.how, *s.how);
-    if (g.how == s.how || (g.strength > before && keeps_all))
+    bool const keeps_all = !s.how || is_as_strong(g.how, effective(s.what, *s.how));
+    bool const is_same = s.how && g.how == effective(s.what, *s.how);
+    if (is_same || (g.strength > before && keeps_all))
       add(g);
   }
   std::vector<adjustment> result;
@@ -107,10 +116,10 @@ std::vector<adjustment> narrowed(operation_site const& s) {
   int const before = strength(s.what, s.how);
   int next = -1;
   for (graded const g : orders_of(s.what))
-    if (g.strength < before && is_as_strong(*s.how, g.how))
+    if (g.strength < before && is_as_strong(effective(s.what, *s.how), g.how))
       next = std::max(next, g.strength);
   for (graded const g : orders_of(s.what))
-    if (g.strength == next && g.strength < before && is_as_strong(*s.how, g.how))
+    if (g.strength == next && g.strength < before && is_as_strong(effective(s.what, *s.how), g.how))
       all.push_back({s, g.how, s.far});
   for (std::size_t i = 1; i < std::size(scopes); ++i)
     if (scopes[i] == s.far)

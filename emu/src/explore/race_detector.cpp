@@ -86,6 +86,17 @@ scope race_detector::level(actor_id a, actor_id b) const noexcept {
 void race_detector::begin_instruction(actor_id a) {
   activate(a, 0);
   actors_[a].instruction = now_ + 1;
+  actors_[a].released_by = -1;
+}
+
+void race_detector::lane_acquires(actor_id a, std::int16_t lane) {
+  if (auto const by = actors_[a].released_by; by != -1 && by != lane)
+    begin_instruction(a);
+}
+
+void race_detector::lane_releases(actor_id a, std::int16_t lane) {
+  auto& by = actors_[a].released_by;
+  by = by == -1 || by == lane ? lane : several_lanes;
 }
 
 // Clocks

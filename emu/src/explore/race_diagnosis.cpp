@@ -106,6 +106,14 @@ order both(order a, order b) {
   return a == order::seq_cst || b == order::seq_cst ? order::seq_cst : order::acq_rel;
 }
 
+/// Of the access, with that side as well; a load has no release side, a store no acquire side.
+template<class Operation>
+order with(Operation const& o, order side) {
+  auto const kind = static_cast<access::kind>(o.how.kind);
+  bool const has_both = kind != access::kind::load && kind != access::kind::store;
+  return has_both ? both(order_of(o), side) : side;
+}
+
 } // namespace
 
 access race_detector::diagnosis::describe(write const& w) {
@@ -168,7 +176,7 @@ void race_detector::diagnosis::strengthen_release(event from, write const& w, em
         return releases(order_of(f)) && f.at < w.at && is_before(from, f);
       });
   if (!releases(order_of(w)) && fence == nullptr) {
-    add(out, {missing_edge::no_release, describe(w), both(order_of(w), order::release), needed});
+    add(out, {missing_edge::no_release, describe(w), with(w, order::release), needed});
     return;
   }
   if (fence != nullptr && scope_of(*fence) < needed)
@@ -186,7 +194,7 @@ void race_detector::diagnosis::strengthen_acquire(weak_read const& r, write cons
         return acquires(order_of(f)) && f.at > r.at && is_before_end({f.actor, f.at}, end);
       });
   if (!acquires(order_of(r)) && fence == nullptr) {
-    add(out, {missing_edge::no_acquire, what, both(order_of(r), order::acquire), needed});
+    add(out, {missing_edge::no_acquire, what, with(r, order::acquire), needed});
     return;
   }
   if (fence != nullptr && scope_of(*fence) < needed)

@@ -45,7 +45,7 @@ std::string describe(access const& a,
 /// Work-items of an item kernel, or calls of one lane after the other: no two lanes of one vector.
 bool is_between_work_items(race_detector::race const& r) {
   return r.missing == missing_edge::same_instruction &&
-         !is_same_line(r.first.at.where, r.second.at.where);
+         (r.first.what != r.second.what || !is_same_line(r.first.at.where, r.second.at.where));
 }
 
 std::string advice(race_detector::race const& r) {

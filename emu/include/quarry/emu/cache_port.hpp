@@ -106,7 +106,7 @@ public:
   void begin_instruction() const;
   /// What comes is the work of this lane alone, in an item kernel; -1: of the whole actor. Accesses
   /// of two lanes are ordered by what the lanes have met in (begin_instruction()), and, for lack of
-  /// a clock for each lane, wherever one of them has acquired since.
+  /// a clock for each lane, wherever one of them has acquired since another one has released.
   void set_lane(int lane) const noexcept { lane_ = lane; }
   /// Whether lanes that nothing orders come from the last to the first: a choice.
   [[nodiscard]] bool reverses_lanes() const;
@@ -206,7 +206,7 @@ private:
   bool load_line(lane_row const& r, unsigned lane, std::byte* into) const;
   bool store_line(lane_row const& r, unsigned lane, std::byte const* from) const;
   [[nodiscard]] int lane_or(int lane) const noexcept { return lane == -1 ? lane_ : lane; }
-  void after_acquire(order o) const;
+  void order_lanes(std::optional<order> o) const;
   void count_lanes(lane_row const& r, unsigned lanes) const;
   void note_line(lane_row const& r, unsigned lane, bool is_store, std::byte const* values) const;
 

@@ -185,6 +185,8 @@ public:
   /// main.cpp:12", that line, and the dispatch. Without a line: its last operation's.
   [[nodiscard]] std::string culprit(wave_slot const& w, int lane,
                                     std::optional<std::source_location> where) const;
+  /// Of the first failure of the execution, as soon as it is known.
+  void tell_debugger(std::string const& kind, std::string const& where);
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
   /// What was done last, a line for each operation; empty where that is not kept.
@@ -334,6 +336,7 @@ private:
     if (race) [[unlikely]]
       report_race(*race);
   }
+  [[nodiscard]] bool is_cut_off() const;
   void report_race(race_detector::race const& race);
   /// What to add to where an actor has done something: text_of(), and a wavefront's dispatch.
   [[nodiscard]] std::string about(actor_id who, std::source_location where) const;
@@ -350,7 +353,8 @@ private:
       missed_ = {who, where};
   }
   /// The order and scope in which an operation is performed.
-  void watch(operation_kind what, std::optional<order>& o, scope& s, std::source_location where);
+  void watch(actor_id who, operation_kind what, std::optional<order>& o, scope& s,
+             std::source_location where);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
                 unsigned bytes, std::uint64_t value, std::source_location where,
                 std::string_view more = {}) {
@@ -416,6 +420,7 @@ private:
   std::optional<thrown_exceptions::entry> cause_;
   bool is_found_by_unwinding_ = false;
   std::optional<finding> finding_;
+  bool is_told_ = false; ///< to a debugger
   std::uint64_t equal_count_ = 0;
   std::vector<known_dispatch> dispatches_;
   std::size_t dispatch_count_ = 0; ///< in use: they keep their memory

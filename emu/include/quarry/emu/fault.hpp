@@ -64,12 +64,15 @@ private:
 
 /// How a kernel's operation stops its own wavefront: thrown inside the kernel, caught by the
 /// compute unit, delivered as the launch's fault. Never seen by the host; a kernel must not catch
-/// it.
+/// it. Where it is made the kernel is still in the middle of what it did: in an explored execution
+/// a debugger is told there.
 struct kernel_stop {
+  kernel_stop(fault::kind kind, std::string message, std::source_location where, int lane = -1);
+
   fault::kind what;
   std::string message;
   std::source_location where;
-  int lane = -1; ///< of a vector access: whose element is to blame
+  int lane; ///< of a vector access: whose element is to blame; -1: none
 };
 
 /// A child of a wavefront or of a work-item (when_all, a nursery) awaits what only those wait in.

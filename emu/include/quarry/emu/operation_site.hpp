@@ -21,6 +21,8 @@ struct operation_site {
   operation_kind what = operation_kind::load;
   std::optional<order> how{}; ///< none: plain
   scope far = scope::work_item;
+  bool is_hosts = false; ///< a host thread comes there
+  bool is_gpus = false;  ///< a wavefront, or a command processor, does
 
   friend bool operator==(operation_site const& a, operation_site const& b) noexcept {
     return a.where.line() == b.where.line() && a.what == b.what && a.how == b.how &&
@@ -35,6 +37,9 @@ struct adjustment {
   scope far;
 };
 
+/// What the order is to an operation of the kind: a load has no release side, a store no acquire
+/// side.
+[[nodiscard]] order effective(operation_kind k, order o) noexcept;
 /// As strong as the operation can be.
 [[nodiscard]] adjustment strongest(operation_site const& s);
 /// Stronger ones, the smallest change first, strongest() last.

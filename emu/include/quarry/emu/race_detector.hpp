@@ -140,6 +140,10 @@ public:
   /// until an access without, are not ordered among each other. Lanes are ordered if nobody calls
   /// this.
   void begin_instruction(actor_id a);
+  /// A lane has acquired: if another one has released since the instruction began, a new one does,
+  /// since lanes have no clocks of their own.
+  void lane_acquires(actor_id a, std::int16_t lane);
+  void lane_releases(actor_id a, std::int16_t lane);
 
   /// A work-group barrier: everybody's past is before everybody's future. It is an acq_rel fence at
   /// work_group scope, too.
@@ -233,8 +237,9 @@ private:
   };
   struct actor {
     place where;
-    time instruction = none;    ///< where the present one began
-    std::uint32_t clock = none; ///< the copy of it that still holds
+    time instruction = none;       ///< where the present one began
+    std::int16_t released_by = -1; ///< a lane since then, or several_lanes
+    std::uint32_t clock = none;    ///< the copy of it that still holds
     bool has_acted = false;
     bool is_kernel = false;
     std::uint32_t begun = none; ///< a kernel: the copy of its clock from where it began
