@@ -285,7 +285,9 @@ TEST_SUITE("emu.explore_ends") {
     CHECK_FALSE(v.is_open());
   }
 
-  TEST_CASE("an execution has a decision at least") {
+  TEST_CASE("there is an execution at least, and a decision in it") {
+    CHECK_THROWS_WITH_AS(static_cast<void>(explore({.executions = 0}, [](world&) {})),
+                         "explore: no executions; there is at least 1", std::invalid_argument);
     CHECK_THROWS_WITH_AS(static_cast<void>(explore({.most_decisions = 0}, [](world&) {})),
                          "explore: an execution of no decisions; most_decisions is at least 1",
                          std::invalid_argument);

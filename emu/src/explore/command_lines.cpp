@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_lines.hpp"
 
+#include "replay_request.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
+#include <string>
+#include <vector>
 
 namespace quarry {
 namespace {
@@ -21,6 +26,16 @@ std::string quoted(std::string_view word) {
   return text + "'";
 }
 
+/// The program as it was started; without a file to replay, since another one is to follow.
+std::string own_command() {
+  std::string all = quoted(program_invocation_name);
+  std::vector<std::string> const arguments = program_arguments();
+  for (std::size_t i = 1; i < arguments.size(); ++i)
+    if (!is_replay_option(arguments[i]))
+      all += ' ' + quoted(arguments[i]);
+  return all;
+}
+
 /// As a word of its own, which is no option.
 std::string quoted_file(std::string const& file) {
   return quoted(file.starts_with('-') ? "./" + file : file);
@@ -30,14 +45,14 @@ std::string quoted_file(std::string const& file) {
 
 std::string replay_line(explore_options const& o, std::string const& file) {
   return o.replay_command.empty()
-             ? fmt::format("{} --quarry-replay={}", quoted(program_invocation_name), quoted(file))
+             ? fmt::format("{} --quarry-replay={}", own_command(), quoted(file))
              : o.replay_command + quoted_file(file);
 }
 
 std::string debug_line(explore_options const& o, std::string const& file) {
-  return o.debug_command.empty() ? fmt::format("quarry gdb -- {} --quarry-replay={}",
-                                               quoted(program_invocation_name), quoted(file))
-                                 : o.debug_command + quoted_file(file);
+  return o.debug_command.empty()
+             ? fmt::format("quarry gdb -- {} --quarry-replay={}", own_command(), quoted(file))
+             : o.debug_command + quoted_file(file);
 }
 
 std::string indented(std::string_view text, std::string_view by) {

@@ -240,6 +240,8 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
   if (options.strategy == "replay")
     throw std::invalid_argument("explore: the strategy replay has no choices to repeat; "
                                 "--quarry-replay=FILE repeats those of a file");
+  if (options.executions == 0)
+    throw std::invalid_argument("explore: no executions; there is at least 1");
   if (options.most_decisions == 0)
     throw std::invalid_argument("explore: an execution of no decisions; most_decisions is at least "
                                 "1");

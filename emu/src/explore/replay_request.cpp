@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace quarry {
 namespace {
@@ -17,10 +18,8 @@ constexpr std::string_view option = "--quarry-replay=";
 
 /// Of the program, with the file or without one; empty: there is none.
 std::string find_argument() {
-  // A test's main() belongs to its framework: the arguments are read where the system keeps them.
-  std::ifstream arguments("/proc/self/cmdline", std::ios::binary);
-  for (std::string argument; std::getline(arguments, argument, '\0');)
-    if (argument + '=' == option || argument.starts_with(option))
+  for (std::string const& argument : program_arguments())
+    if (is_replay_option(argument))
       return argument;
   return "";
 }
@@ -82,6 +81,18 @@ std::optional<replay_file> const& request() {
 }
 
 } // namespace
+
+std::vector<std::string> program_arguments() {
+  std::vector<std::string> all;
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  for (std::string argument; std::getline(file, argument, '\0');)
+    all.push_back(argument);
+  return all;
+}
+
+bool is_replay_option(std::string_view argument) {
+  return argument.starts_with(option) || argument == option.substr(0, option.size() - 1);
+}
 
 bool is_replay_requested() {
   return request().has_value();

@@ -4,8 +4,16 @@
 #include <quarry/emu/replay_file.hpp>
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 namespace quarry {
+
+/// Its name first. A test's main() belongs to its framework: they are read where the system keeps
+/// them.
+[[nodiscard]] std::vector<std::string> program_arguments();
+/// `--quarry-replay=FILE`, or without a file.
+[[nodiscard]] bool is_replay_option(std::string_view argument);
 
 /// The failure in a world of that name that whoever started this program wants to see again:
 /// `--quarry-replay=FILE` among its arguments, or QUARRY_REPLAY in its environment; null if nobody
