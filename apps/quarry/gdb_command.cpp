@@ -113,8 +113,9 @@ void check(CLI::App const& command, request const& r, std::vector<std::string> c
         "gdb: '{0}' was not expected; the program and its arguments come after --, as in: "
         "quarry gdb -- {0}",
         rest.front()));
-  if (command.count("--replay") > 0 && r.replay.empty())
-    throw CLI::ValidationError("gdb: --replay is empty, allowed is a name");
+  for (auto const& [option, file] : {std::pair("--replay", &r.replay), {"--core", &r.core}})
+    if (command.count(option) > 0 && file->empty())
+      throw CLI::ValidationError(fmt::format("gdb: {} is empty, allowed is a name", option));
   if (program.empty() == r.replay.empty())
     throw CLI::ValidationError(
         program.empty() ? "gdb: no program; it comes after --, as in: quarry gdb -- ./program"
@@ -177,7 +178,7 @@ int run(request const& r, std::vector<std::string> const& program) {
     if (std::string const refusal = refusal_of_replay(r.replay); !refusal.empty())
       return complain(refusal);
   for (auto const& file : r.command_files)
-    if (std::error_code none; !fs::exists(file, none))
+    if (std::error_code none; !fs::exists(file, none) || fs::is_directory(file, none))
       return complain(fmt::format("-x {}: no such file", file));
   if (std::error_code none; !r.core.empty() && !fs::exists(r.core, none))
     return complain(fmt::format("--core {}: no such file", r.core));

@@ -151,10 +151,12 @@ std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_stat
     }
     tests.push_back(std::move(one));
   }
-  ordered_json const all{{"version", version},
-                         {"max_states", most_states},
-                         {"met", std::ranges::all_of(rows, &litmus_row::is_met)},
-                         {"tests", std::move(tests)}};
+  ordered_json const all{
+      {"version", version},
+      {"max_states", most_states},
+      {"met", std::ranges::all_of(
+                  rows, [](litmus_row const& row) { return row.is_met() && row.refused.empty(); })},
+      {"tests", std::move(tests)}};
   return json_text(all);
 }
 

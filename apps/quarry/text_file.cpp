@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 
 namespace quarry::command {
@@ -45,7 +46,11 @@ result<void> write_text(std::string const& file, std::string_view text) {
   }
   if (is_written)
     return {};
-  return cannot_write(file, errno);
+  int const code = errno;
+  std::error_code none;
+  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file, none)))
+    std::filesystem::remove(file, none); // nobody takes what is broken for the whole
+  return cannot_write(file, code);
 }
 
 } // namespace quarry::command
