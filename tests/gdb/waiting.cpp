@@ -120,6 +120,29 @@ struct meet_as_items {
   }
 };
 
+/// Its name is gone by the time of the marker.
+[[gnu::noinline]] void reached_by(std::string_view name) {
+  last_reached = static_cast<int>(name.size());
+  reached(6);
+}
+
+/// Of 100 work-items: some lanes of the second wavefront have none. Of the first, two in 32 go to
+/// the marker.
+struct leave_gaps {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> flag) const {
+    auto const me = wf.global_id(0);
+    auto const same = me * 0 + 7;
+    lane_mask const everybody = wf.active();
+    if (auto few = wf.where((me & 31) < 2)) {
+      if (wf.index_in_group() == 0)
+        reached_by({"gaps", static_cast<std::size_t>(last_reached + 4)});
+    }
+    if (auto seventh = wf.where(me == same))
+      wf.store(flag, static_cast<std::uint32_t>(everybody.count()), order::relaxed, scope::agent);
+    co_await wf.barrier();
+  }
+};
+
 constexpr machine small{.compute_units = 1};
 constexpr machine two_units{.compute_units = 2};
 
@@ -135,6 +158,9 @@ void run(Scheduler& scheduler, std::string_view what) {
         .or_throw();
   else if (what == "item_waves")
     gpu.run({.work_items = 128, .work_items_per_group = 128}, meet_as_items{}).or_throw();
+  else if (what == "gaps")
+    gpu.run({.work_items = 100, .work_items_per_group = 100}, leave_gaps{}, flag.global())
+        .or_throw();
   else if (what == "two_waves")
     gpu.run({.work_groups = 2, .work_items_per_group = 1}, stand_as_waves{}).or_throw();
   else if (what == "two_items")

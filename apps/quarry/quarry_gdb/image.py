@@ -221,7 +221,9 @@ class Wave(Actor):
         return not (self.group.fresh >> self.index) & 1
 
     def has_ended(self):
-        return bool((self.group.finished >> self.index) & 1)
+        # The group's bit comes last: at the stop at its end there is but its own state.
+        return bool((self.group.finished >> self.index) & 1) or (
+            self.has_begun() and self.state() == 'done')
 
     def leaf(self):
         return super().leaf() if self.has_begun() and not self.has_ended() else 0
@@ -283,8 +285,10 @@ class Wave(Actor):
         return (at % x, at // x % y, at // (x * y))
 
     def lane_id(self, lane):
-        return 'QUARRY Lane %s/%d %s[%d,%d,%d]' % (
-            (self.systag(), lane, triple(self.group.id)) + self.work_item(lane))
+        words = 'QUARRY Lane %s/%d' % (self.systag(), lane)
+        if not (self.items() >> lane) & 1:
+            return words  # its place would be outside of the group
+        return '%s %s[%d,%d,%d]' % ((words, triple(self.group.id)) + self.work_item(lane))
 
 
 class Group:

@@ -124,6 +124,23 @@ def show(image, waves, full):
     table((' ', 'Id', 'Lanes', 'Target Id', 'State', 'Frame'), [r.cells() for r in rows])
 
 
+def lane_state(wave, number, lane):
+    """`lane`: the actor, of an item kernel."""
+    if not (wave.items() >> number) & 1:
+        return 'U'
+    if not (wave.active() >> number) & 1:
+        return 'I'
+    return 'R' if (lane.has_slice() if lane else wave.is_running()) else 'A'
+
+
+def lane_frame(wave, state, lane):
+    if state == 'U':
+        return '(unused)'
+    if state == 'I':
+        return '(ended)' if wave.has_ended() else '(inactive)'
+    return '%s, %s' % (lane.doing(), where(lane)) if lane else where(wave)
+
+
 def info_lanes(argument):
     """Of the selected wave; `-all`, `-active`, `-inactive`. Without: those that have a work-item."""
     image = Image()
@@ -133,25 +150,20 @@ def info_lanes(argument):
         raise gdb.GdbError('info lanes [-all|-active|-inactive]')
     rows, lanes = [], {lane.index: lane for lane in wave.lanes()}
     for i in range(wave.agent.wavefront_size):
-        state = 'U' if not (wave.items() >> i) & 1 else 'A' if (wave.active() >> i) & 1 else 'I'
-        if (state == 'U' and wanted != '-all') or (wanted == '-active' and state != 'A') or (
-                wanted == '-inactive' and state != 'I'):
+        state = lane_state(wave, i, lanes.get(i))
+        if state not in {'': 'RAI', '-active': 'RA', '-inactive': 'I', '-all': 'RAIU'}[wanted]:
             continue
-        if state == 'A' and (lanes[i].has_slice() if i in lanes else wave.is_running()):
-            state = 'R'
-        frame = {'I': '(inactive)', 'U': '(unused)'}.get(state)
-        if frame is None:
-            lane = lanes.get(i)
-            frame = '%s, %s' % (lane.doing(), where(lane)) if lane else where(wave)
+        frame = lane_frame(wave, state, lanes.get(i))
         key = (state, frame, i == session.lane())
-        if rows and rows[-1][0] == key and not key[2]:
+        if rows and rows[-1][0] == key and rows[-1][2] == i - 1 and not key[2]:
             rows[-1][2] = i
         else:
             rows.append([key, i, i])
     cells = []
     for (state, frame, current), first, last in rows:
-        target = wave.lane_id(first) if first == last else '%s - [%d,%d,%d]' % (
-            (wave.lane_id(first),) + wave.work_item(last))
+        target = wave.lane_id(first)
+        if first != last and state != 'U':
+            target += ' - [%d,%d,%d]' % wave.work_item(last)
         cells.append(('*' if current else ' ', span(first, last), state, target, frame))
     if not cells:
         print('No lanes match.')
