@@ -86,6 +86,11 @@ class Image:
         return None
 
 
+def saved_context(fiber):
+    """Where a suspended fiber has saved its registers; 0 while it runs."""
+    return word(word(fiber))
+
+
 class Executor:
     def __init__(self, image, node):
         self.image, self.node = image, node
@@ -139,11 +144,18 @@ class Actor:
     def is_running(self):
         return self.state() == 'running'
 
+    def is_switching(self):
+        """On its way from or to its fiber, which is neither running nor saved then."""
+        fiber = self.fiber()
+        return bool(fiber) and self.state() not in ('running', 'done') and not saved_context(fiber)
+
     def waited_at(self):
         return place(self._at('reason') + 8)
 
     def doing(self):
         """The state, or what it waits for."""
+        if self.is_switching():
+            return 'switching'
         state = self.state()
         if state in ('waiting', 'polling'):
             return text(word(self._at('reason'))) or state
@@ -169,10 +181,13 @@ class Lane(Actor):
     def is_running(self):
         return self.has_slice() and self.wave.is_running()
 
+    def is_switching(self):
+        return self.wave.is_switching() if self.has_slice() else super().is_switching()
+
     def requests(self):
         """What it waits at is for its wavefront to do: what that is called, or ''."""
         request = word(self.address + self.image.of_agents['lane_request'])
-        if not request or self.state() != 'waiting':
+        if not request or self.state() != 'waiting' or self.is_switching():
             return ''
         return text(word(request + self.image.of_agents['request_what']))
 

@@ -203,7 +203,7 @@ UNWINDER = FiberUnwinder()
 def saved_registers(fiber):
     """What jump_fcontext() has pushed, on x86-64: a word of control flags, one for the stack
     protector, then r12 to r15, rbx, rbp, and where to go on."""
-    context = image.word(image.word(fiber))
+    context = image.saved_context(fiber)
     r12, r13, r14, r15, rbx, rbp, rip = image.read(context + 16, '7Q')
     return {'rsp': context + 72, 'rip': rip, 'rbp': rbp, 'rbx': rbx, 'r12': r12, 'r13': r13,
             'r14': r14, 'r15': r15}
@@ -247,23 +247,21 @@ def on_thread(wanted, wave):
     selected = gdb.selected_thread()
     level = gdb.selected_frame().level()
     threads = [selected] + [t for t in gdb.selected_inferior().threads() if t != selected]
-    for thread in threads:
-        thread.switch()
-        found = walk(gdb.newest_frame(), wanted)
-        if found and (found[-1].coroutine == wanted if wanted else
-                      len(functions) < 2 or function_wave(functions, gdb.newest_frame()) is wave):
-            if thread != selected:
-                for f in found:
+    try:
+        for thread in threads:
+            thread.switch()
+            found = walk(gdb.newest_frame(), wanted)
+            if found and (found[-1].coroutine == wanted if wanted else
+                          len(functions) < 2 or
+                          function_wave(functions, gdb.newest_frame()) is wave):
+                for f in found if thread != selected else ():
                     f.read()
                     f.level = None
-                selected.switch()
-                select(level)
-            else:
-                select(level)
-            return found
-    selected.switch()
-    select(level)
-    return []
+                return found
+        return []
+    finally:
+        selected.switch()
+        select(level)
 
 
 def stack(actor, full=False, reads=True):
@@ -274,7 +272,7 @@ def stack(actor, full=False, reads=True):
         return []
     leaf = actor.leaf()
     found, where = [], actor.waited_at()
-    if actor.is_running():
+    if actor.is_running() or actor.is_switching():
         found = on_thread(leaf, actor.wave)
     elif actor.fiber():
         found = on_fiber(actor.fiber(), leaf, reads)

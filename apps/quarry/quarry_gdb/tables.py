@@ -23,8 +23,25 @@ def span(first, last):
     return str(first) if first == last else '%s-%s' % (first, last)
 
 
+def told(column, actor):
+    """What a column says of somebody, in the middle of a change perhaps: the other rows stand."""
+    try:
+        return column(actor)
+    except (gdb.GdbError, gdb.error, gdb.MemoryError):
+        return '(cannot be read)'
+
+
+def doing(actor):
+    """The column State."""
+    return told(lambda a: a.doing(), actor)
+
+
 def where(actor):
     """The column Frame."""
+    return told(frame_of, actor)
+
+
+def frame_of(actor):
     if actor.doing() in ('ended', 'not begun'):
         return '(%s)' % actor.doing()
     lanes = actor.lanes() if hasattr(actor, 'lanes') else []
@@ -86,7 +103,7 @@ class WaveRow:
     def __init__(self, wave, current):
         self.first = self.last = wave
         self.is_current = current
-        self.key = (wave.agent.id, wave.dispatch.id, lanes_column(wave), wave.doing(),
+        self.key = (wave.agent.id, wave.dispatch.id, told(lanes_column, wave), doing(wave),
                     where(wave), current)
 
     def takes(self, other):
@@ -138,7 +155,7 @@ def lane_frame(wave, state, lane):
         return '(unused)'
     if state == 'I':
         return '(ended)' if wave.has_ended() else '(inactive)'
-    return '%s, %s' % (lane.doing(), where(lane)) if lane else where(wave)
+    return '%s, %s' % (doing(lane), where(lane)) if lane else where(wave)
 
 
 def info_lanes(argument):
@@ -179,7 +196,7 @@ def info_actors(_):
     for a in image.others():
         number = a.number() if a.executor.is_deterministic() else '-'
         rows.append(('*' if mine and mine.address == a.address else ' ', number or '-',
-                     '"%s"' % a.name, a.where, a.doing(), where(a)))
+                     '"%s"' % a.name, a.where, doing(a), where(a)))
     if not rows:
         print('No actors are currently active, beside waves.')
         return
