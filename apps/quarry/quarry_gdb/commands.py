@@ -4,7 +4,7 @@ import re
 
 import gdb
 
-from . import control, session, stacks, tables
+from . import control, printers, session, stacks, tables
 from .image import Image
 
 
@@ -311,6 +311,7 @@ def register():
     for command in (WaveCommand, ActorCommand, LaneCommand, DecisionCommand, AccessCommand,
                     StepBackCommand, WaveId):
         command()
+    printers.register()
     gdb.unwinder.register_unwinder(None, stacks.UNWINDER, replace=True)
     gdb.events.stop.connect(control.on_stop)
     gdb.events.exited.connect(session.forget)

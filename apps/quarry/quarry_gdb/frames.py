@@ -15,6 +15,8 @@ DEBUGGED_FOLDERS = ('/include/quarry/net/',)
 # What g++ adds to a coroutine's frame, beside the variables.
 NOISE = re.compile(r'^(_Coro_|_D|D\.|Aw\d|Is(_|$)|Fs(_|$)|frame_ptr|__promise|__coro|__int|coro\.|'
                    r'__for_|__range|__begin|__end|ref\.tmp|cleanup|agg\.)')
+# Types that printers are called for.
+PRINTED = re.compile(r'(const )?(std::|quarry::emu::(lanes<|lane_mask|global<))')
 SUFFIX = re.compile(r'_\d+_\d+$')  # of a variable in g++'s frame: its scope
 
 
@@ -124,14 +126,19 @@ def from_mangled(name):
 def shown(value, limit=200):
     """A value in one line. References stay references: a wavefront would fill the screen."""
     try:
-        # Printers are for what they are made for: in the middle of something they may fail aloud.
-        words = value.format_string(max_elements=8, max_depth=2, deref_refs=False, symbols=False,
-                                    static_members=False,
-                                    raw=not str(value.type).removeprefix('const ').startswith('std::'))
+        # Printers are for what they are made for, if it is there: in the middle of something, or of
+        # what is optimised out, they may fail aloud.
+        printed = PRINTED.match(str(value.type.strip_typedefs()))
+        if printed and value.is_optimized_out:
+            return '<optimized out>'
+        is_whole = printed is not None and printed[3] == 'lanes<'
+        words = value.format_string(max_elements=64 if is_whole else 8, max_depth=2,
+                                    deref_refs=False, symbols=False, static_members=False,
+                                    raw=printed is None)
     except (gdb.error, gdb.MemoryError, TypeError, ValueError) as e:
         return '<%s>' % e
     words = ' '.join(words.split())
-    return words if len(words) <= limit else words[:limit] + '...'
+    return words if is_whole or len(words) <= limit else words[:limit] + '...'
 
 
 def function_block(pc):
