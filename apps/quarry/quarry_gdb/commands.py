@@ -314,7 +314,7 @@ def register():
     printers.register()
     gdb.unwinder.register_unwinder(None, stacks.UNWINDER, replace=True)
     gdb.events.stop.connect(control.on_stop)
-    gdb.events.exited.connect(session.forget)
+    gdb.events.exited.connect(session.begin_anew)
     gdb.events.new_objfile.connect(lambda _: control.watch_for_failures())
     control.watch_for_failures()
     # `step` goes into what a person wrote, not into the machinery of co_await.

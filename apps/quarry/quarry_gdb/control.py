@@ -11,7 +11,6 @@ from .image import FILTER_AT, Image, symbol, word
 _marker = None
 _failure = None
 _note = 0
-_is_quiet = False  # on a way that the person has gone already
 NATIVE = ('Nothing is decided here: the program runs under the native scheduler. '
           'Use breakpoints and next, or explore it and debug the replay.')
 _goal = None  # (execution, decision) that somebody goes to: failures before it are known
@@ -77,10 +76,16 @@ def tell_failure():
     image = Image()
     kind, where = image.failure()
     actor = session.selected(image)
-    executor = actor.executor if actor else None
-    words = ' of %s' % describe(actor) if actor else ''
-    print('[Failure: %s%s, before decision %d%s]' % (
-        kind, ' at ' + where if where else '', executor.decision() if executor else 0, words))
+    found = [e for e in image.executors if e.is_deterministic()]
+    executor = actor.executor if actor else found[0] if len(found) == 1 else None
+    words = kind + (' at ' + where if where else '')
+    if executor:
+        words += ', before decision %d' % executor.decision()
+    if actor:
+        words += ' of %s' % describe(actor)
+    if executor:
+        words += ', execution %d' % executor.executions
+    print('[Failure: %s]' % words)
     if actor is not None:
         tell_stack(actor)
 
@@ -100,13 +105,14 @@ def need_live():
         raise gdb.GdbError('This is a core dump: nothing runs in it.')
 
 
-def go(**conditions):
+def go(known=0, **conditions):
     """Continues until one of the conditions holds. False, having said so, if it came otherwise.
-    While quiet, the failure counts as well."""
+    Failures before decision `known` of the execution are no news; without it, before the one that
+    it goes to."""
     global _goal
     mark()
     arm(**conditions)
-    _goal = (conditions.get('execution', 0), conditions['decision']) if (
+    _goal = (conditions.get('execution', 0), known or conditions['decision']) if (
         conditions.get('execution') and conditions.get('decision')) else None
     try:
         said = gdb.execute('continue', to_string=True)
@@ -116,14 +122,12 @@ def go(**conditions):
         arm()
     if is_at_marker():
         return True
-    if is_at_failure() and _is_quiet:
-        return True
     words = [line for line in said.splitlines() if line.strip() and line != 'Continuing.']
     print('\n'.join(words))
     return False
 
 
-def restart(**conditions):
+def restart(known=0, **conditions):
     """The same program with the same arguments from its beginning, to where the conditions hold."""
     if _failure is not None:
         _failure.pid = 0
@@ -138,7 +142,7 @@ def restart(**conditions):
         gdb.execute('run', to_string=True)
         if not is_live():
             raise gdb.GdbError('The program could not be started again.')
-        return go(**conditions)
+        return go(known, **conditions)
     finally:
         gdb.execute('set confirm ' + ('on' if asks else 'off'))
         for b in others:
@@ -196,16 +200,20 @@ def tell_frame(index, frame):
 def number_of(actor):
     if not actor.executor.is_deterministic():
         raise gdb.GdbError(NATIVE)
-    why, _, who, _ = Image().stop()
-    if is_at_marker() and why == 'ended' and who == actor.address:
-        raise gdb.GdbError('%s has ended.' % describe(actor))
     return actor.number()
+
+
+def need_more(actor):
+    if actor.doing() == 'ended':
+        raise gdb.GdbError('%s has ended.' % describe(actor))
 
 
 def step(actor):
     """To the actor's next decision, wait or end."""
     need_live()
-    if go(actor=number_of(actor)):
+    number = number_of(actor)
+    need_more(actor)
+    if go(actor=number):
         tell()
 
 
@@ -214,6 +222,7 @@ def next_line(actor):
     one that awaits it: what that one calls or awaits is passed over."""
     need_live()
     number = number_of(actor)
+    need_more(actor)
 
     def position():
         now = Image()
@@ -297,27 +306,33 @@ def back(actor):
     number = number_of(actor)
     execution, decision = here(Image())
     name = describe(actor)
-    global _is_quiet
-    _is_quiet = True
-    try:
-        if not restart(execution=execution, decision=decision, noted=number):
-            raise gdb.GdbError('The program went another way this time: it is not deterministic.')
-        last = _note
-    finally:
-        _is_quiet = False
+    last = last_decision(number, execution, decision)
     if not last:
         print('[%s has decided nothing before decision %d]' % (name, decision))
         return
     go_to_decision(last, execution)
 
 
+def last_decision(number, execution, before):
+    """Of that actor; 0 if there is none. Learnt where the one before that is taken: another one may
+    never come, after the actor's end."""
+    if before == 1:
+        return 0
+    if not restart(known=before, execution=execution, decision=before - 1, noted=number):
+        raise gdb.GdbError('The program went another way this time: it is not deterministic.')
+    image = Image()
+    _, _, who, decision = image.stop()
+    actor = image.at(who) if who else None
+    return decision if actor is not None and actor.number() == number else _note
+
+
 def on_stop(_event):
     """arm() clears the note, so it is read as soon as the program stands."""
     global _note
-    session.on_stop()
-    if is_at_failure() and not _is_quiet:
+    session.begin_anew()
+    if is_at_failure():
         tell_failure()
     try:
-        _note = noted_decision() if is_at_marker() or is_at_failure() else 0
+        _note = noted_decision() if is_at_marker() else 0
     except (gdb.GdbError, gdb.error, RuntimeError):
         _note = 0

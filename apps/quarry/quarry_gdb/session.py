@@ -13,7 +13,7 @@ def is_number(text):
     return text.isascii() and text.isdigit()
 
 
-def forget(_event=None):
+def forget():
     """The program has run: whoever runs now is selected."""
     global _chosen, _lane
     _chosen = _lane = None
@@ -127,6 +127,7 @@ def publish(image=None):
     gdb.set_convenience_variable('_decision', decision)
 
 
-def on_stop():
+def begin_anew(_event=None):
+    """The program has stopped, or has gone."""
     forget()
     publish()
