@@ -7,6 +7,8 @@ import gdb
 from . import control, printers, session, stacks, tables
 from .image import Image
 
+VERBS = ('bt', 'locals', 'step', 'next', 'back')  # of waves and of actors
+
 
 def guarded(work):
     """What gdb refuses is said in one line, without a Python traceback."""
@@ -46,14 +48,14 @@ def backtrace(actor, argument):
 def show_locals(actor, argument):
     """`locals [FRAME]`: of that row of the backtrace; without it, of the first."""
     stack = stacks.stack(actor)
-    if argument and not session.is_number(argument):
-        raise gdb.GdbError('locals [FRAME]: a number of the backtrace, not "%s"' % argument)
     index = int(argument or 0)
     if not stack:
         print('(%s)' % actor.doing())
         return
     if index >= len(stack):
-        raise gdb.GdbError('There is no frame %d; there are %d.' % (index, len(stack)))
+        last = len(stack) - 1
+        raise gdb.GdbError('There is no frame %d; there %s.' % (
+            index, 'are frames 0 to %d' % last if last else 'is only frame 0'))
     if not stack[index].variables:
         print('No locals, or no debug information of this frame.')
     for name, value in stack[index].variables:
@@ -66,10 +68,9 @@ def switch(actor, words):
     control.tell_stack(actor)
 
 
-def verbs(actor, verb, argument):
-    """What waves and actors have in common. False if there is no such verb."""
-    if argument and verb != 'locals' and (verb, argument) != ('bt', '-full'):
-        raise gdb.GdbError('%s: nothing more, not "%s"' % (verb, argument))
+def run_verb(command, verb, actor, argument):
+    """One of VERBS."""
+    check_argument(command, verb, argument)
     if verb == 'bt':
         backtrace(actor, argument)
     elif verb == 'locals':
@@ -78,11 +79,16 @@ def verbs(actor, verb, argument):
         control.step(actor)
     elif verb == 'next':
         control.next_line(actor)
-    elif verb == 'back':
-        control.back(actor)
     else:
-        return False
-    return True
+        control.back(actor)
+
+
+def check_argument(command, verb, argument):
+    if not argument or (verb, argument) == ('bt', '-full') or (
+            verb == 'locals' and session.is_number(argument)):
+        return
+    wanted = {'bt': '-full', 'locals': 'a number of the backtrace'}.get(verb, 'nothing more')
+    raise gdb.GdbError('%s %s: %s, not "%s"' % (command, verb, wanted, argument))
 
 
 class WaveCommand(gdb.Command):
@@ -113,16 +119,19 @@ wave find RE   the waves whose row matches"""
                 raise gdb.GdbError('wave N: one number, not "%s"' % argument)
             wave = session.find_wave(image, verb)
             switch(wave, 'wave %s' % wave.qualified_id())
+        elif verb not in VERBS:
+            raise gdb.GdbError('wave: N, bt, locals, step, next, back or find, not "%s"' % verb)
         else:
             actor = session.need_wave(image)
             lanes = {lane.index: lane for lane in actor.lanes()}
             if verb in ('bt', 'locals') and session.lane() in lanes:
                 actor = lanes[session.lane()]  # a work-item's own coroutine
-            if not verbs(actor, verb, rest.strip()):
-                raise gdb.GdbError('wave: N, bt, locals, step, next, back or find, not "%s"' % verb)
+            run_verb('wave', verb, actor, rest.strip())
 
 
 def find_waves(image, pattern):
+    if not pattern:
+        raise gdb.GdbError('wave find RE: a regular expression, which rows of `info waves` match')
     try:
         wanted = re.compile(pattern)
     except re.error as e:
@@ -147,13 +156,13 @@ actor bt|locals K|step|next|back   as `wave`"""
     def invoke(self, argument):
         image = Image()
         verb, _, rest = argument.partition(' ')
-        if verb in ('bt', 'locals', 'step', 'next', 'back') or not verb:
+        if verb in VERBS or not verb:
             actor = session.selected(image)
             if actor is None:
                 raise gdb.GdbError('No actor is selected: `info actors` lists them, `actor N` '
                                    'selects one.')
             if verb:
-                verbs(actor, verb, rest.strip())
+                run_verb('actor', verb, actor, rest.strip())
             else:
                 print('[Current %s (%s)]' % (control.describe(actor), actor.target_id()))
         else:

@@ -87,6 +87,8 @@ def find_wave(image, text):
     agent, _, number = text.rpartition('.')
     if not is_number(number) or (agent and not is_number(agent)):
         raise gdb.GdbError('Invalid wave ID: %s' % text)
+    if int(number) == 0 or (agent and int(agent) == 0):
+        raise gdb.GdbError('There is no wave %s: numbers begin with 1.' % text)
     mine = selected_agent(image)
     wanted = int(agent) if agent else mine.id if mine else image.agents[0].id if image.agents else 1
     for wave in image.waves():
@@ -99,6 +101,8 @@ def find_actor(image, text):
     """By its number, under a deterministic scheduler; or by its name."""
     everybody = image.others() + image.waves()
     if is_number(text):
+        if int(text) == 0:  # those that have not run yet have no other
+            raise gdb.GdbError('There is no actor 0: numbers begin with 1.')
         found = [a for a in everybody if a.executor.is_deterministic()
                  and a.number() == int(text)]
     else:
