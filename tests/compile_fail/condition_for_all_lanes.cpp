@@ -3,8 +3,7 @@
 #include <quarry/emu.hpp>
 
 struct half {
-  void operator()(quarry::emu::any_wavefront auto &wf,
-                  quarry::emu::global<int> out) const {
+  void operator()(quarry::emu::any_wavefront auto& wf, quarry::emu::global<int> out) const {
 #ifdef CONTROL
     if (auto const active = wf.where(wf.local_id(0) < 16))
 #else
@@ -14,7 +13,6 @@ struct half {
   }
 };
 
-void run(quarry::emu::agent &gpu, quarry::emu::global<int> out) {
-  static_cast<void>(
-      gpu.run({.work_groups = 1, .work_items_per_group = 64}, half{}, out));
+void run(quarry::emu::agent& gpu, quarry::emu::global<int> out) {
+  static_cast<void>(gpu.run({.work_groups = 1, .work_items_per_group = 64}, half{}, out));
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the work-items of an item kernel do together, as a coroutine and as a
-// plain function.
+// What the work-items of an item kernel do together, as a coroutine and as a plain function.
 #include "agents.hpp"
 
 #include <algorithm>
@@ -13,27 +12,23 @@ using namespace quarry_test;
 
 namespace {
 
-constexpr std::uint32_t items = 200,
-                        per_group = 100; // a partial last wavefront
+constexpr std::uint32_t items = 200, per_group = 100; // a partial last wavefront
 
 /// What a work-item has got, of everybody and of every other one.
 struct answers {
-  std::uint32_t any_last, any_none, all_here, all_but_one, broadcast,
-      nobody_sends, among_odd;
+  std::uint32_t any_last, any_none, all_here, all_but_one, broadcast, nobody_sends, among_odd;
   std::uint32_t reduced, before, is_leader, shuffled, from_first, leads_the_odd;
   std::uint64_t ballot;
-  bool operator==(answers const &) const = default;
+  bool operator==(answers const&) const = default;
 };
 
-/// The lane from which a work-item gets: the next one below, the lowest its
-/// own.
+/// The lane from which a work-item gets: the next one below, the lowest its own.
 int source_of(std::uint32_t lane) {
   return lane == 0 ? 0 : static_cast<int>(lane) - 1;
 }
 
 struct meet_in_coroutines {
-  task<> operator()(any_work_item auto &wi, global<answers> out,
-                    std::uint32_t size) const {
+  task<> operator()(any_work_item auto& wi, global<answers> out, std::uint32_t size) const {
     std::uint32_t const i = wi.local_linear_id(), lane = i % size;
     answers a{};
     a.any_last = co_await wi.group_any(i == per_group - 1) ? 1 : 0;
@@ -58,8 +53,7 @@ struct meet_in_coroutines {
   }
 };
 struct meet_in_functions {
-  void operator()(any_plain_work_item auto &wi, global<answers> out,
-                  std::uint32_t size) const {
+  void operator()(any_plain_work_item auto& wi, global<answers> out, std::uint32_t size) const {
     std::uint32_t const i = wi.local_linear_id(), lane = i % size;
     answers a{};
     a.any_last = wi.group_any(i == per_group - 1) ? 1 : 0;
@@ -107,12 +101,13 @@ answers expected(std::uint32_t i, std::uint32_t size) {
   return a;
 }
 
-template <class Kernel> void answer(Kernel kernel) {
-  with_every_agent([&](agent &gpu) {
+template<class Kernel>
+void answer(Kernel kernel) {
+  with_every_agent([&](agent& gpu) {
     std::uint32_t const size = gpu.core().shape().wavefront_size;
     auto out = gpu.allocate<answers>(items, "answers");
-    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group},
-                    kernel, out.global(), size));
+    succeed(gpu.run({.work_items = items, .work_items_per_group = per_group}, kernel, out.global(),
+                    size));
     for (std::uint32_t i = 0; i < items; ++i) {
       CAPTURE(i);
       REQUIRE(out.host()[i] == expected(i % per_group, size));
@@ -120,21 +115,20 @@ template <class Kernel> void answer(Kernel kernel) {
   });
 }
 
-/// At one line, since it is a helper, and in divergent code: sums of some
-/// work-items, the greatest of others, sums of another type of the rest.
-template <class W, class T, class Op> task<T> reduced(W &wi, T value, Op op) {
+/// At one line, since it is a helper, and in divergent code: sums of some work-items, the greatest
+/// of others, sums of another type of the rest.
+template<class W, class T, class Op>
+task<T> reduced(W& wi, T value, Op op) {
   co_return co_await wi.group_reduce(value, op);
 }
-template <class W, class T> task<T> sent(W &wi, T value, bool is_source) {
+template<class W, class T>
+task<T> sent(W& wi, T value, bool is_source) {
   co_return co_await wi.group_broadcast(value, is_source);
 }
 struct meet_by_helpers {
   /// Which lane comes first differs between wavefronts.
-  static std::uint32_t part_of(std::uint32_t i, std::uint32_t size) {
-    return (i + i / size) % 3;
-  }
-  task<> operator()(any_work_item auto &wi, global<float> out,
-                    std::uint32_t size) const {
+  static std::uint32_t part_of(std::uint32_t i, std::uint32_t size) { return (i + i / size) % 3; }
+  task<> operator()(any_work_item auto& wi, global<float> out, std::uint32_t size) const {
     std::uint32_t const i = wi.local_linear_id();
     float got = 0;
     if (part_of(i, size) == 0) {
@@ -160,13 +154,13 @@ struct meet_by_helpers {
 
 /// Lane 3 is not there.
 struct shuffle_from_the_absent {
-  task<> operator()(any_work_item auto &wi, global<int> out) const {
+  task<> operator()(any_work_item auto& wi, global<int> out) const {
     if (wi.local_linear_id() != 3)
       wi.store(out + wi.global_id(), co_await wi.wavefront_shuffle(1, 3));
   }
 };
 struct shuffle_from_nowhere {
-  void operator()(any_plain_work_item auto &wi, global<int> out) const {
+  void operator()(any_plain_work_item auto& wi, global<int> out) const {
     wi.store(out + wi.global_id(), wi.wavefront_shuffle(1, 64));
   }
 };
@@ -174,22 +168,22 @@ struct shuffle_from_nowhere {
 /// An operator with state.
 struct plus_modulo {
   int modulus = 7;
-  template <class T> [[nodiscard]] static constexpr T identity() {
+  template<class T>
+  [[nodiscard]] static constexpr T identity() {
     return T{0};
   }
   int operator()(int a, int b) const { return (a + b) % modulus; }
 };
 
 struct reduce_modulo_in_coroutines {
-  task<> operator()(any_work_item auto &wi, global<int> out) const {
+  task<> operator()(any_work_item auto& wi, global<int> out) const {
     int const i = static_cast<int>(wi.global_id());
     wi.store(out + 2 * i, co_await wi.group_reduce(i, plus_modulo{13}));
-    wi.store(out + (2 * i + 1),
-             co_await wi.wavefront_reduce(i, plus_modulo{13}));
+    wi.store(out + (2 * i + 1), co_await wi.wavefront_reduce(i, plus_modulo{13}));
   }
 };
 struct reduce_modulo_in_functions {
-  void operator()(any_plain_work_item auto &wi, global<int> out) const {
+  void operator()(any_plain_work_item auto& wi, global<int> out) const {
     int const i = static_cast<int>(wi.global_id());
     wi.store(out + 2 * i, wi.group_reduce(i, plus_modulo{13}));
     wi.store(out + (2 * i + 1), wi.wavefront_reduce(i, plus_modulo{13}));
@@ -199,22 +193,19 @@ struct reduce_modulo_in_functions {
 } // namespace
 
 TEST_SUITE("emu.item_collectives") {
-  TEST_CASE(
-      "each is over the work-items that are at the same line: coroutines") {
+  TEST_CASE("each is over the work-items that are at the same line: coroutines") {
     answer(meet_in_coroutines{});
   }
-  TEST_CASE("each is over the work-items that are at the same line: plain "
-            "functions") {
+  TEST_CASE("each is over the work-items that are at the same line: plain functions") {
     answer(meet_in_functions{});
   }
 
-  TEST_CASE("at one line those meet that have the same type and operation, of "
-            "all wavefronts") {
-    with_every_agent([](agent &gpu) {
+  TEST_CASE("at one line those meet that have the same type and operation, of all wavefronts") {
+    with_every_agent([](agent& gpu) {
       std::uint32_t const size = gpu.core().shape().wavefront_size;
       auto out = gpu.allocate<float>(items, "out");
-      succeed(gpu.run({.work_items = items, .work_items_per_group = per_group},
-                      meet_by_helpers{}, out.global(), size));
+      succeed(gpu.run({.work_items = items, .work_items_per_group = per_group}, meet_by_helpers{},
+                      out.global(), size));
       float count = 0, most = 0, halves = 0;
       for (std::uint32_t i = 0; i < per_group; ++i)
         switch (meet_by_helpers::part_of(i, size)) {
@@ -229,38 +220,32 @@ TEST_SUITE("emu.item_collectives") {
         }
       for (std::uint32_t i = 0; i < items; ++i) {
         CAPTURE(i);
-        std::uint32_t const part =
-            meet_by_helpers::part_of(i % per_group, size);
-        CHECK(out.host()[i] == (part == 0   ? count
-                                : part == 1 ? most + 2.5F
-                                            : halves + 2.5F));
+        std::uint32_t const part = meet_by_helpers::part_of(i % per_group, size);
+        CHECK(out.host()[i] == (part == 0 ? count : part == 1 ? most + 2.5F : halves + 2.5F));
       }
     });
   }
 
   TEST_CASE("a shuffle from a work-item that is not there is a fault") {
-    with_every_agent([](agent &gpu) {
+    with_every_agent([](agent& gpu) {
       auto out = gpu.allocate<int>(32, "out");
       launch_config const one{.work_items = 32, .work_items_per_group = 32};
+      CHECK(contains(fail_with(gpu.run(one, shuffle_from_the_absent{}, out.global()),
+                               fault::kind::wrong_shape),
+                     "a shuffle by lane 0 from lane 3, which has not come to it"));
       CHECK(contains(
-          fail_with(gpu.run(one, shuffle_from_the_absent{}, out.global()),
-                    fault::kind::wrong_shape),
-          "a shuffle by lane 0 from lane 3, which has not come to it"));
-      CHECK(contains(
-          fail_with(gpu.run(one, shuffle_from_nowhere{}, out.global()),
-                    fault::kind::wrong_shape),
+          fail_with(gpu.run(one, shuffle_from_nowhere{}, out.global()), fault::kind::wrong_shape),
           "a shuffle by lane 0 from lane 64, which has not come to it"));
     });
   }
 
   TEST_CASE("an operator's state is the one that the work-items gave it") {
-    with_every_agent([](agent &gpu) {
+    with_every_agent([](agent& gpu) {
       std::uint32_t const size = gpu.core().shape().wavefront_size;
       auto const answer = [&](auto kernel) {
         auto out = gpu.allocate<int>(2 * std::size_t{per_group}, "out");
-        succeed(gpu.run(
-            {.work_items = per_group, .work_items_per_group = per_group},
-            kernel, out.global()));
+        succeed(gpu.run({.work_items = per_group, .work_items_per_group = per_group}, kernel,
+                        out.global()));
         auto const sum = [](std::uint32_t first, std::uint32_t end) {
           int s = 0;
           for (std::uint32_t i = first; i < std::min(end, per_group); ++i)

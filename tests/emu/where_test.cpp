@@ -9,8 +9,7 @@ using namespace quarry_test;
 
 namespace {
 
-/// Runs a kernel over 256 work-items, 250 of them in the last and only group's
-/// items.
+/// Runs a kernel over 256 work-items, 250 of them in the last and only group's items.
 template<class Kernel, class Expected>
 void each_item_gets(Kernel kernel, Expected expected, unsigned items = 250) {
   with_every_agent([&](agent& gpu) {
@@ -43,8 +42,7 @@ struct skipped_block {
   task<> operator()(any_wavefront auto& wf, global<int> out) const {
     wf.store(out + wf.global_id(), 5);
     if (auto active = wf.where(wf.local_id(0) < 0))
-      wf.fetch_add(out, 1000, order::relaxed,
-                   scope::agent); // a scalar: not masked by lanes
+      wf.fetch_add(out, 1000, order::relaxed, scope::agent); // a scalar: not masked by lanes
     co_return;
   }
 };
@@ -82,12 +80,11 @@ struct computes_with_variables {
       n *= n + two;
       n -= two * two;
     }
-    wf.store(out + wf.global_id(), two - n);
+    wf.store(out + wf.global_id(), two.get() - n);
   }
 };
 
-/// Lane i runs min(i % 7, 4) rounds and adds what comes after its break only
-/// while it is in.
+/// Lane i runs min(i % 7, 4) rounds and adds what comes after its break only while it is in.
 struct leaves_from_where {
   task<> operator()(any_wavefront auto& wf, global<int> out) const {
     auto const mine = wf.local_id(0) % 7;
@@ -103,8 +100,7 @@ struct leaves_from_where {
   }
 };
 
-/// An inner loop's end brings back its own leavers, not those of the loop
-/// around it.
+/// An inner loop's end brings back its own leavers, not those of the loop around it.
 struct nested_loops {
   task<> operator()(any_wavefront auto& wf, global<int> out) const {
     auto const mine = wf.local_id(0) % 5;
@@ -140,8 +136,7 @@ int nested(int lane) {
   return total;
 }
 
-/// The mask is the wavefront's own: other wavefronts run in between with
-/// theirs.
+/// The mask is the wavefront's own: other wavefronts run in between with theirs.
 struct mask_across_suspensions {
   task<> operator()(any_wavefront auto& wf, global<int> out) const {
     auto const w = static_cast<int>(wf.index_in_group());
@@ -162,23 +157,20 @@ struct mask_across_suspensions {
 } // namespace
 
 TEST_SUITE("emu.where") {
-  TEST_CASE("stores under a mask, and under a mask within it, reach the active "
-            "lanes alone") {
+  TEST_CASE("stores under a mask, and under a mask within it, reach the active lanes alone") {
     each_item_gets(if_else{}, [](int i) { return i % 2 == 0 ? 1 : i > 100 ? -2 : -1; });
   }
   TEST_CASE("a block without an active lane is skipped") {
     each_item_gets(skipped_block{}, [](int) { return 5; });
   }
-  TEST_CASE("lanes leave a loop one by one, and a register keeps what a lane "
-            "had when it left") {
+  TEST_CASE("lanes leave a loop one by one, and a register keeps what a lane had when it left") {
     each_item_gets(steps_in_loop{}, collatz);
   }
   TEST_CASE("a register stands in an expression as values do") {
     each_item_gets(computes_with_variables{},
                    [](int i) { return 2 - (i % 2 == 1 ? i * (i + 2) - 4 : i); });
   }
-  TEST_CASE("a lane that leaves a loop inside a where() stays out when the "
-            "block ends") {
+  TEST_CASE("a lane that leaves a loop inside a where() stays out when the block ends") {
     each_item_gets(leaves_from_where{}, [](int i) { return std::min(i % 7, 4); });
     each_item_gets(leaves_from_where{}, [](int i) { return std::min(i % 7, 4); }, 33);
   }

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 #include <cstdio>
-#include <utility>
+#include <string_view>
 
 using namespace quarry::emu;
 // With all names of quarry in sight gdb must find the symbols of the debugger nonetheless, which it
@@ -45,11 +45,26 @@ void trigger_world(world& w) {
   w.join();
 }
 
+/// A trigger of one word too many: a fault of the kernel's.
+struct send_too_much {
+  void operator()(any_wavefront auto& wf, word trigger) const {
+    for (int i = 0; i <= 2; ++i)
+      wf.store(trigger + i, 1, order::relaxed, scope::system);
+  }
+};
+
+void bounds_world(world& w) {
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto trigger = gpu.allocate<std::uint64_t>(2, "trigger");
+  gpu.run({.work_items = 1}, send_too_much{}, trigger.global()).or_throw();
+}
+
 } // namespace
 
-int main() {
-  auto const verdict =
-      quarry::explore({.detects_races = false, .name = "torn_trigger"}, trigger_world);
+int main(int argc, char** argv) {
+  bool const is_of_bounds = argc > 1 && std::string_view(argv[1]) == "bounds";
+  auto const verdict = quarry::explore({.detects_races = false, .name = "torn_trigger"},
+                                       is_of_bounds ? bounds_world : trigger_world);
   std::fputs(verdict.to_string().c_str(), stdout);
   return verdict ? 0 : 1;
 }

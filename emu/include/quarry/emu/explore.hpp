@@ -214,8 +214,9 @@ struct verdict {
   std::uint64_t repeated = 0; ///< not run, since their choices had all been made in earlier ones
   std::uint64_t inconclusive = 0; ///< cut off by most_decisions
   /// Of an exhaustive search: a load could not see all that it might have, since a cache remembers
-  /// 8 writes to a word, lets an actor see an old one 32 times in a row and delay 4 stores, and of
-  /// a word that others access in parts an atomic access stores at once, and sees the newest value.
+  /// 8 writes to a word, lets an actor see an old one 32 times in a row and delay 4 stores, 64
+  /// updates are seen late, and of a word that others access in parts an atomic access stores at
+  /// once, and sees the newest value.
   std::uint64_t limited = 0;
   std::uint64_t redundant = 0;                      ///< given up, as they came to nothing new
   std::string busiest;                              ///< in the last one of those: who, where
