@@ -37,8 +37,9 @@ result<void> check_writable(std::string const& file) {
 
 result<void> write_text(std::string const& file, std::string_view text) {
   errno = 0;
+  std::FILE* const stream = std::fopen(file.c_str(), "w");
   bool is_written = false;
-  if (std::FILE* stream = std::fopen(file.c_str(), "w")) {
+  if (stream != nullptr) {
     is_written = std::fwrite(text.data(), 1, text.size(), stream) == text.size();
     int const code = errno;
     is_written = std::fclose(stream) == 0 && is_written; // a full disk may show only here
@@ -48,7 +49,8 @@ result<void> write_text(std::string const& file, std::string_view text) {
     return {};
   int const code = errno;
   std::error_code none;
-  if (std::filesystem::is_regular_file(std::filesystem::symlink_status(file, none)))
+  if (stream != nullptr &&
+      std::filesystem::is_regular_file(std::filesystem::symlink_status(file, none)))
     std::filesystem::remove(file, none); // nobody takes what is broken for the whole
   return cannot_write(file, code);
 }

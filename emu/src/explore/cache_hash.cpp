@@ -81,8 +81,9 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
   time const begun = since(n, c)[level];
   index first = 0;
   if (nodes_[n].is_leaf && has(n, c)) {
-    first = nodes_[n].places[c].seen[level];
-    mix(h, nodes_[n].places[c].has_seen);
+    place const& leaf = nodes_[n].places[c];
+    first = leaf.seen[level];
+    mix(h, 2U * leaf.has_seen + (leaf.stale_in_a_row != 0 ? 1U : 0U)); // see choose()
   }
   index count = 0;
   if (has(up, c) && nodes_[up].places[c].count != 0) {
@@ -100,6 +101,9 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
     first = std::max(first, p.oldest());
     while (first < count && p[first].until <= begun)
       ++first;
+    for (index i = first; i + 1 < count; ++i) // one that lingers tells nothing of those after it
+      if (p[i].until > p[i + 1].from)
+        mix(h, p[i + 1].from > begun ? 3 : 2);
   } else if (nodes_[n].is_leaf && has(up, c)) {
     pass_early(early, n, up, c, nullptr);
   }

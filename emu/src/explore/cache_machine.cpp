@@ -378,6 +378,8 @@ inline void cache_machine::flush(actor const& a, unsigned level, time before) {
 void cache_machine::invalidate(actor const& a, unsigned level, words which) {
   if (!open_.empty()) [[unlikely]]
     empty_open(a, level, false);
+  if (!lingering_.empty()) [[unlikely]]
+    empty_lingering(a, level, which);
   for (unsigned l = level; l-- != 0;) {
     node& n = nodes_[a.path[l]];
     node const& parent = nodes_[n.parent];

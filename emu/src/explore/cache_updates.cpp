@@ -46,7 +46,7 @@ void cache_machine::end_lingering(node_id n, cell_id c, index last) {
     return true;
   });
   for (node_id below = n + 1; below < node_count_; ++below)
-    if (!nodes_[below].is_leaf && is_under(below, n))
+    if (!nodes_[below].is_leaf && has(below, c) && is_under(below, n)) // others know nothing of it
       release_version(below, c, nodes_[n].level, last + 1);
   ++now_;
   if (published_ != nullptr) [[unlikely]]
@@ -57,6 +57,17 @@ void cache_machine::end_lingering(cell_id c) {
   for (node_id n = 0; n < node_count_ && !lingering_.empty(); ++n)
     if (has(n, c) && nodes_[n].places[c].lingering != 0)
       end_lingering(n, c, nodes_[n].places[c].count - 2);
+}
+
+/// The actor empties its caches below the level: what lingers there is gone as well.
+void cache_machine::empty_lingering(actor const& a, unsigned level, words which) {
+  auto const begin = a.path.begin(), end = begin + level;
+  for (std::size_t i = lingering_.size(); i-- != 0; i = std::min(i, lingering_.size())) {
+    lingering_version const v = lingering_[i];
+    bool const is_kept = holds(v.at, v.of) && which != words::all;
+    if (!is_kept && std::find(begin, end, v.at) != end)
+      end_lingering(v.at, v.of, v.which);
+  }
 }
 
 /// The first version at the path's `level` that is not older than what somebody knew who has
@@ -88,6 +99,8 @@ void cache_machine::publish_updates(actor const& a, unsigned level, time before)
     auto const at = static_cast<unsigned>(std::find(begin, end, v.at) - begin);
     if (v.since >= before || at == a.levels)
       continue;
+    if (std::none_of(begin, end - 1, [&](node_id n) { return has(n, v.of); }))
+      continue; // nobody there knows the word
     for (unsigned l = 0; l < a.levels; ++l)
       way_[l] = &touch(a.path[l], v.of);
     if (!is_superseded(a, v.of, at, v.which))

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quarry {
@@ -26,14 +27,19 @@ std::string quoted(std::string_view word) {
   return text + "'";
 }
 
-/// The program as it was started; without a file to replay, since another one is to follow.
-std::string own_command() {
+/// The program as it was started, with the file to replay: after its options, of which there are no
+/// more after a `--`.
+std::string own_command(std::string const& file) {
   std::string all = quoted(program_invocation_name);
+  std::string replays = " --quarry-replay=" + quoted(file);
   std::vector<std::string> const arguments = program_arguments();
-  for (std::size_t i = 1; i < arguments.size(); ++i)
+  for (std::size_t i = 1; i < arguments.size(); ++i) {
+    if (arguments[i] == "--")
+      all += std::exchange(replays, "");
     if (!is_replay_option(arguments[i]))
       all += ' ' + quoted(arguments[i]);
-  return all;
+  }
+  return all + replays;
 }
 
 /// As a word of its own, which is no option.
@@ -44,15 +50,12 @@ std::string quoted_file(std::string const& file) {
 } // namespace
 
 std::string replay_line(explore_options const& o, std::string const& file) {
-  return o.replay_command.empty()
-             ? fmt::format("{} --quarry-replay={}", own_command(), quoted(file))
-             : o.replay_command + quoted_file(file);
+  return o.replay_command.empty() ? own_command(file) : o.replay_command + quoted_file(file);
 }
 
 std::string debug_line(explore_options const& o, std::string const& file) {
-  return o.debug_command.empty()
-             ? fmt::format("quarry gdb -- {} --quarry-replay={}", own_command(), quoted(file))
-             : o.debug_command + quoted_file(file);
+  return o.debug_command.empty() ? "quarry gdb -- " + own_command(file)
+                                 : o.debug_command + quoted_file(file);
 }
 
 std::string indented(std::string_view text, std::string_view by) {

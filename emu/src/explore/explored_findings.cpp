@@ -126,6 +126,15 @@ bool explored_memory::is_cut_off() const {
   return self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions();
 }
 
+bool explored_memory::runs_wavefront() const {
+  actor const* const self = scheduler_.current();
+  if (self == nullptr || self->home == nullptr)
+    return false;
+  void const* const place = dynamic_cast<void const*>(self->home);
+  return std::any_of(units_.begin(), units_.end(),
+                     [place](known_unit const& u) { return u.unit == place; });
+}
+
 void explored_memory::tell_debugger(std::string const& kind, std::string const& where) {
   if (options_.tells_debugger && !is_cut_off() && !std::exchange(is_told_, true))
     debug_failure(kind.c_str(), where.c_str());

@@ -238,7 +238,7 @@ private:
     index which;
     time since; ///< the update
   };
-  /// Updates and seq_cst loads see what is newest.
+  /// Updates and seq_cst loads see what is newest, where they are performed.
   enum class sight : std::uint8_t { newest, lingering };
   [[nodiscard]] static sight sight_of(std::optional<order> load) noexcept {
     return load == order::seq_cst ? sight::newest : sight::lingering;
@@ -395,6 +395,7 @@ private:
   inline void flush(actor const& a, unsigned level, time before = always);
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
+  void empty_lingering(actor const& a, unsigned level, words which);
   /// Performs the oldest `count` of the actor's delayed stores.
   void drain(actor& a, std::size_t count) {
     for (; count != 0; --count) [[unlikely]]

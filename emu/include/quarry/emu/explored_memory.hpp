@@ -185,6 +185,9 @@ public:
   /// main.cpp:12", that line, and the dispatch. Without a line: its last operation's.
   [[nodiscard]] std::string culprit(wave_slot const& w, int lane,
                                     std::optional<std::source_location> where) const;
+  /// Whether it is a wavefront of the execution that the calling thread is in, and nobody who runs
+  /// others meanwhile, natively.
+  [[nodiscard]] bool runs_wavefront() const;
   /// Of the first failure of the execution, as soon as it is known.
   void tell_debugger(std::string const& kind, std::string const& where);
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }

@@ -126,8 +126,9 @@ public:
   [[nodiscard]] mask_loop loop() noexcept { return mask_loop(active_, left_); }
   /// A register whose assignments obey the mask.
   template<class T>
-  [[nodiscard]] masked_variable<T, Size> variable(emu::lanes<T, Size> initial) noexcept {
-    return masked_variable<T, Size>(active_, initial);
+  [[nodiscard]] masked_variable<emu::lanes<T, Size>>
+  variable(emu::lanes<T, Size> initial) noexcept {
+    return masked_variable<emu::lanes<T, Size>>(active_, initial);
   }
 
   // Memory, a whole wavefront at a time

@@ -65,19 +65,19 @@ public:
   [[nodiscard]] lanes<T, Size>
   shuffle_down(lanes<T, Size> const& v, int delta,
                source_location where = source_location::current()) const {
-    return shuffle(v, from([delta](int l) { return l + delta; }), where);
+    return shuffle(v, from([delta](std::int64_t l) { return l + delta; }), where);
   }
   template<class T>
   [[nodiscard]] lanes<T, Size>
   shuffle_up(lanes<T, Size> const& v, int delta,
              source_location where = source_location::current()) const {
-    return shuffle(v, from([delta](int l) { return l - delta; }), where);
+    return shuffle(v, from([delta](std::int64_t l) { return l - delta; }), where);
   }
   template<class T>
   [[nodiscard]] lanes<T, Size>
   shuffle_xor(lanes<T, Size> const& v, int pattern,
               source_location where = source_location::current()) const {
-    return shuffle(v, from([pattern](int l) { return l ^ pattern; }), where);
+    return shuffle(v, from([pattern](std::int64_t l) { return l ^ pattern; }), where);
   }
   /// Lane `lane`'s value; where no lane is active, nobody asks for it and it is 0.
   ///
@@ -109,8 +109,10 @@ private:
   template<class F>
   [[nodiscard]] static lanes<std::int32_t, Size> from(F f) noexcept {
     lanes<std::int32_t, Size> source;
-    for (int l = 0; l < Size; ++l)
-      source.set(l, f(l) >= 0 && f(l) < Size ? f(l) : l);
+    for (int l = 0; l < Size; ++l) {
+      std::int64_t const other = f(l);
+      source.set(l, other >= 0 && other < Size ? static_cast<std::int32_t>(other) : l);
+    }
     return source;
   }
   [[nodiscard]] Wavefront const& self() const noexcept {

@@ -4,8 +4,6 @@
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 
-#include <concepts>
-
 namespace quarry::emu {
 
 /// A block whose exec mask is narrower; restores the mask at its end, but for the lanes that have
@@ -71,60 +69,29 @@ private:
   lane_mask mine_; ///< those that have left this one
 };
 
-/// A register: assigning to it changes the active lanes only. Made by wavefront::variable().
-template<class T, int Size>
+/// A register: assigning to it changes the active lanes only. In an expression it is its value.
+/// Made by wavefront::variable().
+///
+/// Shape    Values = lanes<T, Size>, whose operators are found by it
+template<class Values>
 class masked_variable {
 public:
-  masked_variable(lane_mask const& exec, lanes<T, Size> initial) noexcept
-      : exec_(exec), value_(initial) {}
+  masked_variable(lane_mask const& exec, Values initial) noexcept : exec_(exec), value_(initial) {}
 
-  masked_variable& operator=(lanes<T, Size> const& v) noexcept {
+  masked_variable& operator=(Values const& v) noexcept {
     value_ = select(exec_, v, value_);
     return *this;
   }
-  masked_variable& operator+=(lanes<T, Size> const& v) noexcept { return *this = value_ + v; }
-  masked_variable& operator-=(lanes<T, Size> const& v) noexcept { return *this = value_ - v; }
-  masked_variable& operator*=(lanes<T, Size> const& v) noexcept { return *this = value_ * v; }
-  operator lanes<T, Size> const&() const noexcept { return value_; } // NOLINT(*-explicit-*)
-  [[nodiscard]] lanes<T, Size> const& get() const noexcept { return value_; }
+  masked_variable& operator+=(Values const& v) noexcept { return *this = value_ + v; }
+  masked_variable& operator-=(Values const& v) noexcept { return *this = value_ - v; }
+  masked_variable& operator*=(Values const& v) noexcept { return *this = value_ * v; }
+  [[nodiscard]] Values operator-() const noexcept { return -value_; }
+  operator Values const&() const noexcept { return value_; } // NOLINT(*-explicit-*)
+  [[nodiscard]] Values const& get() const noexcept { return value_; }
 
 private:
   lane_mask const& exec_;
-  lanes<T, Size> value_;
+  Values value_;
 };
-
-/// What has a value for each lane: lanes, or a variable.
-template<class V, class T, int Size>
-concept values_of = std::convertible_to<V const&, lanes<T, Size> const&>;
-
-// A variable stands in an expression as its value does, on either side or on both.
-
-template<class T, int Size, values_of<T, Size> V>
-[[nodiscard]] lanes<T, Size> operator+(masked_variable<T, Size> const& a, V const& b) noexcept {
-  return a.get() + static_cast<lanes<T, Size> const&>(b);
-}
-template<class T, int Size, values_of<T, Size> V>
-[[nodiscard]] lanes<T, Size> operator-(masked_variable<T, Size> const& a, V const& b) noexcept {
-  return a.get() - static_cast<lanes<T, Size> const&>(b);
-}
-template<class T, int Size, values_of<T, Size> V>
-[[nodiscard]] lanes<T, Size> operator*(masked_variable<T, Size> const& a, V const& b) noexcept {
-  return a.get() * static_cast<lanes<T, Size> const&>(b);
-}
-template<class T, int Size>
-[[nodiscard]] lanes<T, Size> operator+(lanes<T, Size> const& a,
-                                       masked_variable<T, Size> const& b) noexcept {
-  return a + b.get();
-}
-template<class T, int Size>
-[[nodiscard]] lanes<T, Size> operator-(lanes<T, Size> const& a,
-                                       masked_variable<T, Size> const& b) noexcept {
-  return a - b.get();
-}
-template<class T, int Size>
-[[nodiscard]] lanes<T, Size> operator*(lanes<T, Size> const& a,
-                                       masked_variable<T, Size> const& b) noexcept {
-  return a * b.get();
-}
 
 } // namespace quarry::emu
