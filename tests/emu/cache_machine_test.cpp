@@ -185,7 +185,7 @@ TEST_SUITE("emu.cache_machine") {
     enum class between { nothing, release, seq_cst };
     using pair = cache_machine::actor_id five::*;
     auto const both_miss = [](order update, order load, pair one, pair other, between what,
-                              scope s = scope::system) {
+                              scope s = scope::system, scope of_loads = scope::system) {
       auto const add = [=](five& f, pair who, std::uintptr_t at) {
         f.machine.update(f.*who, at, 4, update, s, [](std::uint64_t v) { return v + 1; });
         if (what == between::release)
@@ -196,8 +196,8 @@ TEST_SUITE("emu.cache_machine") {
       return explore_all([=](five& f) {
                add(f, one, x);
                add(f, other, y);
-               auto const r = f.machine.load(f.*one, y, 4, load, s).value;
-               return r * 2 + f.machine.load(f.*other, x, 4, load, s).value;
+               auto const r = f.machine.load(f.*one, y, 4, load, of_loads).value;
+               return r * 2 + f.machine.load(f.*other, x, 4, load, of_loads).value;
              })
           .contains(0);
     };
@@ -212,9 +212,12 @@ TEST_SUITE("emu.cache_machine") {
           CHECK(!both_miss(update, load, &five::a, other, between::seq_cst));
           CHECK(!both_miss(order::seq_cst, load, &five::a, other, between::nothing));
         }
-    CHECK(both_miss(order::acq_rel, order::acquire, &five::a, &five::b, between::nothing,
-                    scope::work_group));
-    CHECK(!both_miss(order::acq_rel, order::seq_cst, &five::a, &five::host, between::nothing));
+    for (scope const s : {scope::work_group, scope::agent, scope::system})
+      CHECK(both_miss(order::acq_rel, order::acquire, &five::a, &five::b, between::nothing, s, s));
+    for (order const update :
+         {order::relaxed, order::acq_rel}) // they are not among the seq_cst ones
+      CHECK(both_miss(update, order::seq_cst, &five::a, &five::host, between::nothing));
+    CHECK(!both_miss(order::seq_cst, order::seq_cst, &five::a, &five::host, between::nothing));
   }
 
   TEST_CASE("who acquires what comes after an update has it, who acquires nothing may miss it") {
@@ -259,6 +262,36 @@ TEST_SUITE("emu.cache_machine") {
             auto const near = f.machine.load(f.b, x, 4, order::acquire, scope::system).value;
             return 2 * near + f.machine.load(f.host, x, 4, order::acquire, scope::system).value;
           }) == outcomes{2, 3});
+  }
+
+  TEST_CASE("what lingers in a cache is gone with it: who empties it sees what comes from above") {
+    // The host hands x over, of which `f.a` has updated an older value where the reader looks.
+    CHECK(!explore_all([](five& f) -> std::uint64_t {
+             f.machine.update(f.a, x, 4, order::relaxed, scope::agent,
+                              [](std::uint64_t) { return std::optional<std::uint64_t>(10); });
+             f.machine.store(f.host, x, 4, 1, order::relaxed, scope::system);
+             f.machine.store(f.host, y, 4, 1, order::release, scope::system);
+             if (f.machine.load(f.other_group, y, 4, order::acquire, scope::system).value != 1)
+               return 2;
+             return f.machine.load(f.other_group, x, 4, order::relaxed, scope::agent).value;
+           }).contains(0));
+  }
+
+  TEST_CASE("seq_cst loads see two updates in one order") {
+    CHECK(!explore_all([](five& f) {
+             add_one(f.machine, f.a, scope::system, order::relaxed);
+             f.machine.update(f.host, y, 4, order::relaxed, scope::system,
+                              [](std::uint64_t v) { return v + 1; });
+             std::uint64_t all = 0;
+             auto const look = [&](cache_machine::actor_id who, std::uintptr_t at) {
+               all = 2 * all + f.machine.load(who, at, 4, order::seq_cst, scope::system).value;
+             };
+             look(f.other_group, x);
+             look(f.other_agent, y);
+             look(f.other_group, y);
+             look(f.other_agent, x);
+             return all;
+           }).contains(0b1100));
   }
 
   TEST_CASE(

@@ -143,8 +143,8 @@ void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, sight s) {
   for (unsigned l = 0; l < self.levels; ++l)
     way_[l] = &touch(self.path[l], c);
   place const& p = *way_[lowest];
-  if (lowest != 0 && p.lingering != 0 && s == sight::lingering)
-    collect_lingering(self, c, lowest);
+  if (lowest != 0 && (p.lingering | p.lost) != 0 && s != sight::newest)
+    collect_lingering(self, c, lowest, s);
   if (lowest == 0 ? p.is_dirty : p.count != 0)
     if (version const& v = p.newest();
         lowest == 0 || (v.until == always && !is_outdated(self, c, lowest, v, false)))
@@ -303,7 +303,7 @@ bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest,
   for (unsigned l = 1; l < lowest; ++l)
     touch(a.path[l], c);
   place const& p = touch(memory, c);
-  if (p.lingering != 0 && s == sight::lingering) [[unlikely]]
+  if ((p.lingering | p.lost) != 0 && s != sight::newest) [[unlikely]]
     return false;
   if (a.levels == lowest + 1U || p.count < 2 || leaf.seen[nodes_[memory].level] + 1 >= p.count)
     return true;

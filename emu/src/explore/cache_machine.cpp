@@ -29,6 +29,8 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   drain_cell(self, c);
   clean_below(self, c, level);
   reading const r = choose(a, c, level, sight_of(o), is_met, argument);
+  if (o == order::seq_cst && !lingering_.empty()) [[unlikely]]
+    see_in_seq_cst(self, c);
   if (is_met != nullptr && is_met(r.value, argument))
     self.in_vain.end(argument);
   if (level != 0)
@@ -287,12 +289,12 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   bool const may_be_late = o != order::seq_cst && actor_count_ != 1;
-  if (may_be_late && step != bytes)
-    leave_out();
   auto const kind = may_be_late && step == bytes ? write_kind::late_update : write_kind::update;
   for (unsigned done = 0; done < bytes; done += step) {
-    perform_write(self, first + done / step, level, kind, low_bytes(value >> (8 * done), step), by,
-                  now_);
+    cell_id const c = first + done / step;
+    perform_write(self, c, level, kind, low_bytes(value >> (8 * done), step), by, now_);
+    if (place& p = nodes_[self.path[level]].places[c]; may_be_late && step != bytes)
+      p.lost = p.count - 1;
   }
 }
 

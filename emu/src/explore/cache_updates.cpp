@@ -9,20 +9,19 @@ namespace quarry::emu {
 
 /// The version that an update has just overwritten there: from now on.
 void cache_machine::let_linger(node_id n, cell_id c) {
+  auto const lose = [this](lingering_version v) {
+    end_lingering(v.at, v.of, v.which);
+    nodes_[v.at].places[v.of].lost = v.which + 1;
+  };
   place& p = nodes_[n].places[c];
-  if (index const first = p.count - 2 - p.lingering; p.lingering != 0 && !p.remembers(first)) {
-    leave_out();
-    end_lingering(n, c, first);
-  }
-  if (lingering_.size() == most_lingering) {
-    leave_out();
-    lingering_version const first = lingering_.front();
-    end_lingering(first.at, first.of, first.which);
-  }
+  if (index const first = p.count - 2 - p.lingering; p.lingering != 0 && !p.remembers(first))
+    lose({c, n, first, 0, false});
+  if (lingering_.size() == most_lingering)
+    lose(lingering_.front());
   index const which = p.count - 2;
   p[which].until = always;
   ++p.lingering;
-  lingering_.push_back({c, n, which, now_++});
+  lingering_.push_back({c, n, which, now_++, false});
 }
 
 /// Who acquires at that cache from now on sees nothing older of what stands farther up.
@@ -45,6 +44,8 @@ void cache_machine::end_lingering(node_id n, cell_id c, index last) {
     --p.lingering;
     return true;
   });
+  if (p.lost <= last + 1)
+    p.lost = 0;
   for (node_id below = n + 1; below < node_count_; ++below)
     if (!nodes_[below].is_leaf && has(below, c) && is_under(below, n)) // others know nothing of it
       release_version(below, c, nodes_[n].level, last + 1);
@@ -118,13 +119,31 @@ void cache_machine::publish_updates(actor const& a, unsigned level, time before)
 }
 
 /// Those at the path's `level`, for a load that is performed there; the oldest first.
-void cache_machine::collect_lingering(actor const& a, cell_id c, unsigned level) {
+void cache_machine::collect_lingering(actor const& a, cell_id c, unsigned level, sight s) {
   node_id const n = a.path[level];
   place const& p = *way_[level];
+  if (p.lost != 0 && !is_superseded(a, c, level, p.lost - 1))
+    leave_out();
   for (lingering_version const& v : lingering_)
-    if (v.of == c && v.at == n && !is_superseded(a, c, level, v.which))
+    if (v.of == c && v.at == n && !(s == sight::seq_cst && v.is_before_seq_cst) &&
+        !is_superseded(a, c, level, v.which))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), true,
                              false, v.which, p[v.which].value});
+}
+
+/// What the actor has seen of the word is there for all seq_cst loads that come after it.
+void cache_machine::see_in_seq_cst(actor const& a, cell_id c) {
+  for (unsigned l = 0; l < a.levels; ++l)
+    way_[l] = &touch(a.path[l], c);
+  for (lingering_version& v : lingering_) {
+    auto const at = static_cast<unsigned>(
+        std::find(a.path.begin(), a.path.begin() + a.levels, v.at) - a.path.begin());
+    if (v.of != c || v.is_before_seq_cst || at == a.levels || !is_superseded(a, c, at, v.which))
+      continue;
+    v.is_before_seq_cst = true;
+    if (published_ != nullptr) [[unlikely]]
+      publish(cells_[c]);
+  }
 }
 
 /// Whether releases that are to come take it along is part of the state, too.
@@ -133,7 +152,7 @@ void cache_machine::mix_lingering(std::uint64_t& h) const {
   for (lingering_version const& v : lingering_) {
     std::uint64_t one = 0;
     mix(one, cells_[v.of].at);
-    mix(one, v.at);
+    mix(one, 2U * v.at + (v.is_before_seq_cst ? 1U : 0U));
     mix(one, nodes_[v.at].places[v.of].count - v.which);
     for (actor const& a : actors_) {
       std::uint64_t later = v.since < a.to_come.since ? 3 : 2;

@@ -18,6 +18,7 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   p.count = p.least = p.given = p.dirty_since = p.latest = 0;
   p.is_dirty = p.is_live = false;
   p.due = p.has_seen = p.stale_in_a_row = p.lingering = 0;
+  p.lost = 0;
   p.seen = p.passed = {};
   p.passed_at = 0;
   if (n == memory && is_wide(c)) {

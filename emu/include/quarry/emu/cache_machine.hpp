@@ -236,12 +236,13 @@ private:
     cell_id of;
     node_id at;
     index which;
-    time since; ///< the update
+    time since;             ///< the update
+    bool is_before_seq_cst; ///< a seq_cst load has seen the update: others do, too
   };
-  /// Updates and seq_cst loads see what is newest, where they are performed.
-  enum class sight : std::uint8_t { newest, lingering };
+  /// Updates see what is newest, where they are performed.
+  enum class sight : std::uint8_t { newest, seq_cst, lingering };
   [[nodiscard]] static sight sight_of(std::optional<order> load) noexcept {
-    return load == order::seq_cst ? sight::newest : sight::lingering;
+    return load == order::seq_cst ? sight::seq_cst : sight::lingering;
   }
   [[nodiscard]] question asks(cell_id c, unsigned level, predicate is_met,
                               void* argument) const noexcept {
@@ -433,7 +434,8 @@ private:
   void publish_updates(actor const& a, unsigned level, time before);
   [[nodiscard]] index least_released(actor const& a, cell_id c, unsigned level) const;
   [[nodiscard]] bool is_superseded(actor const& a, cell_id c, unsigned level, index which) const;
-  void collect_lingering(actor const& a, cell_id c, unsigned level);
+  void collect_lingering(actor const& a, cell_id c, unsigned level, sight s);
+  void see_in_seq_cst(actor const& a, cell_id c);
   void mix_lingering(std::uint64_t& h) const;
   void see(actor const& a, cell_id c, unsigned level, index which);
 

@@ -69,9 +69,10 @@ struct cache_place {
   time dirty_from = 0;
   time latest = 0;            ///< no version of it was written later
   std::uint8_t lingering = 0; ///< versions before the newest, which updates have overwritten
-  bool is_dirty = false;      ///< the newest version is not at the parent yet
-  bool is_live = false;       ///< the node's list of live words has it; not kept of a leaf
-  std::uint8_t due = 0;       ///< the node level that it comes to by itself
+  index lost = 0; ///< those before it might linger, but do not: there was no room, or more parts
+  bool is_dirty = false; ///< the newest version is not at the parent yet
+  bool is_live = false;  ///< the node's list of live words has it; not kept of a leaf
+  std::uint8_t due = 0;  ///< the node level that it comes to by itself
   std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
   std::uint8_t has_seen = 0;             ///< a leaf: a bit for each level in `seen` that counts
   std::uint8_t stale_in_a_row = 0;       ///< a leaf: loads that saw an older value than they could
