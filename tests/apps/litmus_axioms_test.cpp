@@ -183,6 +183,11 @@ constexpr char const* mended[]{
     " ld.relaxed.sys r1, y | st.relaxed.sys y, 2 | | fence.sc.sys ;\n"
     " | fence.sc.sys | | atom.acquire.sys.exch r1, x, 5 ;\n"
     "exists (y == 3 /\\ P0:r0 == 5 /\\ P0:r1 == 2 /\\ P3:r0 == 3)\n",
+    // What an update had overwritten in a cache was still there for who had emptied that.
+    "PTX MP+narrow+atom\n{x=0; y=0;}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 1 | P2@cta 1,gpu 0 ;\n"
+    " atom.relaxed.gpu.exch r0, x, 10 | st.relaxed.sys x, 1 | ld.acquire.sys r0, y ;\n"
+    " | st.release.sys y, 1 | ld.relaxed.gpu r1, x ;\n"
+    "exists (P2:r0 == 1 /\\ P2:r1 == 0)\n",
 };
 
 /// Ends that machines without caches come to, and caches did not, or nearly did not.
@@ -358,6 +363,16 @@ TEST_SUITE("apps.litmus_axioms") {
       for (auto const& [end, one] : explore_on<unmistakable_machine>(t).outcomes)
         CHECK_MESSAGE(found.contains(end), end_of(t, end));
     });
+  }
+
+  TEST_CASE("that an actor has seen an old value is a part of the state") {
+    // Updates of scopes that do not include each other.
+    auto const t = parsed("PTX old\n{x=0;}\n P0@cta 0,gpu 1 | P1@cta 0,gpu 0 ;\n"
+                          " atom.relaxed.cta.exch r0, x, 11 | atom.relaxed.gpu.exch r0, x, 21 ;\n"
+                          " atom.relaxed.cta.exch r1, x, 12 | atom.relaxed.sys.exch r1, x, 22 ;\n"
+                          "exists (P0:r0 == 0 /\\ P0:r1 == 11 /\\ P1:r0 == 0 /\\ P1:r1 == 11 "
+                          "/\\ x == 22)\n");
+    CHECK(explore(t).what == verdict::allowed);
   }
 
   TEST_CASE("programs that once showed what the axioms forbid") {
