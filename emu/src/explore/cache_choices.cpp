@@ -40,9 +40,9 @@ bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level, versi
            above[which - 1].id != v.id)
       --which;
     index const next = which + (before ? 0 : 1);
-    if ((way_[0]->has_seen >> height & 1) != 0 && next <= way_[0]->seen[height])
-      return true;
-    if (index const least = least_released(a, c, l); least != 0 && next <= least)
+    bool const has_seen = (way_[0]->has_seen >> height & 1) != 0;
+    index const least = least_released(a, c, l);
+    if ((has_seen && next <= way_[0]->seen[height]) || (least != 0 && next <= least))
       return true;
     copy = &above[which];
   }

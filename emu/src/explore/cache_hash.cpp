@@ -16,8 +16,7 @@ std::uint64_t cache_machine::hash() const {
     }
   for (std::uint32_t const w : open_)
     mix_undecided(h, wide_[w]);
-  if (!lingering_.empty())
-    mix_lingering(h);
+  mix_lingering(h);
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
     mix(h, a.to_come.level);

@@ -95,12 +95,9 @@ std::vector<adjustment> strengthened(operation_site const& s) {
         all.push_back({g.strength - before + wider, {s, g.how, far}});
     }
   };
-  for (graded const g : orders_of(s.what)) {
-    bool const keeps_all = !s.how || is_as_strong(g.how, effective(s.what, *s.how));
-    bool const is_same = s.how && g.how == effective(s.what, *s.how);
-    if (is_same || (g.strength > before && keeps_all))
+  for (graded const g : orders_of(s.what))
+    if (g.strength >= before && (!s.how || is_as_strong(g.how, effective(s.what, *s.how))))
       add(g);
-  }
   std::vector<adjustment> result;
   for (int cost = 0; result.size() < all.size(); ++cost)
     for (auto const& [its, a] : all)
