@@ -292,6 +292,19 @@ TEST_SUITE("emu.cache_machine") {
              look(f.other_agent, x);
              return all;
            }).contains(0b1100));
+    // A seq_cst fence comes after what a seq_cst load had seen.
+    CHECK(!explore_all([](five& f) -> std::uint64_t {
+             add_one(f.machine, f.a, scope::system, order::relaxed);
+             auto const first = f.machine.load(f.host, x, 4, order::seq_cst, scope::system).value;
+             auto const second = f.machine.load(f.host, y, 4, order::seq_cst, scope::system).value;
+             f.machine.store(f.b, y, 4, 1, order::relaxed, scope::system);
+             f.machine.store(f.b, z, 4, 1, order::seq_cst, scope::system);
+             if (f.machine.load(f.other_agent, z, 4, order::relaxed, scope::system).value != 1)
+               return 8;
+             f.machine.fence(f.other_agent, order::seq_cst, scope::system);
+             auto const last = f.machine.load(f.other_agent, x, 4, order::relaxed, scope::system);
+             return 4 * first + 2 * second + last.value;
+           }).contains(0b100));
   }
 
   TEST_CASE(
