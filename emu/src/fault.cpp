@@ -38,9 +38,8 @@ std::string_view to_string(fault::kind k) noexcept {
 
 kernel_stop::kernel_stop(fault::kind kind, std::string text, std::source_location at, int who)
     : what(kind), message(std::move(text)), where(at), lane(who) {
-  if (explored_memory* const memory = explored_memory::running();
-      memory != nullptr && memory->runs_wavefront())
-    memory->tell_debugger(std::string(to_string(kind)), quarry::to_string(where));
+  if (explored_memory* const memory = explored_memory::running())
+    memory->hear(*this);
 }
 
 void awaited_by_child(char const* what, std::source_location where) {

@@ -79,10 +79,11 @@ inline void cache_machine::collect_versions(actor const& a, cell_id c, unsigned 
                                       [](place const* on) { return on->passed_at != 0; });
   if (left_out_ != nullptr && (has_lost(shared) || has_lost(own))) [[unlikely]]
     *left_out_ = true;
-  for (index i = first_current(a, c, level); i < p.count; ++i) {
+  index const known =
+      was_passed ? std::max(way_[0]->seen[nodes_[a.path[level]].level], least_released(a, c, level))
+                 : 0;
+  for (index i = std::max(first_current(a, c, level), known); i < p.count; ++i) {
     version const& v = p[i];
-    if (was_passed && is_superseded(a, c, level, i)) [[unlikely]]
-      continue;
     bool const is_shared = holds(shared, i, v);
     if (is_shared || holds(own, i, v))
       candidates_.push_back({candidate::kind::version, static_cast<std::uint8_t>(level), !is_shared,
@@ -103,9 +104,8 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
   node_id const n = self.path[level];
   node_id const below = is_lowest ? nobody : self.path[level - 1];
   for (node_id h = cells_[c].first_holder; h != nobody; h = nodes_[h].places[c].next_holder) {
-    bool const is_own = std::find(self.path.begin(), self.path.begin() + self.levels, h) !=
-                        self.path.begin() + self.levels;
-    if (is_own || !is_under(h, n) || (below != nobody && is_under(h, below)))
+    if (level_at(self, h) != self.levels || !is_under(h, n) ||
+        (below != nobody && is_under(h, below)))
       continue;
     auto const due = nodes_[h].places[c].due;
     candidates_.push_back({candidate::kind::write_back, static_cast<std::uint8_t>(level), false,
@@ -140,8 +140,7 @@ void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool 
 void cache_machine::collect(actor_id a, cell_id c, unsigned lowest, sight s) {
   actor const& self = actors_[a];
   candidates_.clear();
-  for (unsigned l = 0; l < self.levels; ++l)
-    way_[l] = &touch(self.path[l], c);
+  set_way(self, c);
   place const& p = *way_[lowest];
   if (lowest != 0 && (p.lingering | p.lost) != 0 && s != sight::newest)
     collect_lingering(self, c, lowest, s);

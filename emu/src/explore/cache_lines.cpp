@@ -197,9 +197,8 @@ void cache_machine::empty_open(actor const& a, unsigned level, bool is_flush, ti
 
 /// False if it has come to too much.
 bool cache_machine::remember_emptying(wide_line& w, wide_line::emptying const& e) {
-  auto const& path = actors_[w.writer].path;
-  auto const end = path.begin() + actors_[w.writer].levels;
-  if (std::find(path.begin(), end, e.node) == end)
+  actor const& writer = actors_[w.writer];
+  if (level_at(writer, e.node) == writer.levels)
     return true;
   if (w.meanwhile.size() == most_emptied)
     return false;

@@ -306,11 +306,8 @@ void cache_machine::end_update(actor_id a, order o, scope s) {
 void cache_machine::fence(actor_id a, order o, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
-  // What comes after it comes after what a seq_cst load has seen before.
-  for (std::size_t i = lingering_.size(); o == order::seq_cst && i-- != 0;
-       i = std::min(i, lingering_.size()))
-    if (lingering_version const v = lingering_[i]; v.is_before_seq_cst)
-      end_lingering(v.at, v.of, v.which);
+  if (o == order::seq_cst)
+    end_seen_in_seq_cst();
   if (releases(o))
     release(self, level);
   if (acquires(o))

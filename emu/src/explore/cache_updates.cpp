@@ -4,6 +4,7 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace quarry::emu {
 
@@ -50,8 +51,7 @@ void cache_machine::end_lingering(node_id n, cell_id c, index last) {
     if (!nodes_[below].is_leaf && has(below, c) && is_under(below, n)) // others know nothing of it
       release_version(below, c, nodes_[n].level, last + 1);
   ++now_;
-  if (published_ != nullptr) [[unlikely]]
-    publish(cells_[c]);
+  tell_published(c);
 }
 
 void cache_machine::end_lingering(cell_id c) {
@@ -60,15 +60,20 @@ void cache_machine::end_lingering(cell_id c) {
       end_lingering(n, c, nodes_[n].places[c].count - 2);
 }
 
+/// f(a copy) may end that one, and those before it.
+template<class F>
+void cache_machine::for_each_lingering(F const& f) {
+  for (std::size_t i = lingering_.size(); i-- != 0; i = std::min(i, lingering_.size()))
+    f(lingering_version(lingering_[i]));
+}
+
 /// The actor empties its caches below the level: what lingers there is gone as well.
 void cache_machine::empty_lingering(actor const& a, unsigned level, words which) {
-  auto const begin = a.path.begin(), end = begin + level;
-  for (std::size_t i = lingering_.size(); i-- != 0; i = std::min(i, lingering_.size())) {
-    lingering_version const v = lingering_[i];
+  for_each_lingering([&](lingering_version const& v) {
     bool const is_kept = holds(v.at, v.of) && which != words::all;
-    if (!is_kept && std::find(begin, end, v.at) != end)
+    if (!is_kept && level_at(a, v.at) < level)
       end_lingering(v.at, v.of, v.which);
-  }
+  });
 }
 
 /// The first version at the path's `level` that is not older than what somebody knew who has
@@ -94,28 +99,23 @@ bool cache_machine::is_superseded(actor const& a, cell_id c, unsigned level, ind
 /// The actor releases at the path's `level` what came before that time: updates of its own, and
 /// those that it has seen, or that have been released to it.
 void cache_machine::publish_updates(actor const& a, unsigned level, time before) {
-  auto const begin = a.path.begin(), end = begin + a.levels;
-  for (std::size_t i = lingering_.size(); i-- != 0; i = std::min(i, lingering_.size())) {
-    lingering_version const v = lingering_[i];
-    auto const at = static_cast<unsigned>(std::find(begin, end, v.at) - begin);
-    if (v.since >= before || at == a.levels)
-      continue;
-    if (std::none_of(begin, end - 1, [&](node_id n) { return has(n, v.of); }))
-      continue; // nobody there knows the word
-    for (unsigned l = 0; l < a.levels; ++l)
-      way_[l] = &touch(a.path[l], v.of);
+  auto const caches = std::span(a.path).first(a.levels - 1U);
+  for_each_lingering([&](lingering_version const& v) {
+    unsigned const at = level_at(a, v.at);
+    bool const may_know = v.since < before && at != a.levels &&
+                          std::ranges::any_of(caches, [&](node_id n) { return has(n, v.of); });
+    if (!may_know)
+      return;
+    set_way(a, v.of);
     if (!is_superseded(a, v.of, at, v.which))
-      continue;
-    if (at <= level) {
-      end_lingering(v.at, v.of, v.which);
-      continue;
-    }
+      return;
+    if (at <= level)
+      return end_lingering(v.at, v.of, v.which);
     for (unsigned l = 1; l <= level; ++l)
       release_version(a.path[l], v.of, nodes_[v.at].level, v.which + 1);
     ++now_;
-    if (published_ != nullptr) [[unlikely]]
-      publish(cells_[v.of]);
-  }
+    tell_published(v.of);
+  });
 }
 
 /// Those at the path's `level`, for a load that is performed there; the oldest first.
@@ -133,17 +133,22 @@ void cache_machine::collect_lingering(actor const& a, cell_id c, unsigned level,
 
 /// What the actor has seen of the word is there for all seq_cst loads that come after it.
 void cache_machine::see_in_seq_cst(actor const& a, cell_id c) {
-  for (unsigned l = 0; l < a.levels; ++l)
-    way_[l] = &touch(a.path[l], c);
+  set_way(a, c);
   for (lingering_version& v : lingering_) {
-    auto const at = static_cast<unsigned>(
-        std::find(a.path.begin(), a.path.begin() + a.levels, v.at) - a.path.begin());
+    unsigned const at = level_at(a, v.at);
     if (v.of != c || v.is_before_seq_cst || at == a.levels || !is_superseded(a, c, at, v.which))
       continue;
     v.is_before_seq_cst = true;
-    if (published_ != nullptr) [[unlikely]]
-      publish(cells_[c]);
+    tell_published(c);
   }
+}
+
+/// A seq_cst fence: what comes after it comes after what a seq_cst load has seen before.
+void cache_machine::end_seen_in_seq_cst() {
+  for_each_lingering([&](lingering_version const& v) {
+    if (v.is_before_seq_cst)
+      end_lingering(v.at, v.of, v.which);
+  });
 }
 
 /// Whether releases that are to come take it along is part of the state, too.

@@ -89,8 +89,7 @@ bool cache_machine::may_be_behind(node_id n, cell_id c) const {
 
 /// The newest version where the store is performed may have come after it.
 bool cache_machine::may_be_behind(actor const& a, delayed_store const& d) {
-  for (unsigned l = 0; l < a.levels; ++l)
-    way_[l] = &touch(a.path[l], d.at);
+  set_way(a, d.at);
   place const& to = *way_[d.level];
   auto const height = nodes_[a.path[d.level]].level;
   return to.count != 0 && late_word{d.since, height, way_[0]->given}.may_precede(
@@ -102,7 +101,7 @@ bool cache_machine::may_be_behind(actor const& a, delayed_store const& d) {
 void cache_machine::keep_ahead(actor const& a, cell_id c, unsigned level, index which) {
   std::uint32_t const id = nodes_[a.path[level]].places[c][which].id;
   for (unsigned l = level; l < a.levels; ++l)
-    if (l == level || (has(a.path[l], c) && nodes_[a.path[l]].places[c].find_copy(id) != unknown))
+    if (has(a.path[l], c) && nodes_[a.path[l]].places[c].find_copy(id) != unknown)
       keep_ahead_at(a, c, l);
 }
 
@@ -173,8 +172,7 @@ void cache_machine::write_back(node_id n, cell_id c, arrival how) {
   if (is_behind)
     keep_together(parent, c, to.count - 1, due, from.dirty_since, arrived);
   clear_dirty(n, c);
-  if (published_ != nullptr) [[unlikely]]
-    publish(cells_[c]);
+  tell_published(c);
   if (!is_behind) {
     come_to(parent, c, v, due, from.dirty_since, arrived);
     from.given = v.id;

@@ -140,6 +140,11 @@ void explored_memory::tell_debugger(std::string const& kind, std::string const& 
     debug_failure(kind.c_str(), where.c_str());
 }
 
+void explored_memory::hear(kernel_stop const& stop) {
+  if (runs_wavefront())
+    tell_debugger(std::string(to_string(stop.what)), quarry::to_string(stop.where));
+}
+
 void explored_memory::found(fault const& f) {
   std::string const lines =
       f.what == fault::kind::exception ? without_addresses(f.report) : source_lines_of(f.report);

@@ -110,13 +110,14 @@ std::vector<adjustment> narrowed(operation_site const& s) {
   std::vector<adjustment> all;
   if (!s.how)
     return all;
+  order const how = effective(s.what, *s.how);
   int const before = strength(s.what, s.how);
   int next = -1;
   for (graded const g : orders_of(s.what))
-    if (g.strength < before && is_as_strong(effective(s.what, *s.how), g.how))
+    if (g.strength < before && is_as_strong(how, g.how))
       next = std::max(next, g.strength);
   for (graded const g : orders_of(s.what))
-    if (g.strength == next && g.strength < before && is_as_strong(effective(s.what, *s.how), g.how))
+    if (g.strength == next && g.strength < before && is_as_strong(how, g.how))
       all.push_back({s, g.how, s.far});
   for (std::size_t i = 1; i < std::size(scopes); ++i)
     if (scopes[i] == s.far)

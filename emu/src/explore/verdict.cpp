@@ -110,8 +110,7 @@ std::string extent_of(verdict const& v) {
                 "; in {} a load could not see all that it might have: {} writes "
                 "to a word are remembered, {} stores of an actor delayed, {} updates seen late, "
                 "{} loads stale in a row, and a word that is accessed in parts is stored at once, "
-                "its newest value "
-                "seen",
+                "its newest value seen",
                 v.limited, emu::cache_place::kept, emu::cache_machine::most_delayed,
                 emu::cache_machine::most_lingering, emu::cache_place::most_stale_in_a_row));
 }

@@ -343,11 +343,27 @@ private:
   void forget_line(cell_id c, std::uintptr_t begin, std::size_t bytes, gone_word const& f);
   std::optional<reading> see_only_one(actor_id a, cell_id c);
   void publish(cell const& c);
+  void tell_published(cell_id c) {
+    if (published_ != nullptr) [[unlikely]]
+      publish(cells_[c]);
+  }
   void log_cache(node_id n) {
     if (caches_ != nullptr) [[unlikely]]
       caches_->push_back(n);
   }
   [[nodiscard]] bool is_under(node_id n, node_id ancestor) const noexcept;
+  /// Where the node is on the actor's path; `levels` if it is not.
+  [[nodiscard]] static unsigned level_at(actor const& a, node_id n) noexcept {
+    unsigned l = 0;
+    while (l < a.levels && a.path[l] != n)
+      ++l;
+    return l;
+  }
+  /// way_ is the word's places on the actor's path.
+  void set_way(actor const& a, cell_id c) {
+    for (unsigned l = 0; l < a.levels; ++l)
+      way_[l] = &touch(a.path[l], c);
+  }
   [[nodiscard]] unsigned level_in(actor const& a, scope s) const noexcept {
     return a.level_of[static_cast<std::size_t>(s)];
   }
@@ -397,6 +413,8 @@ private:
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
   void empty_lingering(actor const& a, unsigned level, words which);
+  template<class F>
+  void for_each_lingering(F const& f);
   /// Performs the oldest `count` of the actor's delayed stores.
   void drain(actor& a, std::size_t count) {
     for (; count != 0; --count) [[unlikely]]
@@ -436,6 +454,7 @@ private:
   [[nodiscard]] bool is_superseded(actor const& a, cell_id c, unsigned level, index which) const;
   void collect_lingering(actor const& a, cell_id c, unsigned level, sight s);
   void see_in_seq_cst(actor const& a, cell_id c);
+  void end_seen_in_seq_cst();
   void mix_lingering(std::uint64_t& h) const;
   void see(actor const& a, cell_id c, unsigned level, index which);
 

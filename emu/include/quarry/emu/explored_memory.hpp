@@ -185,11 +185,9 @@ public:
   /// main.cpp:12", that line, and the dispatch. Without a line: its last operation's.
   [[nodiscard]] std::string culprit(wave_slot const& w, int lane,
                                     std::optional<std::source_location> where) const;
-  /// Whether it is a wavefront of the execution that the calling thread is in, and nobody who runs
-  /// others meanwhile, natively.
-  [[nodiscard]] bool runs_wavefront() const;
-  /// Of the first failure of the execution, as soon as it is known.
-  void tell_debugger(std::string const& kind, std::string const& where);
+  /// A kernel is about to be stopped, one of the execution's, or one that somebody in it runs
+  /// natively meanwhile: a debugger is told of the former.
+  void hear(kernel_stop const& stop);
   [[nodiscard]] std::optional<finding> const& first_finding() const noexcept { return finding_; }
 
   /// What was done last, a line for each operation; empty where that is not kept.
@@ -340,6 +338,9 @@ private:
       report_race(*race);
   }
   [[nodiscard]] bool is_cut_off() const;
+  [[nodiscard]] bool runs_wavefront() const;
+  /// Of the first failure of the execution, as soon as it is known.
+  void tell_debugger(std::string const& kind, std::string const& where);
   void report_race(race_detector::race const& race);
   /// What to add to where an actor has done something: text_of(), and a wavefront's dispatch.
   [[nodiscard]] std::string about(actor_id who, std::source_location where) const;
