@@ -78,6 +78,72 @@ struct acquire_and_add {
     co_return;
   }
 };
+/// Nor here: a load releases nothing, a store acquires nothing, whatever order it has.
+template<bool Stores>
+struct seq_cst_of_its_own {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const i = static_cast<int>(wi.local_linear_id());
+    if constexpr (Stores)
+      wi.store(words + (1 + i), 1U, order::seq_cst, scope::work_group);
+    else
+      static_cast<void>(wi.load(words + (1 + i), order::seq_cst, scope::work_group));
+    if (i == 3)
+      wi.store(words, 7U);
+    if (i == 20)
+      static_cast<void>(wi.load(words));
+    co_return;
+  }
+};
+/// One releases, another one acquires, but not that word.
+struct acquires_another_word {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const i = wi.local_linear_id();
+    if (i == 3 || i == 20)
+      wi.store(words + (1 + i), 1U, order::release, scope::work_group);
+    if (i == 3)
+      wi.store(words, 7U);
+    static_cast<void>(wi.load(words + (1 + i), order::acquire, scope::work_group));
+    if (i == 20)
+      static_cast<void>(wi.load(words));
+    co_return;
+  }
+};
+/// What is acquired was stored by two, in halves, the later one the acquirer's own.
+struct acquires_two_halves {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const i = wi.local_linear_id();
+    auto const half = global<std::uint16_t>(reinterpret_cast<std::uint16_t*>((words + 1).get()));
+    auto const is_low_set = [](word v) { return (v & 0xffff) != 0; };
+    if (i == 3) {
+      wi.store(words, 7U);
+      wi.store(half, std::uint16_t{1}, order::release, scope::work_group);
+    } else if (i == 20) {
+      auto low = wi.wait_until(
+          half, [](std::uint16_t v) { return v != 0; }, order::relaxed, scope::work_group);
+      static_cast<void>(co_await low);
+      wi.store(half + 1, std::uint16_t{1}, order::relaxed, scope::work_group);
+      auto both = wi.wait_until(words + 1, is_low_set, order::acquire, scope::work_group);
+      static_cast<void>(co_await both);
+      static_cast<void>(wi.load(words));
+    }
+  }
+};
+/// One that fails to exchange has released nothing that another one could acquire.
+struct fails_to_exchange {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const i = wi.local_linear_id();
+    word expected = 9;
+    if (i == 3) {
+      wi.store(words, 7U);
+      wi.compare_exchange(words + 1, expected, 1U, order::acq_rel, scope::work_group);
+    } else if (i == 20) {
+      wi.fetch_add(words + 1, 1U, order::acq_rel, scope::work_group);
+      wi.fetch_add(words + 1, 1U, order::acq_rel, scope::work_group);
+      static_cast<void>(wi.load(words));
+    }
+    co_return;
+  }
+};
 struct all_add {
   task<> operator()(any_work_item auto& wi, global<word> words) const {
     wi.fetch_add(words, 1U, order::relaxed, scope::work_group);
@@ -96,7 +162,7 @@ template<class Kernel>
 verdict explored(Kernel kernel, word work_items = items) {
   return explore({.executions = 100, .diagnoses = false, .keeps_failures = false}, [=](world& w) {
     explored_agent gpu(w.scheduler(), {.compute_units = 2, .wavefront_size = items});
-    auto words = gpu.allocate<word>(items, "words");
+    auto words = gpu.allocate<word>(items + 1, "words");
     auto const end = gpu.run(
         {.work_groups = 1, .work_items_per_group = work_items, .lds_bytes = items * sizeof(word)},
         kernel, words.global());
@@ -134,6 +200,10 @@ TEST_SUITE("emu.explore_items") {
     races(handed, "lane 9,", "lane 2,");
     races(handed, "race: work-items of one wavefront", "an acquire of it before the second");
     races(explored(acquire_and_add{}), "race: work-items of one wavefront", "a barrier");
+    races(explored(seq_cst_of_its_own<false>{}), "lane 3,", "lane 20,");
+    races(explored(seq_cst_of_its_own<true>{}), "lane 3,", "lane 20,");
+    races(explored(acquires_another_word{}), "lane 3,", "lane 20,");
+    races(explored(fails_to_exchange{}), "lane 3,", "lane 20,");
   }
 
   TEST_CASE("of two wavefronts, too, the lanes are named") {
@@ -142,7 +212,8 @@ TEST_SUITE("emu.explore_items") {
 
   TEST_CASE("what they meet in, or hand over, orders them") {
     for (verdict const& v : {explored(neighbours_in_lds<true>{}), explored(each_its_own{}),
-                             explored(hand_over<order::acquire>{}), explored(all_add{})})
+                             explored(hand_over<order::acquire>{}), explored(all_add{}),
+                             explored(acquires_two_halves{})})
       CHECK_MESSAGE(v, v.to_string());
   }
 }

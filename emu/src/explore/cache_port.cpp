@@ -17,6 +17,17 @@ namespace quarry::emu {
 static_assert(std::is_same_v<cache_port::actor_id, cache_machine::actor_id> &&
               std::is_same_v<cache_port::predicate, cache_machine::predicate>);
 
+namespace {
+
+/// A compare-exchange that fails has written nothing that somebody could acquire.
+order as_done(order o, bool has_written) noexcept {
+  if (has_written || !releases(o))
+    return o;
+  return acquires(o) ? order::acquire : order::relaxed;
+}
+
+} // namespace
+
 // NOLINTBEGIN(readability-function-size): an access has that many properties
 std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
                                     scope s, std::source_location where, int lane) const {
@@ -72,7 +83,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
         memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
   if (o)
     memory_->note_idle(id_);
-  order_lanes(o);
+  if (o && acquires(*o))
+    order_lanes(order::acquire, r.by);
   return r.value;
 }
 
@@ -103,7 +115,8 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
     memory_->machine_.store(id_, address, size, word, *o, s, by);
   else
     memory_->machine_.store(id_, address, size, word, by);
-  order_lanes(o);
+  if (o && releases(*o))
+    order_lanes(order::release, std::nullopt);
   memory_->effects_.tell(address, o);
 }
 
@@ -136,7 +149,7 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
         return std::pair(desired, by);
       });
   memory_->note_update(id_, changes);
-  order_lanes(o);
+  order_lanes(as_done(o, by != 0), old.by);
   if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
     memory_->check_initialised(id_, address, size, old, lane_site(where, lane_));
   memory_->effects_.tell(address, o);
@@ -158,13 +171,13 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
   if (acquires(o))
     memory_->machine_.fence(id_, order::acquire, s);
   memory_->remember(id_, "update", o, s, address, size, desired.value_or(old), where);
+  race_detector::write_id const from = memory_->lds_.of(address, size, memory_->races_);
   race_detector::write_id by = 0;
   if (memory_->options_.detects_races)
-    memory_->note(memory_->races_.update(id_, address, size, o, s,
-                                         memory_->lds_.of(address, size, memory_->races_),
-                                         desired.has_value(), by, lane_site(where, lane_)));
+    memory_->note(memory_->races_.update(id_, address, size, o, s, from, desired.has_value(), by,
+                                         lane_site(where, lane_)));
   memory_->note_update(id_, desired && *desired != old);
-  order_lanes(o);
+  order_lanes(as_done(o, desired.has_value()), from);
   if (desired)
     memory_->lds_.add(address, size, by);
   return old;
@@ -179,14 +192,15 @@ bool cache_port::reverses_lanes() const {
   return memory_->choices_->pick(2, choice_kind::lane_order) == 1;
 }
 
-/// Of a lane: what another one has released may be what it has got.
-void cache_port::order_lanes(std::optional<order> o) const {
-  if (lane_ == -1 || !o || !memory_->options_.detects_races)
+/// Of a lane: what another one has released may be what it has got, from that write or (nothing)
+/// from any.
+void cache_port::order_lanes(order o, std::optional<race_detector::write_id> from) const {
+  if (lane_ == -1 || !memory_->options_.detects_races)
     return;
   auto const lane = static_cast<std::int16_t>(lane_);
-  if (acquires(*o))
-    memory_->races_.lane_acquires(id_, lane);
-  if (releases(*o))
+  if (acquires(o))
+    memory_->races_.lane_acquires(id_, lane, from);
+  if (releases(o))
     memory_->races_.lane_releases(id_, lane);
 }
 
@@ -202,7 +216,7 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   memory_->effects_.tell(0, o);
   if (memory_->options_.detects_races)
     memory_->races_.fence(id_, o, s, lane_site(where, lane_));
-  order_lanes(o);
+  order_lanes(o, std::nullopt);
 }
 
 /// Atomic operations and fences: changes the order and scope, if somebody wants it.

@@ -89,8 +89,14 @@ void race_detector::begin_instruction(actor_id a) {
   actors_[a].released_by = -1;
 }
 
-void race_detector::lane_acquires(actor_id a, std::int16_t lane) {
-  if (auto const by = actors_[a].released_by; by != -1 && by != lane)
+void race_detector::lane_acquires(actor_id a, std::int16_t lane, std::optional<write_id> from) {
+  auto const by = actors_[a].released_by;
+  if (by == -1 || by == lane)
+    return;
+  write_id w = from.value_or(0);
+  while (w != 0 && !writes_[w].is_of_two && writes_[w].actor == a && writes_[w].lane == lane)
+    w = writes_[w].read_from;
+  if (!from || w != 0)
     begin_instruction(a);
 }
 
@@ -256,7 +262,8 @@ race_detector::write_id race_detector::publish(access const& a, order o, write_i
           .lane = a.at.lane,
           .bytes = static_cast<std::uint8_t>(a.bytes),
           .how = pack(a),
-          .has_gap = false};
+          .has_gap = false,
+          .is_of_two = false};
   if (read_from != 0)
     w.has_gap = before.has_gap || !releases(static_cast<order>(before.how.order));
   add_heads(w, releases(o));
@@ -278,6 +285,8 @@ race_detector::write_id race_detector::join(write_id a, write_id b) {
   both.first_head = first;
   both.head_count = static_cast<std::uint16_t>(heads_.size() - first);
   both.has_gap = writes_[a].has_gap || writes_[b].has_gap;
+  both.is_of_two = writes_[a].is_of_two || writes_[b].is_of_two ||
+                   writes_[a].actor != writes_[b].actor || writes_[a].lane != writes_[b].lane;
   writes_.push_back(both);
   known = {a, b, static_cast<write_id>(writes_.size() - 1)};
   return known.both;

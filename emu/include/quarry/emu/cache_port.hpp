@@ -206,7 +206,7 @@ private:
   bool load_line(lane_row const& r, unsigned lane, std::byte* into) const;
   bool store_line(lane_row const& r, unsigned lane, std::byte const* from) const;
   [[nodiscard]] int lane_or(int lane) const noexcept { return lane == -1 ? lane_ : lane; }
-  void order_lanes(std::optional<order> o) const;
+  void order_lanes(order o, std::optional<std::uint32_t> from) const;
   void count_lanes(lane_row const& r, unsigned lanes) const;
   void note_line(lane_row const& r, unsigned lane, bool is_store, std::byte const* values) const;
 

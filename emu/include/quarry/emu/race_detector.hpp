@@ -140,9 +140,10 @@ public:
   /// until an access without, are not ordered among each other. Lanes are ordered if nobody calls
   /// this.
   void begin_instruction(actor_id a);
-  /// A lane has acquired: if another one has released since the instruction began, a new one does,
-  /// since lanes have no clocks of their own.
-  void lane_acquires(actor_id a, std::int16_t lane);
+  /// A lane has acquired what it has read of a write, or (nothing) of any: if another one has
+  /// released since the instruction began, and the write goes back to more than the lane itself, a
+  /// new one begins, since lanes have no clocks of their own.
+  void lane_acquires(actor_id a, std::int16_t lane, std::optional<write_id> from);
   void lane_releases(actor_id a, std::int16_t lane);
 
   /// A work-group barrier: everybody's past is before everybody's future. It is an acq_rel fence at
@@ -216,7 +217,8 @@ private:
     std::int16_t lane;
     std::uint8_t bytes;
     manner how;
-    bool has_gap; ///< it continues a write that is no release
+    bool has_gap;   ///< it continues a write that is no release
+    bool is_of_two; ///< joined from writes of two lanes, or of two actors
   };
   /// A load of something whose past it did not make known: for reports.
   struct weak_read {
