@@ -99,6 +99,8 @@ void check(machine const& m) {
 }
 
 void agent_core::prepare(launch_state& l) const {
+  if (sequential_ != nullptr)
+    sequential_->need_own_thread("a launch", l.config.where);
   leave_if_abandoned(); // before its wavefronts are counted
   if (dynamic_cast<compute_unit const*>(scheduler_.turn()) != nullptr)
     throw std::logic_error(fmt::format("launch of {}: from a kernel, which would wait for compute "

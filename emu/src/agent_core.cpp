@@ -15,6 +15,8 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -57,7 +59,9 @@ agent_core::agent_core(executor& scheduler, machine const& m, bool checks_bounds
 
 agent_core::~agent_core() {
   bool const is_explored = explored_memory::of(scheduler_) != nullptr;
-  if (!is_explored)
+  if (is_explored)
+    find_launches();
+  else
     need_no_launches();
   launch_queue_.reset();
   if (is_explored && !launches_.empty()) {
@@ -78,14 +82,33 @@ agent_core::~agent_core() {
   withdraw(debug_);
 }
 
+/// What the world does from now on has a kernel in it that will never end; unless the execution is
+/// on its way out: by an exception, given up, or when its frames are destroyed, in nobody's turn.
+void agent_core::find_launches() {
+  actor const* const host = exploring_host();
+  if (host == nullptr || host->is_abandoned || std::uncaught_exceptions() != 0)
+    return;
+  if (auto const what = a_launch())
+    explored_memory::of(scheduler_)
+        ->found({"misuse", "agent",
+                 "misuse: an agent is destroyed " + *what + "; is a wait() or join() missing?\n"});
+}
+
 void agent_core::need_no_launches() {
+  if (auto const what = a_launch())
+    misuse("an agent is destroyed " + *what);
+}
+
+/// "while a launch runs, of produce": one that has not ended.
+std::optional<std::string> agent_core::a_launch() {
   if (launch_queue_ != nullptr)
     if (auto const kernel = launch_queue_->a_queued_kernel())
-      misuse(fmt::format("an agent is destroyed before a launch has begun, of {}", *kernel));
+      return "before a launch has begun, of " + *kernel;
   brief_lock const lock(mutex_);
   for (launch_state const* const l : launches_)
     if (!l->is_done())
-      misuse(fmt::format("an agent is destroyed while a launch runs, of {}", l->kernel));
+      return "while a launch runs, of " + l->kernel;
+  return std::nullopt;
 }
 
 void agent_core::add_queue(debug_queue& q) {

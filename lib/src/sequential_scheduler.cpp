@@ -330,10 +330,21 @@ bool sequential_scheduler::wait_until(actor& self, bool (*is_over)(void*), void*
   return is_over(argument);
 }
 
+void sequential_scheduler::need_own_thread(std::string_view what,
+                                           std::source_location where) const {
+  if (!is_driven_here() && driver_.load(std::memory_order_relaxed) != nullptr)
+    throw std::logic_error(
+        fmt::format("{} at {} in a thread that runs none of the actors: a thread "
+                    "of one's own can launch nothing, nor wait",
+                    what, to_string(where)));
+}
+
 bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument,
                                      wait_site const& site) {
   if (is_asking_)
     misuse("a predicate of run_until() waits itself, asked on behalf of an actor that waits");
+  if (options_.choices != nullptr)
+    need_own_thread(site.what, site.where);
   if (current_ != nullptr)
     return wait_until(*current_, is_over, argument, site);
   driving thread(*this);

@@ -62,6 +62,8 @@ public:
   void notify() override {}
   using executor::run_until;
   /// From an actor's fiber: parks the actor until `is_over`. From a plain thread: runs the actors.
+  ///
+  /// Errors   std::logic_error – need_own_thread(), where choices are explored
   [[nodiscard]] bool run_until(bool (*is_over)(void*), void* argument,
                                wait_site const& site) override;
   [[nodiscard]] strand const* turn() const noexcept override {
@@ -71,6 +73,11 @@ public:
   /// Errors   std::logic_error – another actor's function does it, or a thread that does not run
   ///          the actors: each has a core of its own
   void decision_point(actor& self) override;
+  /// To be asked before somebody launches or waits, `what` as in "run_until": an actor may wait for
+  /// a thread of its own, which would wait for that actor's turn to end.
+  ///
+  /// Errors   std::logic_error – another thread runs the actors
+  void need_own_thread(std::string_view what, std::source_location where) const;
   void tell_all(actor& self) noexcept override;
   /// Of the actor that runs on the calling thread; nothing where no such scheduler runs one.
   static void tell_all_here() noexcept;

@@ -45,12 +45,12 @@ public:
   agent_core(agent_core const&) = delete;
   agent_core& operator=(agent_core const&) = delete;
   /// The process ends if a launch runs, or has not begun, or a service of the command processor is
-  /// left.
+  /// left; of an explored execution such a launch is a finding.
   ~agent_core();
 
   /// Completes and checks a launch's shape. For a host, see leave_if_abandoned().
   ///
-  /// Errors   std::invalid_argument
+  /// Errors   std::invalid_argument; std::logic_error – sequential_scheduler::need_own_thread()
   void prepare(launch_state& l) const;
   /// Launches what is prepared, by the agent's path; join() must follow.
   void launch(std::shared_ptr<launch_state> l, native_scheduler::wake_workers wake);
@@ -126,6 +126,8 @@ private:
   compute_unit::placed for_each_launch(compute_unit& by);
   [[nodiscard]] bool has_unclaimed();
   void need_no_launches();
+  void find_launches();
+  [[nodiscard]] std::optional<std::string> a_launch();
   void wake_units();
   /// Deterministic schedulers: places as many groups as fit, and makes their wavefronts ready.
   void place_everywhere();
