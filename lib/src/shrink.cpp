@@ -49,6 +49,7 @@ private:
     auto ran = run_(best_);
     if (!ran)
       return false;
+    most_chosen_ = std::max(ran->nonzero_count(), best_.nonzero_count());
     // What it really chose, unless the run was by a bigger record than the given one.
     if (size_of(*ran) <= size_of(best_))
       best_ = std::move(*ran);
@@ -66,8 +67,8 @@ private:
     auto ran = run_(r);
     if (!ran)
       return false;
-    // A replay chooses nothing that is not in its record, but at a fair end.
-    if (ran->nonzero_count() > best_.nonzero_count())
+    // It chooses nothing that is not in its record, but at a fair end, which is to grow no longer.
+    if (ran->nonzero_count() > most_chosen_)
       return false;
     best_ = std::move(size_of(*ran) <= size_of(r) ? *ran : r);
     return true;
@@ -179,6 +180,7 @@ private:
   failing_execution const& run_;
   std::size_t most_runs_;
   choice_record best_;
+  std::size_t most_chosen_ = 0; ///< by the first run: choices that are not 0
   std::size_t runs_ = 0;
   bool is_exhausted_ = false;
   std::unordered_set<std::uint64_t> tried_; // never walked: its order plays no part

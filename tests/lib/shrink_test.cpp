@@ -63,6 +63,21 @@ choice_record failing_walk(std::uint64_t seed) {
 } // namespace
 
 TEST_SUITE("lib.shrink") {
+  TEST_CASE("what every run chooses by itself, behind the record, keeps none from being smaller") {
+    auto const with_an_end = [](choice_record const& by) -> std::optional<choice_record> {
+      if (value(by, 7) == 0)
+        return std::nullopt;
+      choices all(by.choices().begin(), by.choices().end());
+      all.resize(std::max<std::size_t>(all.size(), 50), {choice_kind::actor, 2, 0});
+      all.resize(all.size() + 500, {choice_kind::actor, 2, 1});
+      return choice_record(all);
+    };
+    choices failing(300, {choice_kind::actor, 10, 4});
+    auto const s = shrink(*with_an_end(choice_record(failing)), failing_execution(with_an_end));
+    CHECK(values(s.record) == std::vector<std::uint32_t>{0, 0, 0, 0, 0, 0, 0, 1});
+    CHECK(s.runs < 200);
+  }
+
   TEST_CASE("two choices that matter among many are what is left, with the smallest values") {
     auto const fails = [](choice_record const& r) { return value(r, 7) != 0 && value(r, 40) >= 3; };
     int tried = 0;

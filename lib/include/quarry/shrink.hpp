@@ -26,7 +26,7 @@ struct shrunk {
 /// Runs an execution by a record (see `replay`): what it chose, if it failed in the same way.
 ///
 /// What it chose, because a smaller choice changes which ones follow: the result then is a record
-/// that replays without a divergence.
+/// that replays without a divergence, but for what a run chooses by itself, behind the record.
 using failing_execution = std::function<std::optional<choice_record>(choice_record const&)>;
 
 /// Makes a failing execution as boring as it can be: fewer choices that are not 0, then fewer
