@@ -357,7 +357,7 @@ TEST_SUITE("emu.lane_conversion") {
 }
 
 TEST_SUITE("emu.lane_comparison") {
-  TEST_CASE("a number of a wider type is compared as the number that it is") {
+  TEST_CASE("a number of another type is compared as the number that it is") {
     for (std::int64_t const n :
          {std::int64_t{-1} << 40, std::int64_t{-1}, std::int64_t{0}, std::int64_t{5},
           std::int64_t{1} << 31, (std::int64_t{1} << 32) - 1, (std::int64_t{1} << 32) + 5}) {
@@ -370,6 +370,11 @@ TEST_SUITE("emu.lane_comparison") {
       check_wide_comparisons(lanes<std::int8_t, 32>::iota(-128, 8), n);
       check_wide_comparisons(lanes<std::uint8_t, 32>::iota(0, 8), n);
       check_wide_comparisons(lanes<std::uint16_t, 32>::iota(0, 3000), n);
+      check_wide_comparisons(lanes<std::uint32_t, 32>::iota(~0U - 10), n);
+      check_wide_comparisons(lanes<std::int32_t, 32>::iota(-10), static_cast<unsigned>(n));
+      check_wide_comparisons(lanes<std::uint64_t, 32>::iota(~std::uint64_t{0} - 10), n);
+      check_wide_comparisons(lanes<std::uint64_t, 32>::iota(0), static_cast<std::int64_t>(n));
+      check_wide_comparisons(lanes<std::int64_t, 32>::iota(-10), static_cast<std::uint64_t>(n));
     }
   }
 }

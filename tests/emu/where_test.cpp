@@ -2,6 +2,7 @@
 #include "agents.hpp"
 
 #include <cstdint>
+#include <type_traits>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -85,6 +86,38 @@ struct computes_with_variables {
     if (auto active = wf.where(n < 0))
       n = -n;
     wf.store(out + wf.global_id(), two - n);
+  }
+};
+
+/// Beside numbers that are none of its values, and assigned from each other.
+struct compares_variables {
+  void operator()(any_wavefront auto& wf, global<int> out) const {
+    auto const n = wf.variable(wf.local_id(0) - 5);
+    auto const many = wf.variable(lanes_of(wf));
+    auto seen = wf.variable(wf.local_id(0) * 0);
+    constexpr std::int64_t far = std::int64_t{1} << 32;
+    int bit = 1;
+    // clang-format off
+    for (auto const& is_so : {n < far, n <= far, n > -far, n >= -far, n != far, far > n, far >= n,
+                              -far < n, -far <= n, far != n, n == far + 5, far + 5 == n,
+                              n < 3'000'000'000U, n >= 0U}) {
+      // clang-format on
+      if (auto const active = wf.where(is_so))
+        seen += bit;
+      bit *= 2;
+    }
+    if (auto const active = wf.where(many < -1))
+      seen += bit;
+    auto last = wf.variable(wf.local_id(0) * 0);
+    if (auto const active = wf.where(n > 0))
+      last = seen;
+    wf.store(out + wf.global_id(), last.get());
+  }
+
+private:
+  static auto lanes_of(any_wavefront auto& wf) {
+    using w = std::remove_reference_t<decltype(wf)>;
+    return emu::lanes<std::uint32_t, w::size>::iota(7);
   }
 };
 
@@ -176,6 +209,9 @@ TEST_SUITE("emu.where") {
       n = n % 3 == 2 ? 1 + n / 2 : n;
       return n < 0 ? 2 + n : 2 - n;
     });
+  }
+  TEST_CASE("a register is compared with what lies beyond its type as with any number") {
+    each_item_gets(compares_variables{}, [](int i) { return i > 5 ? 0x33ff : 0; });
   }
   TEST_CASE("a lane that leaves a loop inside a where() stays out when the block ends") {
     each_item_gets(leaves_from_where{}, [](int i) { return std::min(i % 7, 4); });

@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-// Comparisons of lanes with integers of a wider type; lanes.hpp includes this file at its end.
+// Comparisons of lanes with integers of types that have other values; lanes.hpp includes this file
+// at its end.
 
 #include <quarry/emu/lanes.hpp>
 
 #include <concepts>
 #include <limits>
+#include <type_traits>
 #include <utility>
 
 namespace quarry::emu {
 
-/// An integer that may be none of T's values, with those that lanes<T> would make of it.
+/// An integer that may be none of T's values: larger ones, or negative ones beside unsigned.
 template<class N, class T>
-concept wider_integer_than = std::integral<N> && std::integral<T> && (sizeof(N) > sizeof(T));
+concept integer_beyond = std::integral<N> && std::integral<T> &&
+                         (std::numeric_limits<N>::digits > std::numeric_limits<T>::digits ||
+                          (std::is_signed_v<N> && !std::is_signed_v<T>));
 
 /// Where a number stands to all values of T.
 enum class place_in_range { below, within, above };
@@ -41,30 +45,30 @@ compared_in_range(N n, lane_predicate<T, Size> const& compared, bool if_below,
 
 /// Mathematically less: -1 is below an unsigned number.
 // clang-format off
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a < static_cast<T>(n), false, true); }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<=(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a <= static_cast<T>(n), false, true); }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a > static_cast<T>(n), true, false); }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>=(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a >= static_cast<T>(n), true, false); }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator==(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a == static_cast<T>(n), false, false); }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator!=(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a != static_cast<T>(n), true, true); }
 
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<(N n, lanes<T, Size> const& a) noexcept { return a > n; }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<=(N n, lanes<T, Size> const& a) noexcept { return a >= n; }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>(N n, lanes<T, Size> const& a) noexcept { return a < n; }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>=(N n, lanes<T, Size> const& a) noexcept { return a <= n; }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator==(N n, lanes<T, Size> const& a) noexcept { return a == n; }
-template<std::integral T, int Size, wider_integer_than<T> N>
+template<std::integral T, int Size, integer_beyond<T> N>
 [[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator!=(N n, lanes<T, Size> const& a) noexcept { return a != n; }
 // clang-format on
 

@@ -25,7 +25,8 @@ concept uniform_for = std::is_arithmetic_v<S> && (std::floating_point<T> || std:
 /// operators, kept in native registers. A number in an expression stands for every lane.
 ///
 /// Integers wrap around, signed ones too; a number is cut as static_cast cuts it, but an integer of
-/// a wider type than theirs is compared as what it is (lane_comparison.hpp). Shift counts are taken
+/// a type with other values is compared as what it is (lane_comparison.hpp): no unsigned lane is
+/// below 0, or equal to -1. Shift counts are taken
 /// modulo the width. Integer division never traps: for inactive lanes, which often hold 0, x / 0
 /// and x % 0 are x. Comparisons give a lane_predicate.
 ///

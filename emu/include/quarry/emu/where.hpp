@@ -69,7 +69,8 @@ private:
   lane_mask mine_; ///< those that have left this one
 };
 
-/// A register: assigning to it changes the active lanes only. In an expression it is its value.
+/// A register: assigning to it changes the active lanes only. To operators it is its value; what
+/// deduces the type of its argument, such as reduce() or select(), takes get().
 /// Made by wavefront::variable().
 ///
 /// Shape    Values = lanes<T, Size>, whose operators are found by it
@@ -77,7 +78,10 @@ template<class Values>
 class masked_variable {
 public:
   masked_variable(lane_mask const& exec, Values initial) noexcept : exec_(exec), value_(initial) {}
+  masked_variable(masked_variable const&) noexcept = default;
+  ~masked_variable() = default;
 
+  masked_variable& operator=(masked_variable const& v) noexcept { return *this = v.value_; }
   masked_variable& operator=(Values const& v) noexcept {
     value_ = select(exec_, v, value_);
     return *this;
@@ -93,5 +97,34 @@ private:
   lane_mask const& exec_;
   Values value_;
 };
+
+// With numbers that a conversion to its lanes would cut.
+// clang-format off
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<(masked_variable<V> const& a, N n) noexcept { return a.get() < n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<=(masked_variable<V> const& a, N n) noexcept { return a.get() <= n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>(masked_variable<V> const& a, N n) noexcept { return a.get() > n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>=(masked_variable<V> const& a, N n) noexcept { return a.get() >= n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator==(masked_variable<V> const& a, N n) noexcept { return a.get() == n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator!=(masked_variable<V> const& a, N n) noexcept { return a.get() != n; }
+
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<(N n, masked_variable<V> const& a) noexcept { return a.get() > n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<=(N n, masked_variable<V> const& a) noexcept { return a.get() >= n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>(N n, masked_variable<V> const& a) noexcept { return a.get() < n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>=(N n, masked_variable<V> const& a) noexcept { return a.get() <= n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator==(N n, masked_variable<V> const& a) noexcept { return a.get() == n; }
+template<class V, integer_beyond<typename V::value_type> N>
+[[nodiscard, gnu::always_inline]] inline auto operator!=(N n, masked_variable<V> const& a) noexcept { return a.get() != n; }
+// clang-format on
 
 } // namespace quarry::emu
