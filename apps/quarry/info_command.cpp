@@ -10,6 +10,7 @@
 #include "standard_output.hpp"
 #include "text_file.hpp"
 
+#include <quarry/native_scheduler.hpp>
 #include <quarry/net/mpi.hpp>
 
 #include <CLI/CLI.hpp>
@@ -18,7 +19,6 @@
 
 #include <cstdio>
 #include <memory>
-#include <thread>
 
 namespace quarry::command {
 namespace {
@@ -65,7 +65,7 @@ ordered_json info() {
       {"Boost", boost_version},
       {"fmt", fmt_version},
       {"MPI", mpi_version},
-      {"hardware threads", std::thread::hardware_concurrency()},
+      {"hardware threads", usable_threads()},
       {"schedulers", names_of(scheduler_choices)},
       {"transports", transports()},
       {"styles", names_of(style_choices)},

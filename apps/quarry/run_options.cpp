@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_options.hpp"
 
+#include <quarry/native_scheduler.hpp>
 #include <quarry/net/gravel.hpp>
 #include <quarry/net/mpi.hpp>
 
@@ -68,7 +69,11 @@ result<void> join_job(CLI::App const& command, run_options& options, launcher co
 std::uint32_t threads_per_node(run_options const& options) {
   if (options.thread_count > 0)
     return options.thread_count;
-  return std::max(1U, std::thread::hardware_concurrency() / options.node_count);
+  // mpirun gives each of its processes cores of its own, or all of them the same.
+  unsigned const all = options.transport == transport_kind::mpi
+                           ? std::thread::hardware_concurrency()
+                           : usable_threads();
+  return std::min(usable_threads(), std::max(1U, all / options.node_count));
 }
 
 void add_run_options(CLI::App& command, run_options& options) {

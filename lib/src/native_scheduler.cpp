@@ -13,6 +13,7 @@
 #include <quarry/sanitizers.hpp>
 
 #include <fmt/core.h>
+#include <oneapi/tbb/info.h>
 #include <oneapi/tbb/task_arena.h>
 
 #include <algorithm>
@@ -252,6 +253,10 @@ struct native_scheduler::state {
   }
 };
 
+unsigned usable_threads() noexcept {
+  return static_cast<unsigned>(std::max(1, oneapi::tbb::info::default_concurrency()));
+}
+
 native_scheduler::native_scheduler() : native_scheduler(options{}) {}
 
 native_scheduler::native_scheduler(options o) {
@@ -264,8 +269,8 @@ native_scheduler::native_scheduler(options o) {
     throw std::invalid_argument(fmt::format(
         "native_scheduler: stall timeout is {} ms, it must be positive", o.stall_timeout.count()));
   if (o.threads == 0)
-    o.threads = std::max(1U, std::thread::hardware_concurrency());
-  if (o.threads > std::thread::hardware_concurrency())
+    o.threads = usable_threads();
+  if (o.threads > usable_threads())
     check_threads(o.threads);
   state_ = std::make_unique<state>(o);
 }

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/native_scheduler.hpp>
+
 #include <oneapi/tbb/global_control.h>
 
 #include <cstddef>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 namespace quarry {
 
 /// How many threads a native scheduler wants, while it lives. oneTBB has as many for the whole
-/// process as the machine has cores, and a scheduler that polls keeps those it has: another one
+/// process as it may use cores, and a scheduler that polls keeps those it has: another one
 /// would get none. So all of them together are asked for.
 class thread_demand {
 public:
@@ -34,7 +35,7 @@ private:
     of_all.threads += more;
     of_all.threads -= fewer;
     std::unique_ptr<limit> raised;
-    if (of_all.threads > std::thread::hardware_concurrency())
+    if (of_all.threads > usable_threads())
       raised = std::make_unique<limit>(limit::max_allowed_parallelism, of_all.threads);
     std::swap(of_all.raised,
               raised); // the smallest counts: the new one is there before the old goes

@@ -3,6 +3,7 @@
 #include "running_command.hpp"
 
 #include <algorithm>
+#include <sched.h>
 #include <sstream>
 
 namespace {
@@ -10,6 +11,27 @@ namespace {
 command_outcome quarry(std::vector<std::string> arguments) {
   return run_command("QUARRY_COMMAND", std::move(arguments));
 }
+
+/// The calling thread, and what it starts meanwhile, run on one processor.
+class one_processor {
+public:
+  one_processor() {
+    REQUIRE(sched_getaffinity(0, sizeof before_, &before_) == 0);
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    int first = 0;
+    while (!CPU_ISSET(first, &before_))
+      ++first;
+    CPU_SET(first, &one);
+    REQUIRE(sched_setaffinity(0, sizeof one, &one) == 0);
+  }
+  one_processor(one_processor const&) = delete;
+  one_processor& operator=(one_processor const&) = delete;
+  ~one_processor() { static_cast<void>(sched_setaffinity(0, sizeof before_, &before_)); }
+
+private:
+  cpu_set_t before_{};
+};
 
 /// The names below "Subcommands:" in the text of a help.
 std::vector<std::string> subcommands_of(std::string const& help) {
@@ -65,6 +87,15 @@ TEST_SUITE("apps.command") {
                     "litmus, study, info"));
     CHECK(quarry({"run", "nonsense"}).status == 2);
     CHECK(quarry({"run", "nonsense"}).says("run: no program 'nonsense'; "));
+  }
+
+  TEST_CASE("threads are those that the process may use, and not all of the machine") {
+    one_processor const narrow;
+    auto const outcome = quarry({"info"});
+    auto const gups = quarry({"run", "gups", "--updates", "1000"});
+    CHECK_MESSAGE(outcome.says("hardware threads  1\n"), outcome.out);
+    CHECK(gups.status == 0);
+    CHECK_MESSAGE(!gups.says("TBB Warning"), gups.err);
   }
 
   TEST_CASE("info says what the build has, and writes the same as JSON") {

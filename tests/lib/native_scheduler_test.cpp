@@ -109,7 +109,7 @@ TEST_SUITE("lib.native_scheduler") {
                          std::invalid_argument);
     CHECK_THROWS_AS(native_scheduler({.threads = 1, .stall_timeout = milliseconds(0)}),
                     std::invalid_argument);
-    CHECK(native_scheduler().thread_count() == std::max(1U, std::thread::hardware_concurrency()));
+    CHECK(native_scheduler().thread_count() == usable_threads());
   }
 
   TEST_CASE("failed polls are no progress: run_until gives up after the stall timeout") {

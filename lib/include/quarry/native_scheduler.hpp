@@ -10,6 +10,10 @@
 
 namespace quarry {
 
+/// Hardware threads that this process may use by its affinity, as it was when they were first asked
+/// for: taskset, a cpuset or mpirun may leave it fewer than the machine has. At least 1.
+[[nodiscard]] unsigned usable_threads() noexcept;
+
 /// The machine decides: strands run in parallel on a oneTBB pool, in wall-clock time.
 ///
 /// A worker takes a strand, drains it and puts it back while it has more to do; TBB sees one task
@@ -21,7 +25,8 @@ public:
   static constexpr char const* name = "native";
 
   struct options {
-    /// Threads that run strands, the one in run_until() included. 0: one per hardware thread.
+    /// Threads that run strands, the one in run_until() included: of one, nothing goes on but while
+    /// somebody waits. 0: usable_threads().
     std::size_t threads = 0;
     /// How long nothing may progress before run_until() gives up. Ten times as long for a strand
     /// in the middle of a turn: its actor has not come to a suspension, and may progress.
