@@ -39,7 +39,7 @@ char const* sentence(net_errc code) noexcept {
   case net_errc::heap_exhausted:
     return "the symmetric heap is exhausted";
   case net_errc::mismatched_job:
-    return "the processing elements were started with different options";
+    return "the processing elements have different options or handlers";
   case net_errc::mismatched_collective:
     return "who should be in one collective is in different ones";
   case net_errc::failed_handler:

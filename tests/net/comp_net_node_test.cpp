@@ -105,12 +105,13 @@ std::uint64_t seen_after(std::string_view configuration, std::uint32_t polling_r
   return came;
 }
 
-std::string refused(comp_net::node::options const& o) {
+std::string refused(comp_net::node::options const& o, bool has_transport = true) {
   native_scheduler scheduler({.threads = 1});
   agent gpu(scheduler);
   auto ends = make_in_process(1);
   try {
-    static_cast<void>(comp_net::node::start(gpu.core(), std::move(ends[0]), o));
+    static_cast<void>(
+        comp_net::node::start(gpu.core(), has_transport ? std::move(ends[0]) : nullptr, o));
   } catch (std::invalid_argument const& e) {
     return e.what();
   }
@@ -235,6 +236,7 @@ TEST_SUITE("net.comp_net_node") {
   TEST_CASE("what cannot be is refused, with what can") {
     CHECK(refused({.configuration = "gpu"}) ==
           "comp_net: no configuration 'gpu'; there are: cpu, inter_kernel, apu, dgpu, comp_net");
+    CHECK(refused({}, false) == "comp_net: no transport; has it been moved from?");
     CHECK(refused({.rings = 0}) == "comp_net: 0 rings; allowed are 1 to 65536");
     CHECK(refused({.rings = 2, .service_threads = 3}) ==
           "comp_net: 3 service threads; allowed are 1 to 2, one a ring");

@@ -322,6 +322,25 @@ TEST_SUITE("net.gravel_faults") {
     });
   }
 
+  TEST_CASE(
+      "so does a message for a handler that its node has not added, told with how many it has") {
+    with_every_job([](auto const& run) {
+      auto const out = run(2, {.timeout = std::chrono::hours(1)}, [](test_node& n) {
+        static_cast<void>(n.net.barrier());
+        if (n.id == 0)
+          launching_in_vain(call_handler{}, 64)(n);
+      });
+      for (auto const& error : out.errors) {
+        REQUIRE(error);
+        CHECK(error->code == net_errc::mismatched_job);
+        CHECK_MESSAGE(
+            error->what.find("an active message of pe 0 for handler 0; pe 1 has added 0 of "
+                             "them") != std::string::npos,
+            error->what);
+      }
+    });
+  }
+
   TEST_CASE("it does so also to a node that has no room for that at once") {
     auto ends = make_in_process(3);
     auto out = make_outcome(1);

@@ -72,7 +72,7 @@ private:
         if (run[i] >= heap_words)
           return net_errc::outside_heap;
       if (command == 4 && handler != 0)
-        return net_errc::bad_frame;
+        return net_errc::mismatched_job;
       for (std::size_t i = 0; i < run.size(); i += each)
         do_one(command, after[run[i]],
                each == 1 ? 1 : run[i + 1] | std::uint64_t{run[i + 2]} << 32);

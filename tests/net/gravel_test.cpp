@@ -223,6 +223,8 @@ TEST_SUITE("net.gravel") {
     auto const make = [&](gravel_node::options o) {
       gravel_node const net(gpu.core(), std::move(make_in_process(1)[0]), heap, o);
     };
+    CHECK_THROWS_WITH(gravel_node(gpu.core(), nullptr, {}, {}),
+                      "gravel: no transport; has it been moved from?");
     CHECK_THROWS_WITH(make({.style = "gravle"}),
                       doctest::Contains("allowed are gravel, no_aggregation and simt_direct"));
     CHECK_THROWS_WITH(make({.buffer_bytes = 6}), doctest::Contains("6 bytes"));

@@ -234,5 +234,7 @@ TEST_SUITE("net.shmem_refusals") {
     CHECK_THROWS_AS(start({.most_teams = 0}), std::invalid_argument);
     CHECK_THROWS_AS(start({.most_teams = 65}), std::invalid_argument);
     CHECK_THROWS_AS(start({.team_bytes = 255}), std::invalid_argument);
+    CHECK_THROWS_WITH_AS(static_cast<void>(node::start(scheduler, nullptr, {})),
+                         "shmem: no transport; has it been moved from?", std::invalid_argument);
   }
 }

@@ -208,6 +208,8 @@ node::~node() = default;
 result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
                          options const& o) {
   check(o);
+  if (transport == nullptr)
+    throw std::invalid_argument("comp_net: no transport; has it been moved from?");
   configuration_choice const& choice = find_configuration(o.configuration);
   shmem::node::options with_meetings = o.shmem;
   if (choice.has_device_calls()) {

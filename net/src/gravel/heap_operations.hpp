@@ -69,7 +69,11 @@ private:
                       to_string(r->what), to_string(from), first_outside(*r), to_string(owner_),
                       heap_.size()));
     if (r->what == command::active_message && r->handler >= handlers_.size())
-      return bad_frame(from, "an active message for a handler that was not added");
+      return make_error(
+          net_errc::mismatched_job,
+          fmt::format("gravel: an active message of {} for handler {}; {} has added {} "
+                      "of them",
+                      to_string(from), r->handler, to_string(owner_), handlers_.size()));
     return std::nullopt;
   }
   /// All words are in the heap.

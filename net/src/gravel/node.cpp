@@ -261,6 +261,8 @@ private:
 
 gravel_node::gravel_node(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
                          std::span<std::uint64_t> heap, options const& o) {
+  if (transport == nullptr)
+    throw std::invalid_argument("gravel: no transport; has it been moved from?");
   check(o, heap, transport->pe_count());
   auto const make = [&]<style S>(S) -> std::unique_ptr<pipeline> {
     if (agent.scheduler().decides())

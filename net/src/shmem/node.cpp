@@ -43,6 +43,8 @@ void check(node::options const& o, std::uint32_t pes) {
 result<std::unique_ptr<engine>> started(executor& scheduler, emu::allocations* known,
                                         std::unique_ptr<transport_port> transport,
                                         node::options const& o) {
+  if (transport == nullptr)
+    throw std::invalid_argument("shmem: no transport; has it been moved from?");
   check(o, transport->pe_count());
   auto e = make_engine(scheduler, known, std::move(transport), o);
   auto world = std::make_shared<team_state>();

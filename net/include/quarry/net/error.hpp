@@ -26,7 +26,7 @@ enum class net_errc {
   outside_heap,          ///< a remote address range that is not inside the symmetric heap
   misaligned,            ///< a remote address that is not aligned for its access
   heap_exhausted,        ///< the symmetric heap has less left than was asked for
-  mismatched_job,        ///< the pes of a job were started with options that do not fit together
+  mismatched_job,        ///< the pes of a job have options, or handlers, that do not fit together
   mismatched_collective, ///< who should be in one collective is in different ones
   failed_handler,        ///< a message's handler threw
   bad_environment,       ///< a QUARRY_… variable is missing or has a value that is not allowed
