@@ -120,7 +120,9 @@ CLI::Option* add_input_file(CLI::App& command, std::string const& name, std::str
 CLI::Option* add_output_file(CLI::App& command, std::string const& name, std::string& file,
                              std::string const& what) {
   auto const is_allowed = [](std::string const& text) -> std::string {
-    return text.empty() ? "is empty, allowed is a name" : "";
+    return text.empty()  ? "is empty, allowed is a name"
+           : text == "-" ? "read '-', allowed is a name; standard output is /dev/stdout"
+                         : "";
   };
   return command.add_option(name, file, what)
       ->type_name("FILE")

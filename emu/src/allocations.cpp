@@ -180,13 +180,13 @@ std::string allocations::locate(void const* at) const {
 
 std::string allocations::describe(void const* at) const {
   std::shared_lock const lock(mutex_);
+  range const* const near = find_near(number(at));
+  if (near == nullptr)
+    return "far from every allocation";
   auto const next = after(number(at));
-  if (next == ranges_.begin()) {
-    range const* const near = find_near(number(at));
-    return near == nullptr ? "before every allocation"
-                           : fmt::format("{} bytes before {}", near->begin - number(at),
-                                         described(*near, title_of(*near)));
-  }
+  if (next == ranges_.begin())
+    return fmt::format("{} bytes before {}", near->begin - number(at),
+                       described(*near, title_of(*near)));
   range const& e = *std::prev(next);
   if (number(at) < e.end)
     return fmt::format("{} bytes before the end of {}", e.end - number(at),

@@ -282,8 +282,8 @@ void packet_processor::call(Core& self, service_packet const& p) {
     std::string known;
     for (auto const& [number, what] : functions_)
       known += fmt::format("{}{}", known.empty() ? "" : ", ", number);
-    refuse(fmt::format("it calls function {}; there are {}", p.function,
-                       known.empty() ? "none" : known));
+    refuse(fmt::format("it calls function {}; {}", p.function,
+                       known.empty() ? "there are none" : "those there are: " + known));
   }
   if (p.return_address != 0 && !is_word(p.return_address))
     refuse_word("its result goes to", p.return_address);

@@ -163,13 +163,13 @@ TEST_SUITE("emu.allocations") {
 
   TEST_CASE("the null address and a freed buffer are outside every allocation") {
     with_checking_agents([](agent& gpu) {
-      out_of_bounds(gpu, global<int>(), "before every allocation");
+      out_of_bounds(gpu, global<int>(), "far from every allocation");
       global<int> gone;
       {
         auto freed = gpu.allocate<int>(100, "freed");
         gone = freed.global();
       }
-      out_of_bounds(gpu, gone, "before every allocation");
+      out_of_bounds(gpu, gone, "far from every allocation");
     });
   }
 
@@ -194,7 +194,7 @@ TEST_SUITE("emu.allocations") {
         succeed(gpu.run({.work_groups = 2, .work_items_per_group = 16}, add_one{}, at));
         CHECK(mine[0] == 4);
       }
-      out_of_bounds(gpu, at, "before every allocation");
+      out_of_bounds(gpu, at, "far from every allocation");
     });
   }
 
@@ -294,7 +294,9 @@ TEST_SUITE("emu.allocations") {
     CHECK(known.describe(bytes + 60) ==
           "4 bytes before 'middle' (64 bytes, allocated at " + quarry::to_string(here) + ")");
     CHECK(known.offset_of(bytes + 60) == "'middle' - 4");
-    CHECK(known.describe(nullptr) == "before every allocation");
+    CHECK(known.describe(nullptr) == "far from every allocation");
+    CHECK(known.describe(reinterpret_cast<void const*>(~std::uintptr_t{15})) == // NOLINT
+          "far from every allocation");
     known.add(bytes + 240, 16, "last");
     CHECK(known.offset_of(bytes + 238) == "'last' - 2"); // the nearer one
     CHECK(known.offset_of(bytes + 138) == "'middle' + 74");

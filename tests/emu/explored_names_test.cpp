@@ -50,6 +50,7 @@ TEST_SUITE("emu.explored_names") {
     CHECK_SAYS(m.memory.surroundings_of(&space[60], 50),
                "40 bytes before the end of 'first' (100 bytes of memory, allocated at "
                "explored_names_test.cpp:");
+    CHECK_SAYS(m.memory.surroundings_of(&space[60], 40), "at byte 60 of 'first' (");
     CHECK_SAYS(m.memory.surroundings_of(&space[60], 40), "), which another agent may access");
     CHECK_SAYS(m.memory.surroundings_of(&space[100], 1), "0 bytes after the end of 'first' (100 ");
     CHECK_SAYS(m.memory.surroundings_of(&space[196], 4), "4 bytes before 'second' (8 bytes of ");
@@ -97,6 +98,7 @@ TEST_SUITE("emu.explored_names") {
   TEST_CASE("an actor is described by its last operation and its last wait") {
     named_row m;
     m.begin();
+    CHECK(m.memory.who_runs() == "no actor");
     CHECK(m.memory.describe(m.hosts[0]) == "ann: no operation so far");
     auto const line = here(), wait = here();
     put(m.port(0), &m.words[0], 1, line);

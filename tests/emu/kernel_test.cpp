@@ -154,6 +154,14 @@ TEST_SUITE("emu.kernel") {
     CHECK(kernel_name<decltype(&plain_function)>() == "function");
     auto const nameless = [](any_plain_work_item auto&) {};
     CHECK(kernel_name<decltype(nameless)>() == "lambda");
+    struct my_lambda_kernel {};
+    CHECK(kernel_name<my_lambda_kernel>() == "my_lambda_kernel");
+    auto const within = [] {
+      struct local {};
+      return local{};
+    };
+    CHECK(kernel_name<decltype(within())>() == "local");
+    CHECK(kernel_name<decltype(within()) const>() == "local");
   }
 
   TEST_CASE("reports begin with what happened and end with the kernel and its launch's line") {

@@ -165,7 +165,7 @@ TEST_SUITE("emu.launch_queue") {
     std::uint32_t outside = 0;
     std::string const report = fail_with(
         gpu.run(one_wave, add{}, global<std::uint32_t>(&outside), 1U), fault::kind::out_of_bounds);
-    CHECK_SAYS(report, "before every allocation");
+    CHECK_SAYS(report, "far from every allocation");
   }
 
   TEST_CASE("more launches at a time than the queue has slots, from several hosts") {

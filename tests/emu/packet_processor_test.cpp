@@ -279,7 +279,7 @@ TEST_SUITE("emu.packet_processor") {
     sequential_scheduler scheduler;
     served s(scheduler);
     CHECK_THROWS_WITH(packet_processor(s.gpu.core(), s.queue),
-                      "user queue: user queue has a packet processor already");
+                      "user queue has a packet processor already");
     loaded_kernel const kernel = s.gpu.load(twice{}, s.gpu.allocate<std::uint32_t>(32).global());
     CHECK_THROWS_AS(
         static_cast<void>(kernel.packet({.work_items = 32, .cooperative = true}, plain)),
@@ -323,7 +323,7 @@ TEST_SUITE("emu.packet_processor") {
           [](packet& p, signal& end) {
             p = service_packet{.function = 4, .completion_signal = end.handle()};
           },
-          "it calls function 4; there are 3");
+          "it calls function 4; those there are: 3");
       check(
           [](packet& p, signal& end) {
             p = service_packet{

@@ -51,13 +51,16 @@ std::string explored_memory::surroundings_of(void const* address, std::size_t by
   actor const* const self = scheduler_.current();
   cache_port const* const port = self == nullptr ? nullptr : find_port(*self);
   std::string const space = port == nullptr ? "memory" : space_of(port->id(), r->begin);
+  bool const is_within = at >= r->begin && at < r->end && bytes <= r->end - at;
   std::string const where = at < r->begin ? fmt::format("{} bytes before", r->begin - at)
+                            : is_within   ? fmt::format("at byte {} of", at - r->begin)
                             : at < r->end ? fmt::format("{} bytes before the end of", r->end - at)
                                           : fmt::format("{} bytes after the end of", at - r->end);
-  bool const is_within = at >= r->begin && at < r->end && bytes <= r->end - at;
-  return fmt::format("{} '{}' ({} bytes of {}, allocated at {}){}", where, map_.title_of(*r),
-                     r->end - r->begin, space, quarry::to_string(r->where),
-                     is_within ? ", which another agent may access" : "");
+  return fmt::format(
+      "{} '{}' ({} bytes of {}, allocated at {}){}", where, map_.title_of(*r), r->end - r->begin,
+      space, quarry::to_string(r->where),
+      is_within ? ", which another agent may access: agent::expose() it, or take world::allocate()"
+                : "");
 }
 
 std::string explored_memory::space_of(actor_id who, std::uintptr_t at) const {
@@ -155,7 +158,8 @@ std::string explored_memory::who_runs() const {
   if (actor const* const a = scheduler_.current())
     return describe(*a);
   // Frames are destroyed, say.
-  return "no actor; those that did most: " + busiest();
+  std::string const most = busiest();
+  return most.empty() ? "no actor" : "no actor; those that did most: " + most;
 }
 
 std::string explored_memory::where_it_runs() const {

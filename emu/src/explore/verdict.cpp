@@ -24,13 +24,6 @@ std::string list(std::vector<emu::adjustment> const& those) {
   return text;
 }
 
-/// Plain accesses made relaxed ones are no race any more, but nothing orders them.
-bool only_silences(mending const& m) {
-  return std::all_of(m.changes.begin(), m.changes.end(), [](emu::adjustment const& a) {
-    return !a.at.how && a.how == emu::order::relaxed;
-  });
-}
-
 /// What there is to say beside the changes.
 std::string reservations_of(mending const& m) {
   std::string text;
@@ -47,13 +40,18 @@ std::string describe_changes(mending const& m) {
                        m.given_up);
   if (!m.is_possible)
     return "  no stronger order or wider scope mends it: look at the logic\n";
-  if (only_silences(m))
+  if (m.only_silences() && !m.others.empty())
+    return fmt::format(
+        "  nothing races where these are atomic, but it fails all the same: orders do "
+        "not mend it. Is a\n  barrier missing?\n{}",
+        list(m.changes));
+  if (m.only_silences())
     return fmt::format("  nothing fails in {} executions where these are atomic; but that orders "
                        "nothing: is a barrier\n  missing, or a release and an acquire?\n{}",
                        m.executions, list(m.changes));
-  return fmt::format("  it is mended by{} (then no failure in {} executions{}):\n{}",
-                     m.changes.size() == 1 ? "" : ", together", m.executions,
-                     m.is_complete ? ", nor in any other" : "", list(m.changes));
+  return fmt::format("  it is mended by{} (then no {}failure in {} executions{}):\n{}",
+                     m.changes.size() == 1 ? "" : ", together", m.others.empty() ? "" : "other ",
+                     m.executions, m.is_complete ? ", nor in any other" : "", list(m.changes));
 }
 
 std::string describe(mending const& m) {
@@ -61,6 +59,13 @@ std::string describe(mending const& m) {
 }
 
 } // namespace
+
+bool mending::only_silences() const noexcept {
+  return is_possible && !changes.empty() &&
+         std::all_of(changes.begin(), changes.end(), [](emu::adjustment const& a) {
+           return !a.at.how && a.how == emu::order::relaxed;
+         });
+}
 
 std::string to_string(search_bounds const& b) {
   std::string text;
@@ -129,7 +134,8 @@ std::string warnings_of(verdict const& v) {
 
 std::string narrowings_of(verdict const& v) {
   if (!v.narrowings.empty())
-    return "  could be weaker, one at a time, for all that was seen:\n" + list(v.narrowings);
+    return "  could be weaker, one at a time, for all that this model shows:\n" +
+           list(v.narrowings);
   return v.is_narrowed ? "  nothing could be weaker: no operation does without its order or scope\n"
                        : "";
 }
@@ -159,9 +165,12 @@ std::string verdict::to_string() const {
   if (!f.history.empty())
     text += "  the last operations before it:\n" + f.history;
   text += fmt::format("  shrunk: {} -> {} choices that are not the boring one, {} -> {} "
-                      "pre-emptions\n",
+                      "pre-emptions{}\n",
                       f.found.nonzero_count(), f.shrunk.nonzero_count(), f.found.preemption_count(),
-                      f.shrunk.preemption_count());
+                      f.shrunk.preemption_count(),
+                      f.kind != "livelock" ? ""
+                                           : ",\n          with those of its end, where all go on "
+                                             "by turns");
   if (f.mended)
     text += describe(*f.mended);
   if (!f.is_repeatable)

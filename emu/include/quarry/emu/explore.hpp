@@ -183,6 +183,8 @@ struct mending {
   std::vector<std::string> others{};
   /// Not empty: why no more was tried. Fewer changes may do then, or, if none is known, some.
   std::string given_up{};
+  /// Plain accesses become relaxed ones, which are no race any more; but nothing orders them.
+  [[nodiscard]] bool only_silences() const noexcept;
 };
 
 /// What went wrong in an execution.

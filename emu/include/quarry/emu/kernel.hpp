@@ -168,6 +168,22 @@ using explored_targets = targets<memories<interleaving_memory>, 32>;
 
 // Implementation
 
+/// What stands behind a type's namespaces, and behind the functions and types that it is local to.
+constexpr std::string_view last_name(std::string_view type) noexcept {
+  std::size_t begin = 0;
+  int depth = 0; // of brackets
+  for (std::size_t i = 0; i != type.size(); ++i) {
+    char const c = type[i];
+    if (c == '<' || c == '(')
+      ++depth;
+    else if (c == '>' || c == ')')
+      --depth;
+    else if (c == ':' && depth == 0)
+      begin = i + 1;
+  }
+  return type.substr(begin);
+}
+
 template<class Kernel>
 std::string kernel_name() {
   std::string_view text = __PRETTY_FUNCTION__;
@@ -175,11 +191,13 @@ std::string kernel_name() {
   text = text.substr(begin, text.find_first_of(";]", begin) - begin);
   if (auto const call = text.find("(*)"); call != text.npos)
     return "function";
-  if (text.find("lambda") != text.npos)
+  std::string_view own = last_name(text);
+  if (own.starts_with("const "))
+    own.remove_prefix(6);
+  if (own.starts_with("<lambda") || own.starts_with("(lambda")) // of g++, clang
     return "lambda";
-  auto const name = text.substr(0, text.find('<'));
-  auto const colon = name.rfind(':');
-  return std::string(colon == name.npos ? text : text.substr(colon + 1));
+  bool const holds_lambda = own.find("<lambda") != own.npos || own.find("(lambda") != own.npos;
+  return std::string(holds_lambda ? own.substr(0, own.find('<')) : own); // their names have paths
 }
 
 /// The kernel of an item launch, seen from the wavefront.

@@ -10,6 +10,7 @@
 #include <quarry/emu/queue_orders.hpp>
 #include <quarry/task.hpp>
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -203,7 +204,7 @@ public:
   /// Errors   std::invalid_argument – another one takes its packets
   void begin_serving() {
     if (is_served_)
-      throw std::invalid_argument("user queue: " + name_ + " has a packet processor already");
+      throw std::invalid_argument(name_ + " has a packet processor already");
     is_served_ = true;
   }
   void end_serving() noexcept { is_served_ = false; }
@@ -215,7 +216,7 @@ private:
     if (!std::has_single_bit(n) || n > wrap)
       throw std::invalid_argument("user queue: " + std::to_string(n) +
                                   " packets; allowed are powers of two below 2^" +
-                                  std::to_string(IndexBits));
+                                  std::to_string(std::min(IndexBits, 32)));
     return n;
   }
   [[nodiscard]] bool fits(std::uint64_t index, std::uint64_t read) const noexcept {

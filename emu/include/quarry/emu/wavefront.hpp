@@ -298,13 +298,13 @@ public:
     return group_offsets<D>(slot_, count, how, where);
   }
   /// Is it so for an active work-item of the group?
-  template<class Condition, divergence_mechanism D = converged>
+  template<lane_condition<Size> Condition, divergence_mechanism D = converged>
   [[nodiscard]] auto group_any(Condition const& cond, D how = {},
                                std::source_location where = std::source_location::current()) {
     return group_reduction<bool, bit_or, D>(slot_, this->any(cond), {}, how, where);
   }
   /// Is it so for all of them?
-  template<class Condition, divergence_mechanism D = converged>
+  template<lane_condition<Size> Condition, divergence_mechanism D = converged>
   [[nodiscard]] auto group_all(Condition const& cond, D how = {},
                                std::source_location where = std::source_location::current()) {
     return group_reduction<bool, bit_and, D>(slot_, this->all(cond), {}, how, where);

@@ -13,6 +13,8 @@
 #include <coroutine>
 #include <cstdint>
 #include <source_location>
+#include <stdexcept>
+#include <string>
 #include <utility>
 
 namespace quarry::emu {
@@ -56,11 +58,11 @@ class package_reservation;
 template<class Word, int Rows, int IndexBits = 32>
 class work_group_queue {
 public:
-  /// Errors   std::invalid_argument – a slot count outside the limits
+  /// Errors   std::invalid_argument – a slot count outside the limits, or no column
   work_group_queue(allocations& known, std::uint32_t slot_count, std::uint32_t columns,
                    slot_orders orders = {},
                    std::source_location where = std::source_location::current())
-      : columns_(columns), turns_(known, slot_count, orders, where),
+      : columns_(checked(columns)), turns_(known, slot_count, orders, where),
         words_(known, std::size_t{slot_count} * Rows * columns, "work_group_queue packages", where),
         headers_(known, slot_count, "work_group_queue headers", where) {}
 
@@ -205,10 +207,20 @@ private:
     wf.store(header(c.slot), header_of_it);
     wf.store(unwritten(c.slot), writers);
   }
+  static std::uint32_t checked(std::uint32_t columns) {
+    if (columns == 0)
+      throw std::invalid_argument(
+          "work_group_queue: packages of 0 columns; allowed are 1 and more");
+    return columns;
+  }
   template<any_wavefront W>
   void check(W& wf, std::uint32_t messages, std::source_location where) const {
     if (messages > columns_) [[unlikely]]
-      wrong_shape(wf.slot(), "push() of more messages than a package has columns", where);
+      wrong_shape(wf.slot(),
+                  ("push() of " + std::to_string(messages) + " messages into a package of " +
+                   std::to_string(columns_) + " columns")
+                      .c_str(),
+                  where);
   }
   template<class W>
   [[noreturn]] void refuse_tags(W& wf, std::source_location where) const {
