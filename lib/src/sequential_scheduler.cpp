@@ -47,6 +47,11 @@ public:
       let_go();
   }
 
+  /// Whether somebody does, but not the calling thread.
+  [[nodiscard]] static bool is_elsewhere(sequential_scheduler const& s) noexcept {
+    return !s.is_driven_here() && s.driver_.load(std::memory_order_relaxed) != nullptr;
+  }
+
   /// Between two slices.
   void let_a_report_pass() {
     if (is_within_ || !scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
@@ -332,10 +337,10 @@ bool sequential_scheduler::wait_until(actor& self, bool (*is_over)(void*), void*
 
 void sequential_scheduler::need_own_thread(std::string_view what,
                                            std::source_location where) const {
-  if (!is_driven_here() && driver_.load(std::memory_order_relaxed) != nullptr)
+  if (driving::is_elsewhere(*this))
     throw std::logic_error(
-        fmt::format("{} at {} in a thread that runs none of the actors: a thread "
-                    "of one's own can launch nothing, nor wait",
+        fmt::format("{} at {} in a thread that runs none of the actors: a thread of one's own can "
+                    "launch nothing, nor wait",
                     what, to_string(where)));
 }
 
@@ -411,7 +416,7 @@ void sequential_scheduler::decision_point(actor& self) {
 }
 
 void sequential_scheduler::out_of_turn(actor& self) {
-  if (!is_driven_here() && driver_.load(std::memory_order_relaxed) != nullptr)
+  if (driving::is_elsewhere(*this))
     throw std::logic_error(fmt::format("an operation of {} in a thread that runs none of the "
                                        "actors: a thread of one's own has no core",
                                        self.name()));
