@@ -19,7 +19,7 @@ static_assert(std::is_same_v<cache_port::actor_id, cache_machine::actor_id> &&
 
 namespace {
 
-/// A compare-exchange that fails has written nothing that somebody could acquire.
+/// Who has written nothing, by a load or a compare-exchange that failed, has released nothing.
 order as_done(order o, bool has_written) noexcept {
   if (has_written || !releases(o))
     return o;
@@ -81,10 +81,10 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   if (memory_->options_.detects_races)
     memory_->note(
         memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
-  if (o)
+  if (o) {
     memory_->note_idle(id_);
-  if (o && acquires(*o))
-    order_lanes(order::acquire, r.by);
+    order_lanes(as_done(*o, false), r.by);
+  }
   return r.value;
 }
 
