@@ -78,31 +78,24 @@ struct acquire_and_add {
     co_return;
   }
 };
-/// Nor here: a load releases nothing, a store acquires nothing, whatever order it has.
-template<bool Stores>
-struct seq_cst_of_its_own {
+/// Nor does anybody get anything from another one of what each does to a word of its own: a load
+/// releases nothing, a store acquires nothing, and an acquire is of its word alone.
+enum class own_word : std::uint8_t { seq_cst_load, seq_cst_store, release_and_acquire };
+template<own_word First>
+struct each_its_own_then_race {
   task<> operator()(any_work_item auto& wi, global<word> words) const {
     auto const i = static_cast<int>(wi.local_linear_id());
-    if constexpr (Stores)
-      wi.store(words + (1 + i), 1U, order::seq_cst, scope::work_group);
-    else
-      static_cast<void>(wi.load(words + (1 + i), order::seq_cst, scope::work_group));
+    auto const own = words + (1 + i);
+    if constexpr (First == own_word::seq_cst_load) {
+      static_cast<void>(wi.load(own, order::seq_cst, scope::work_group));
+    } else if constexpr (First == own_word::seq_cst_store) {
+      wi.store(own, 1U, order::seq_cst, scope::work_group);
+    } else {
+      wi.store(own, 1U, order::release, scope::work_group);
+      static_cast<void>(wi.load(own, order::acquire, scope::work_group));
+    }
     if (i == 3)
       wi.store(words, 7U);
-    if (i == 20)
-      static_cast<void>(wi.load(words));
-    co_return;
-  }
-};
-/// One releases, another one acquires, but not that word.
-struct acquires_another_word {
-  task<> operator()(any_work_item auto& wi, global<word> words) const {
-    auto const i = wi.local_linear_id();
-    if (i == 3 || i == 20)
-      wi.store(words + (1 + i), 1U, order::release, scope::work_group);
-    if (i == 3)
-      wi.store(words, 7U);
-    static_cast<void>(wi.load(words + (1 + i), order::acquire, scope::work_group));
     if (i == 20)
       static_cast<void>(wi.load(words));
     co_return;
@@ -200,9 +193,9 @@ TEST_SUITE("emu.explore_items") {
     races(handed, "lane 9,", "lane 2,");
     races(handed, "race: work-items of one wavefront", "an acquire of it before the second");
     races(explored(acquire_and_add{}), "race: work-items of one wavefront", "a barrier");
-    races(explored(seq_cst_of_its_own<false>{}), "lane 3,", "lane 20,");
-    races(explored(seq_cst_of_its_own<true>{}), "lane 3,", "lane 20,");
-    races(explored(acquires_another_word{}), "lane 3,", "lane 20,");
+    races(explored(each_its_own_then_race<own_word::seq_cst_load>{}), "lane 3,", "lane 20,");
+    races(explored(each_its_own_then_race<own_word::seq_cst_store>{}), "lane 3,", "lane 20,");
+    races(explored(each_its_own_then_race<own_word::release_and_acquire>{}), "lane 3,", "lane 20,");
     races(explored(fails_to_exchange{}), "lane 3,", "lane 20,");
   }
 
