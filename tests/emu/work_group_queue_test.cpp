@@ -252,9 +252,15 @@ TEST_SUITE("emu.work_group_queue") {
       auto const report = fail_with(
           gpu.run({.work_groups = 1, .work_items_per_group = 128}, too_many{}, std::ref(q)),
           fault::kind::wrong_shape);
-      CHECK_SAYS(report, " messages into a package of ");
+      CHECK_SAYS(report, "push() of 128 messages into a package of 100 columns");
       CHECK_SAYS(report, "work_group_queue_test.cpp:");
     });
+  }
+  TEST_CASE("packages without a column are refused") {
+    allocations known;
+    CHECK_THROWS_WITH_AS(package_queue(known, 2, 0),
+                         "work_group_queue: packages of 0 columns; allowed are 1 and more",
+                         std::invalid_argument);
   }
   TEST_CASE("rows that are not there, and messages that are not reserved, are a misuse") {
     auto const explored = [](int row, int lanes) {
