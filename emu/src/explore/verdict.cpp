@@ -42,8 +42,8 @@ std::string describe_changes(mending const& m) {
     return "  no stronger order or wider scope mends it: look at the logic\n";
   if (m.only_silences() && !m.others.empty())
     return fmt::format(
-        "  nothing races where these are atomic, but it fails all the same: orders do "
-        "not mend it. Is a\n  barrier missing?\n{}",
+        "  nothing races where these are atomic, but it fails all the same: orders do not mend it. "
+        "Is a\n  barrier missing?\n{}",
         list(m.changes));
   if (m.only_silences())
     return fmt::format("  nothing fails in {} executions where these are atomic; but that orders "

@@ -71,8 +71,7 @@ private:
     if (r->what == command::active_message && r->handler >= handlers_.size())
       return make_error(
           net_errc::mismatched_job,
-          fmt::format("gravel: an active message of {} for handler {}; {} has added {} "
-                      "of them",
+          fmt::format("gravel: an active message of {} for handler {}; {} has added {} of them",
                       to_string(from), r->handler, to_string(owner_), handlers_.size()));
     return std::nullopt;
   }
