@@ -89,6 +89,34 @@ struct computes_with_variables {
   }
 };
 
+/// Each of them changes the active lanes only; a lane that is not may divide by zero.
+struct assigns_with_every_operator {
+  void operator()(any_wavefront auto& wf, global<int> out) const {
+    auto const mine = wf.local_id(0) + 0;
+    auto n = wf.variable(mine);
+    if (auto const active = wf.where(mine > 6)) {
+      n <<= 4;
+      n |= mine % 16;
+      n ^= 5;
+      n += 100;
+      n %= mine;
+      n -= 7;
+      n *= 3;
+      n &= 0xff;
+      n /= mine - 6;
+      n = ~n;
+      n >>= 1;
+    }
+    wf.store(out + wf.global_id(), n.get());
+  }
+};
+int assigned_with_every_operator(int i) {
+  if (i <= 6)
+    return i;
+  int const n = (((((((i << 4) | (i % 16)) ^ 5) + 100) % i) - 7) * 3 & 0xff) / (i - 6);
+  return ~n >> 1;
+}
+
 /// Beside numbers that are none of its values, and assigned from each other.
 struct compares_variables {
   void operator()(any_wavefront auto& wf, global<int> out) const {
@@ -209,6 +237,9 @@ TEST_SUITE("emu.where") {
       n = n % 3 == 2 ? 1 + n / 2 : n;
       return n < 0 ? 2 + n : 2 - n;
     });
+  }
+  TEST_CASE("a register is assigned to with every operator") {
+    each_item_gets(assigns_with_every_operator{}, assigned_with_every_operator);
   }
   TEST_CASE("a register is compared with what lies beyond its type as with any number") {
     each_item_gets(compares_variables{}, [](int i) { return i > 5 ? 0x33ff : 0; });

@@ -43,33 +43,44 @@ compared_in_range(N n, lane_predicate<T, Size> const& compared, bool if_below,
   return lane_predicate<T, Size>(is_so ? lane_mask::all(Size) : lane_mask());
 }
 
+/// The lanes that an operand stands for: itself, or the value of a register (where.hpp).
+template<class T, int Size>
+[[nodiscard, gnu::always_inline]] inline lanes<T, Size> const&
+register_lanes(lanes<T, Size> const& v) noexcept {
+  return v;
+}
+template<class L>
+concept lane_operand = requires(L const& v) { register_lanes(v).part(0); };
+template<lane_operand L>
+using register_value = std::remove_cvref_t<decltype(register_lanes(std::declval<L const&>())[0])>;
+
 /// Mathematically less: -1 is below an unsigned number.
 // clang-format off
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a < static_cast<T>(n), false, true); }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<=(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a <= static_cast<T>(n), false, true); }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a > static_cast<T>(n), true, false); }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>=(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a >= static_cast<T>(n), true, false); }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator==(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a == static_cast<T>(n), false, false); }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator!=(lanes<T, Size> const& a, N n) noexcept { return compared_in_range<T, Size>(n, a != static_cast<T>(n), true, true); }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) < static_cast<register_value<L>>(n), false, true); }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) <= static_cast<register_value<L>>(n), false, true); }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) > static_cast<register_value<L>>(n), true, false); }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) >= static_cast<register_value<L>>(n), true, false); }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator==(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) == static_cast<register_value<L>>(n), false, false); }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator!=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) != static_cast<register_value<L>>(n), true, true); }
 
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<(N n, lanes<T, Size> const& a) noexcept { return a > n; }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator<=(N n, lanes<T, Size> const& a) noexcept { return a >= n; }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>(N n, lanes<T, Size> const& a) noexcept { return a < n; }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator>=(N n, lanes<T, Size> const& a) noexcept { return a <= n; }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator==(N n, lanes<T, Size> const& a) noexcept { return a == n; }
-template<std::integral T, int Size, integer_beyond<T> N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size> operator!=(N n, lanes<T, Size> const& a) noexcept { return a != n; }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<(N n, L const& a) noexcept { return a > n; }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator<=(N n, L const& a) noexcept { return a >= n; }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>(N n, L const& a) noexcept { return a < n; }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator>=(N n, L const& a) noexcept { return a <= n; }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator==(N n, L const& a) noexcept { return a == n; }
+template<lane_operand L, integer_beyond<register_value<L>> N>
+[[nodiscard, gnu::always_inline]] inline auto operator!=(N n, L const& a) noexcept { return a != n; }
 // clang-format on
 
 } // namespace quarry::emu

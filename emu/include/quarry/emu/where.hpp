@@ -89,7 +89,15 @@ public:
   masked_variable& operator+=(Values const& v) noexcept { return *this = value_ + v; }
   masked_variable& operator-=(Values const& v) noexcept { return *this = value_ - v; }
   masked_variable& operator*=(Values const& v) noexcept { return *this = value_ * v; }
+  masked_variable& operator/=(Values const& v) noexcept { return *this = value_ / v; }
+  masked_variable& operator%=(Values const& v) noexcept { return *this = value_ % v; }
+  masked_variable& operator&=(Values const& v) noexcept { return *this = value_ & v; }
+  masked_variable& operator|=(Values const& v) noexcept { return *this = value_ | v; }
+  masked_variable& operator^=(Values const& v) noexcept { return *this = value_ ^ v; }
+  masked_variable& operator<<=(int n) noexcept { return *this = value_ << n; }
+  masked_variable& operator>>=(int n) noexcept { return *this = value_ >> n; }
   [[nodiscard]] Values operator-() const noexcept { return -value_; }
+  [[nodiscard]] Values operator~() const noexcept { return ~value_; }
   operator Values const&() const noexcept { return value_; } // NOLINT(*-explicit-*)
   [[nodiscard]] Values const& get() const noexcept { return value_; }
 
@@ -98,33 +106,10 @@ private:
   Values value_;
 };
 
-// With numbers that a conversion to its lanes would cut.
-// clang-format off
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<(masked_variable<V> const& a, N n) noexcept { return a.get() < n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<=(masked_variable<V> const& a, N n) noexcept { return a.get() <= n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>(masked_variable<V> const& a, N n) noexcept { return a.get() > n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>=(masked_variable<V> const& a, N n) noexcept { return a.get() >= n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator==(masked_variable<V> const& a, N n) noexcept { return a.get() == n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator!=(masked_variable<V> const& a, N n) noexcept { return a.get() != n; }
-
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<(N n, masked_variable<V> const& a) noexcept { return a.get() > n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<=(N n, masked_variable<V> const& a) noexcept { return a.get() >= n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>(N n, masked_variable<V> const& a) noexcept { return a.get() < n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>=(N n, masked_variable<V> const& a) noexcept { return a.get() <= n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator==(N n, masked_variable<V> const& a) noexcept { return a.get() == n; }
-template<class V, integer_beyond<typename V::value_type> N>
-[[nodiscard, gnu::always_inline]] inline auto operator!=(N n, masked_variable<V> const& a) noexcept { return a.get() != n; }
-// clang-format on
+template<class Values>
+[[nodiscard, gnu::always_inline]] inline Values const&
+register_lanes(masked_variable<Values> const& v) noexcept {
+  return v.get();
+}
 
 } // namespace quarry::emu
