@@ -112,7 +112,7 @@ TEST_SUITE("emu.effect_teller") {
     effect_teller effects(m.scheduler, map, m.memory.machine());
     effects.begin(choices);
     CHECK_FALSE(effects.is_asked());
-    effects.name_cache(0, effect_teller::cache_kind::agent, 1);
+    effects.name_cache(0, effect_teller::cache_kind::of_agent, 1);
     effects.tell(8, std::nullopt);
     effects.tell_any();
     CHECK_FALSE(effects.has_more());

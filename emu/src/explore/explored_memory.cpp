@@ -153,7 +153,8 @@ cache_port& explored_memory::join_host(actor& self, cache_port*& port) {
   // Host threads share the host; each is a work-group and a wavefront by itself.
   std::uint32_t const number = host_count_++;
   port = &add(machine_.add_host(), {0, 0, ~number, ~number});
-  effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::actor, self.number);
+  effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::of_actor,
+                      self.number);
   actors_[port->id()].name = {.host = self.name()};
   return *port;
 }
@@ -166,7 +167,8 @@ void explored_memory::join_core(actor& self, agent_core const& agent) {
   known_unit const above = agent_of(agent);
   std::uint32_t const number = ~host_count_++; // a work-group and a wavefront by itself
   port = &add(machine_.add_core(above.node), {0, above.number, number, number});
-  effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::actor, self.number);
+  effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::of_actor,
+                      self.number);
   actors_[port->id()].name = {.host = self.name(), .agent = above.rank};
 }
 
@@ -176,7 +178,7 @@ explored_memory::known_unit const& explored_memory::agent_of(agent_core const& a
       return u;
   agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1),
                      rank_of(agent.debug_entry())});
-  effects_.name_cache(agents_.back().node, effect_teller::cache_kind::agent, agents_.size());
+  effects_.name_cache(agents_.back().node, effect_teller::cache_kind::of_agent, agents_.size());
   return agents_.back();
 }
 
@@ -186,7 +188,7 @@ cache_machine::node_id explored_memory::node_of(void const* unit, agent_core con
       return u.node;
   cache_machine::node_id const node = machine_.add_compute_unit(agent_of(agent).node);
   units_.push_back({unit, node, static_cast<std::uint32_t>(units_.size() + 1)});
-  effects_.name_cache(node, effect_teller::cache_kind::compute_unit, units_.size());
+  effects_.name_cache(node, effect_teller::cache_kind::of_compute_unit, units_.size());
   return node;
 }
 
@@ -268,7 +270,7 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   }
   auto const group = known.first_group + static_cast<std::uint32_t>(w.group->linear_id);
   w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number});
-  effects_.name_cache(machine_.cache_of(w.port->id()), effect_teller::cache_kind::wavefront,
+  effects_.name_cache(machine_.cache_of(w.port->id()), effect_teller::cache_kind::of_wavefront,
                       number);
   actor_name& name = actors_[w.port->id()].name;
   name.is_wave = true;

@@ -121,8 +121,8 @@ struct flow_counts {
 /// Source   thesis §4.1, Figure 4-1; §4.4, Figure 4-11
 class channel_aggregator {
 public:
-  channel_aggregator(agent_core& agent, channel_scheduler scheduler)
-      : agent_(agent), scheduler_(std::move(scheduler)), running_(agent) {}
+  channel_aggregator(agent_core& gpu, channel_scheduler scheduler)
+      : agent_(gpu), scheduler_(std::move(scheduler)), running_(gpu) {}
   channel_aggregator(channel_aggregator const&) = delete;
   channel_aggregator& operator=(channel_aggregator const&) = delete;
 

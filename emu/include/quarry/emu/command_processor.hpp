@@ -44,7 +44,7 @@ public:
   ///
   /// Errors   std::invalid_argument – no such core
   template<service S>
-  serving serve(S& s, std::uint32_t core);
+  serving serve(S& s, std::uint32_t on_core);
   template<service S>
   serving serve(S& s);
   /// From 0 on.
@@ -94,8 +94,8 @@ command_processor::serving command_processor::serve(S& s) {
 }
 
 template<service S>
-command_processor::serving command_processor::serve(S& s, std::uint32_t core) {
-  return {*this, add(std::make_unique<service_model<S>>(s), core)};
+command_processor::serving command_processor::serve(S& s, std::uint32_t on_core) {
+  return {*this, add(std::make_unique<service_model<S>>(s), on_core)};
 }
 
 } // namespace quarry::emu

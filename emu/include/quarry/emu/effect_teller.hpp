@@ -28,7 +28,7 @@ public:
   /// Whether the strategy wants to know.
   [[nodiscard]] bool is_asked() const noexcept { return is_asked_; }
 
-  enum class cache_kind : std::uint8_t { agent = 1, compute_unit, wavefront, actor };
+  enum class cache_kind : std::uint8_t { of_agent = 1, of_compute_unit, of_wavefront, of_actor };
   /// `number`: the same in every execution that has come here by steps of the same order.
   void name_cache(cache_machine::node_id n, cache_kind kind, std::uint64_t number);
 

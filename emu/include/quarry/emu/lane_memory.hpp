@@ -65,13 +65,13 @@ template<lane_value T, class I, int Size>
 [[gnu::always_inline]] inline lanes<T, Size>
 gather_lanes(T const* base, lanes<I, Size> const& index, lane_mask active) noexcept {
   using result = lanes<T, Size>;
-  using access = native_access<T, result::lanes_per_part>;
-  using gather_index = typename access::gather_index;
-  if constexpr (access::gathers &&
+  using part_access = native_access<T, result::lanes_per_part>;
+  using gather_index = typename part_access::gather_index;
+  if constexpr (part_access::gathers &&
                 (sizeof(I) < sizeof(gather_index) || std::same_as<I, gather_index>)) {
     auto const at = convert<gather_index>(index);
     return result::from_parts([&](auto k) __attribute__((always_inline)) {
-      return access::gather(base, at.part(k), active.bits() >> (k * result::lanes_per_part));
+      return part_access::gather(base, at.part(k), active.bits() >> (k * result::lanes_per_part));
     });
   }
   alignas(native_vector_bytes) T values[Size] = {};
@@ -168,15 +168,15 @@ template<lane_value T, int Size, class I, int W, int S>
                                                lanes<T, Size> const& value,
                                                lane_mask active) noexcept {
   constexpr int count = lanes<T, Size>::lanes_per_part;
-  using access = native_access<T, count>;
+  using part_access = native_access<T, count>;
   if constexpr (S == 1 && W >= count) {
     bool const is_full = active.is_full(Size);
     [&]<int... K>(std::integer_sequence<int, K...>) __attribute__((always_inline)) {
       auto const store_part = [&](auto k, T* to) __attribute__((always_inline)) {
         if (is_full)
-          access::store(to, value.part(k));
+          part_access::store(to, value.part(k));
         else
-          access::store(to, value.part(k), active.bits() >> (k * count));
+          part_access::store(to, value.part(k), active.bits() >> (k * count));
       };
       (store_part(std::integral_constant<int, K>{},
                   base + at.row_base(K * count / W) + K * count % W),

@@ -43,7 +43,7 @@ public:
 
   /// Serves the queue from now on. Borrowed. A fault of one of the `prepared` launches stays its
   /// own.
-  packet_processor(agent_core& agent, user_queue& queue, functions known = {},
+  packet_processor(agent_core& gpu, user_queue& queue, functions known = {},
                    launches prepared = {});
   /// Kernels that it has started have ended then, or are given up; packets that are in the queue,
   /// among them one that waits for others, stay there.

@@ -19,7 +19,7 @@ namespace quarry::emu {
 template<class Note>
 class running_launches {
 public:
-  explicit running_launches(agent_core& agent) noexcept : agent_(agent) {}
+  explicit running_launches(agent_core& gpu) noexcept : agent_(gpu) {}
   running_launches(running_launches const&) = delete;
   running_launches& operator=(running_launches const&) = delete;
   ~running_launches() {

@@ -339,8 +339,8 @@ private:
 
   template<class T, class Index, class F>
   void for_each_address(lane_address<T, Index> at, F&& f) const {
-    auto const index = as_lanes(at.index);
-    active_.for_each([&](int lane) { f(lane, global<T>(at.base + index[lane])); });
+    auto const indices = as_lanes(at.index);
+    active_.for_each([&](int lane) { f(lane, global<T>(at.base + indices[lane])); });
   }
 
   template<class T, class Index, class F>
@@ -352,9 +352,9 @@ private:
                             {where, "read-modify-write", first});
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
-        auto const index = as_lanes(at.index);
+        auto const indices = as_lanes(at.index);
         return port->for_each_lane(active_,
-                                   [&](int lane) { f(lane, global<T>(at.base + index[lane])); });
+                                   [&](int lane) { f(lane, global<T>(at.base + indices[lane])); });
       }
     for_each_address(at, f);
   }
@@ -381,9 +381,9 @@ private:
         port_.tell_debugger(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T));
       if (port_.covers(lowest, static_cast<std::size_t>(highest - lowest + 1) * sizeof(T)))
         return;
-      auto const& index = at.index;
+      auto const& indices = at.index;
       active_.for_each(
-          [&](int lane) { port_.check(at.base + index[lane], sizeof(T), {where, what, lane}); });
+          [&](int lane) { port_.check(at.base + indices[lane], sizeof(T), {where, what, lane}); });
     }
   }
 

@@ -45,9 +45,9 @@ public:
       : first_(first), pe_count_(pe_count), chunk_bytes_(chunk_bytes) {}
 
   static constexpr std::uint32_t most_rounds = 16;
-  [[nodiscard]] static std::size_t bytes(std::uint32_t rings, std::uint32_t pe_count,
+  [[nodiscard]] static std::size_t bytes(std::uint32_t ring_count, std::uint32_t pe_count,
                                          std::size_t chunk_bytes) noexcept {
-    return rings * meeting_place(nullptr, pe_count, chunk_bytes).ring_bytes();
+    return ring_count * meeting_place(nullptr, pe_count, chunk_bytes).ring_bytes();
   }
   [[nodiscard]] std::size_t chunk_bytes() const noexcept { return chunk_bytes_; }
   [[nodiscard]] std::uint64_t* barrier_word(std::uint32_t ring,
