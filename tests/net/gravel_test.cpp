@@ -236,6 +236,8 @@ TEST_SUITE("net.gravel") {
     CHECK_THROWS_WITH(make({.queue_slots = 3}), doctest::Contains("powers of two"));
     CHECK_THROWS_WITH(make({.package_columns = 0}), doctest::Contains("1 to 1024"));
     CHECK_THROWS_WITH(make({.flush_after = -1us}), doctest::Contains("-1 us; allowed are 0"));
+    CHECK_THROWS_WITH(make({.flush_after = std::chrono::microseconds::max()}),
+                      doctest::Contains("allowed are 0 to 86400000000"));
     for (auto const timeout : {0ms, -5ms, quarry::net::max_job_timeout + 1ms})
       CHECK_THROWS_WITH(make({.timeout = timeout}), doctest::Contains("1 to 86400000"));
     CHECK_THROWS_WITH(gravel_node(gpu.core(),

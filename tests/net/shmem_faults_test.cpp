@@ -341,4 +341,26 @@ TEST_SUITE("net.shmem_faults") {
     }
     CHECK(refused > 100);
   }
+
+  TEST_CASE("a failure that a pe tells is of a known kind, and its text can be shown") {
+    auto const told = [](std::uint64_t code) {
+      auto all = in_process_ends(2);
+      send(*all[1], pe{0}, raw_message::hello(4096, usual));
+      constexpr std::uint64_t failure = 12;
+      std::string const text = "red \x1b[31m";
+      send(*all[1], pe{0}, {{failure, 0, 0, 0, 0, code, 0, 1}}, std::as_bytes(std::span(text)));
+      native_scheduler scheduler({.threads = 1});
+      auto n = node::start(scheduler, std::move(all[0]), usual);
+      auto const met = n ? n->barrier_all() : result<void>(n.error());
+      REQUIRE(met.has_error());
+      return met.error();
+    };
+    for (std::uint64_t const code : std::array<std::uint64_t, 3>{0, 300, (1ULL << 32) + 1}) {
+      CAPTURE(code);
+      CHECK(told(code).code == net_errc::bad_frame);
+    }
+    auto const known = told(static_cast<std::uint64_t>(net_errc::failed_handler));
+    CHECK(known.code == net_errc::failed_handler);
+    CHECK_MESSAGE(known.what.find("pe 1 says: red ?[31m") != std::string::npos, known.what);
+  }
 }

@@ -177,10 +177,13 @@ result<void> node::parts::add_device(options const& o) {
       .network = &network,
       .contexts = &contexts,
       .waits = waits});
+  auto const share_before = [&o](std::uint64_t thread) {
+    return static_cast<std::uint32_t>(o.rings * thread / o.service_threads);
+  };
   for (std::uint32_t i = 0; i < o.service_threads; ++i) {
     network_service::place const p{.queues = *queues,
-                                   .first = o.rings * i / o.service_threads,
-                                   .last = o.rings * (i + 1) / o.service_threads,
+                                   .first = share_before(i),
+                                   .last = share_before(i + 1),
                                    .states = states->global(),
                                    .failed = failed->global(),
                                    .polling_rounds = o.polling_rounds,

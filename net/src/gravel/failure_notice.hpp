@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../printable.hpp"
 #include "frame.hpp"
 #include "shared_state.hpp"
 
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -37,14 +37,10 @@ struct failure_notice {
   [[nodiscard]] static std::optional<failure_notice> read(std::span<std::uint32_t const> head,
                                                           std::span<std::byte const> text,
                                                           std::uint32_t nodes, std::uint32_t self) {
-    failure_notice n{head[1], head[2], {}};
+    failure_notice n{head[1], head[2], printable(text.first(std::min(text.size(), most_text)))};
     if (n.code == 0 || n.code > static_cast<std::uint32_t>(net_errc::bad_environment) ||
         n.origin >= nodes || n.origin == self)
       return std::nullopt;
-    for (std::byte const b : text.first(std::min(text.size(), most_text)))
-      n.text += std::isprint(static_cast<int>(b)) != 0 || b == std::byte{'\n'}
-                    ? static_cast<char>(b)
-                    : '?'; // it may be anything
     return n;
   }
 

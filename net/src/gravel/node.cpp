@@ -56,8 +56,10 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::ui
     refuse(fmt::format("a job of {} nodes; at most 65536 are allowed", pe_count));
   if (auto const why = refusal_of_timeout(o.timeout); !why.empty())
     refuse(why);
-  if (o.flush_after < std::chrono::microseconds::zero())
-    refuse(fmt::format("a flush after {} us; allowed are 0 and more", o.flush_after.count()));
+  constexpr std::chrono::microseconds latest = max_job_timeout;
+  if (o.flush_after < std::chrono::microseconds::zero() || o.flush_after > latest)
+    refuse(fmt::format("a flush after {} us; allowed are 0 to {}", o.flush_after.count(),
+                       latest.count()));
   if (heap.size() >= std::uint64_t{1} << 32)
     refuse(fmt::format("a heap of {} words; fewer than 4294967296 are allowed", heap.size()));
 }

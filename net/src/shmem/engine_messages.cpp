@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How messages leave, and what is done with those that come.
+#include "../printable.hpp"
 #include "engine.hpp"
 
 #include <quarry/net/error.hpp>
@@ -212,7 +213,7 @@ void engine::take(pe from, std::span<std::byte const> bytes) {
   case message_kind::pong:
     return take_news(p, m.value, m.second != 0);
   case message_kind::failure:
-    return take_failure(from, m, {reinterpret_cast<char const*>(body.data()), body.size()});
+    return take_failure(from, m, printable(body));
   default:
     has_moved_.store(true, std::memory_order_relaxed);
     return apply(from, m, body);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/net/error.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
 
 #include <cstddef>
@@ -105,6 +106,8 @@ inline constexpr std::size_t most_body_bytes = 64 * 1024;
   case message_kind::get_reply:
     return nullptr; // the length is compared with what was asked for
   case message_kind::failure:
+    if (m.value == 0 || m.value > static_cast<std::uint64_t>(net_errc::bad_environment))
+      return "a failure of no known kind";
     return body > 4096 ? "a failure with too long a text" : nullptr;
   }
   return "a message of no known kind";
