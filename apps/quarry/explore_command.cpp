@@ -251,7 +251,9 @@ void add_search(CLI::App& command, explore_options& options) {
   add_number(
       command, "--jobs", options.jobs, 1, explore_options::most_jobs,
       "threads that run executions; the result depends on the seed and on this, not on timing");
-  add_number(command, "--seed", options.seed, 0, UINT64_MAX, "of the first execution");
+  add_number(
+      command, "--seed", options.seed, 0, UINT64_MAX,
+      "of the first execution; the next ones have the next seeds: for others, be far from it");
   add_strategy(command, options);
   add_bounds(command, options.bounds);
   command.add_flag("--reduced", options.reduces,
