@@ -39,9 +39,10 @@ MUTANTS = {
         '    clean_below(self, c, level);\n'
         '    add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);',
         '    add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);')],
-    'update_without_release': [(
-        '  release_before_write(a, o, s);',
-        '  release_before_write(a, std::nullopt, s);')],
+    'update_without_release': [
+        ('  release_before_write(a, is_late ? std::nullopt : std::optional(o), s);',
+         '  release_before_write(a, std::nullopt, s);'),
+        ('    release_when_seen(self, first, level);', '    ;')],
     # A barrier is a release and an acquire fence of its work-group.
     'barrier_without_flush': [(
         '  if (releases(o))\n    release(self, level);\n  if (acquires(o))',

@@ -20,6 +20,7 @@ std::uint64_t cache_machine::hash() const {
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
     mix(h, a.to_come.level);
+    mix_unseen(h, a);
     for (delayed_store const& d : a.delayed) {
       mix(h, cells_[d.at].at);
       mix(h, d.value);
@@ -155,14 +156,19 @@ void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
   for (node_id from = up; from != memory; from = nodes_[from].parent)
     mix_later(h, nodes_[from].parent, c, nodes_[n].places[c].dirty_since);
   time const from = nodes_[n].places[c].dirty_from;
-  for (actor const& a : actors_) {
-    if (!a.has_release_to_come() || !is_under(a.path[0], n))
-      continue;
-    std::uint64_t later = from < a.to_come.since ? 3 : 2;
-    for (delayed_store const& d : a.delayed)
-      later = 2 * later + (from < d.since ? 1 : 0);
-    mix(h, later);
-  }
+  for (actor const& a : actors_)
+    if (a.has_release_to_come() && is_under(a.path[0], n))
+      mix(h, releases_after(a, from));
+}
+
+/// Which of the actor's releases that are to come are later than that.
+std::uint64_t cache_machine::releases_after(actor const& a, time t) noexcept {
+  std::uint64_t later = t < a.to_come.since ? 3 : 2;
+  for (delayed_store const& d : a.delayed)
+    later = 2 * later + (t < d.since ? 1 : 0);
+  for (unseen_release const& u : a.unseen)
+    later = 2 * later + (t < u.since ? 1 : 0);
+  return later;
 }
 
 /// Which versions at the node were written after that.

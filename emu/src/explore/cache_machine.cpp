@@ -29,6 +29,7 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   drain_cell(self, c);
   clean_below(self, c, level);
   reading const r = choose(a, c, level, sight_of(o), is_met, argument);
+  perform_seen(self, taken_);
   if (o == order::seq_cst && !lingering_.empty()) [[unlikely]]
     see_in_seq_cst(self, c);
   if (is_met != nullptr && is_met(r.value, argument))
@@ -114,6 +115,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
   actor& self = actors_[a];
   unsigned const level = o ? level_in(self, s) : 0;
   if (o && releases(*o) && level != 0) {
+    perform_own_unseen(self, c, level);
     if (self.delayed.size() == most_delayed) {
       leave_out();
       drain(self, 1);
@@ -130,6 +132,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
     return;
   }
   drain_cell(self, c);
+  perform_own_unseen(self, c, 0);
   node_id const leaf = self.path[0];
   place& p = touch(leaf, c);
   if (p.is_dirty) // the value before this one may have been written back in time
@@ -159,6 +162,7 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
       continue;
     }
     drain_cell(self, c);
+    perform_own_unseen(self, c, 0);
     clean_below(self, c, level);
     perform_write(self, c, level, write_kind::store, part, by, now_);
   }
@@ -259,21 +263,25 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
                                                    order o, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
-  release_before_write(a, o, s);
-  if (o == order::seq_cst)
-    invalidate(self, level);
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
+  bool const is_late = may_be_late(o, step == bytes);
+  release_before_write(a, is_late ? std::nullopt : std::optional(o), s);
+  if (o == order::seq_cst)
+    invalidate(self, level);
   reading all{0, 0};
   takes_newest_ = step != bytes;
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
     drain_cell(self, c);
+    if (step != bytes) // one after the other
+      perform_all_unseen(c);
+    perform_own_unseen(self, c, is_late && releases(o) ? level : 0);
     clean_below(self, c, level);
     add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);
   }
   takes_newest_ = false;
-  if (acquires(o) && releases(o)) // also what it has just acquired
+  if (acquires(o) && releases(o) && !is_late) // also what it has just acquired
     flush(self, level);
   return all;
 }
@@ -288,19 +296,24 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
   }
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
-  bool const may_be_late = o != order::seq_cst && actor_count_ != 1;
-  auto const kind = may_be_late && step == bytes ? write_kind::late_update : write_kind::update;
+  bool const is_late = may_be_late(o, step == bytes);
+  bool const leaves_out = !is_late && may_be_late(o, true);
+  if (is_late && releases(o))
+    release_when_seen(self, first, level);
+  auto const kind = is_late ? write_kind::late_update : write_kind::update;
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
     perform_write(self, c, level, kind, low_bytes(value >> (8 * done), step), by, now_);
-    if (place& p = nodes_[self.path[level]].places[c]; may_be_late && step != bytes)
+    if (place& p = nodes_[self.path[level]].places[c]; leaves_out)
       p.lost = p.count - 1;
   }
 }
 
 void cache_machine::end_update(actor_id a, order o, scope s) {
+  actor const& self = actors_[a];
+  perform_seen(self, taken_);
   if (acquires(o))
-    invalidate(actors_[a], level_in(actors_[a], s));
+    invalidate(self, level_in(self, s));
 }
 
 void cache_machine::fence(actor_id a, order o, scope s) {
@@ -359,13 +372,15 @@ inline void cache_machine::release(actor& a, unsigned level) {
   drain(a, a.delayed.size());
   if (a.to_come.level > level) [[unlikely]]
     flush(a, a.to_come.level, a.to_come.since);
-  if (std::exchange(a.to_come, {}).level != 0)
+  late_fence const done = std::exchange(a.to_come, {});
+  if (done.level != 0)
     --late_fence_count_;
   flush(a, level);
+  forget_unseen(a, std::max<unsigned>(done.level, level), always);
 }
 
 /// What the caches below the level hold, and was stored before then, is there.
-inline void cache_machine::flush(actor const& a, unsigned level, time before) {
+void cache_machine::flush(actor const& a, unsigned level, time before) {
   log_path(a, level);
   if (!open_.empty()) [[unlikely]]
     empty_open(a, level, true, before);
@@ -428,6 +443,9 @@ void cache_machine::perform_oldest(actor& a, arrival how) {
   clean_below(a, d.at, d.level);
   a.delayed.erase(a.delayed.begin());
   --delayed_count_;
+  for (unseen_release& u : a.unseen)
+    u.delayed -= u.delayed == 0 ? 0 : 1;
+  forget_unseen(a, d.level, d.since);
   if (how == arrival::newest || !may_be_behind(a, d) || !comes_late(how)) {
     if (d.is_seq_cst)
       put_after(a, now_);

@@ -147,6 +147,7 @@ inline std::uint8_t cache_machine::all_bytes(cell_id c) const {
 inline cache_machine::reading cache_machine::take_newest(actor const& a, cell_id c) {
   place const& p = nodes_[memory].places[c];
   version const v = p.newest();
+  taken_ = v.id;
   if (a.levels == 2) { // no cache on the way
     place& leaf = nodes_[a.path[0]].places[c];
     leaf.seen[memory_level] = p.count - 1;
@@ -203,6 +204,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   if (level == 0) {
     keep_ahead(self, c, 0, nodes_[self.path[0]].places[c].count - 1);
     version const& v = newest(self.path[0], c);
+    taken_ = v.id;
     return {v.value, v.by};
   }
   node_id const at = self.path[level];
@@ -225,6 +227,7 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
         overwrite_by(self, c, l, level, which);
   keep_ahead(self, c, level, which);
   version const v = nodes_[at].places[c][which];
+  taken_ = v.id;
   if (chosen.is_private) {
     see(self, c, level, which);
     pass_by(self, c, level, which);

@@ -82,6 +82,7 @@ void cache_machine::reset() {
   }
   for (std::size_t i = 0; i < actor_count_; ++i) {
     actors_[i].delayed.clear();
+    actors_[i].unseen.clear();
     actors_[i].to_come = {};
     actors_[i].asked.is_met = nullptr;
     actors_[i].in_vain.clear();
@@ -105,7 +106,7 @@ void cache_machine::reset() {
   coarse_.clear();
   now_ = 1;
   last_write_ = 0;
-  delayed_count_ = late_fence_count_ = 0;
+  delayed_count_ = late_fence_count_ = unseen_count_ = 0;
   takes_newest_ = false;
 }
 

@@ -159,13 +159,9 @@ void cache_machine::mix_lingering(std::uint64_t& h) const {
     mix(one, cells_[v.of].at);
     mix(one, 2U * v.at + (v.is_before_seq_cst ? 1U : 0U));
     mix(one, nodes_[v.at].places[v.of].count - v.which);
-    for (actor const& a : actors_) {
-      std::uint64_t later = v.since < a.to_come.since ? 3 : 2;
-      for (delayed_store const& d : a.delayed)
-        later = 2 * later + (v.since < d.since ? 1 : 0);
+    for (actor const& a : actors_)
       if (a.has_release_to_come())
-        mix(one, later);
-    }
+        mix(one, releases_after(a, v.since));
     all += one;
   }
   mix(h, all);

@@ -107,6 +107,7 @@ void cache_machine::complete_atomics(cell_id c) {
     are_there = are_there || delayed_up_to(a, c) != 0;
     drain_cell(a, c);
   }
+  are_there |= perform_all_unseen(c);
   for (node_id n = 0; n < node_count_; ++n) {
     if (!has(n, c) || !nodes_[n].places[c].is_dirty)
       continue;
@@ -293,6 +294,7 @@ void cache_machine::finish() {
 /// Everything on its way to the cell reaches memory.
 void cache_machine::finish_cell(cell_id c) {
   end_lingering(c);
+  drop_unseen(c);
   for (actor& a : actors_)
     drain_cell(a, c);
   while (cells_[c].first_holder != nobody) {

@@ -35,7 +35,8 @@ namespace quarry::emu {
 /// been there before the newest write. A store that is performed below is delayed until somebody
 /// sees it, an update or fence that releases, or the actor's next use of it; it chooses the same.
 /// What an update has overwritten is still seen by loads of others until somebody releases who has
-/// seen the update; a seq_cst one is as strong as a fence.
+/// seen the update, and what it releases comes once somebody sees it; a seq_cst one is as strong as
+/// a fence.
 /// Who waits for a word may also find that what would have ended its wait has been overwritten.
 /// seq_cst loads and stores are ordered with each other and no more, as in C++: such a load waits
 /// for the stores up to the actor's last seq_cst one, and of several such stores the later one is
@@ -58,6 +59,8 @@ public:
   static constexpr std::size_t most_delayed = 4;
   /// Updates that others have not seen; one more, and the first is seen.
   static constexpr std::size_t most_lingering = 64;
+  /// Releases by updates of an actor that nobody has seen; one more, and the first takes place.
+  static constexpr std::size_t most_unseen = 8;
 
   struct reading {
     std::uint64_t value;
@@ -231,6 +234,14 @@ private:
     std::uint8_t level; ///< of the path
     bool is_seq_cst;
   };
+  /// By an update, while nobody else has seen that: it has ordered nothing yet.
+  struct unseen_release {
+    cell_id of;
+    std::uint32_t id; ///< of the update's write
+    time since;
+    std::uint8_t level;   ///< of the path
+    std::uint8_t delayed; ///< so many of the actor's delayed stores come before it
+  };
   /// A version that an update has overwritten, while loads may still see it.
   struct lingering_version {
     cell_id of;
@@ -253,12 +264,13 @@ private:
     std::uint8_t levels = 0;                 ///< of the path
     std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
     std::vector<delayed_store> delayed;      ///< oldest first
+    std::vector<unseen_release> unseen;      ///< oldest first
     late_fence to_come{};                    ///< a release
     question asked{};                        ///< what it last could not load
     waits_in_vain in_vain;
 
     [[nodiscard]] bool has_release_to_come() const noexcept {
-      return !delayed.empty() || to_come.level != 0;
+      return !delayed.empty() || !unseen.empty() || to_come.level != 0;
     }
   };
   struct cell {
@@ -381,6 +393,8 @@ private:
   void mix_place(std::uint64_t& h, node_id n, part c, index oldest) const;
   void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
+  void mix_unseen(std::uint64_t& h, actor const& a) const;
+  [[nodiscard]] static std::uint64_t releases_after(actor const& a, time t) noexcept;
   void finish_cell(cell_id c);
   [[nodiscard]] bool is_in_use(cell_id c) const;
   void drop(cell_id c);
@@ -409,7 +423,22 @@ private:
   void write_back(node_id n, cell_id c, arrival how);
   void write_back_to(node_id n, cell_id c, node_id ancestor, arrival how = arrival::newest);
   inline void release(actor& a, unsigned level);
-  inline void flush(actor const& a, unsigned level, time before = always);
+  void flush(actor const& a, unsigned level, time before = always);
+  void forget_unseen(actor& a, unsigned level, time before);
+  void release_when_seen(actor& a, cell_id c, unsigned level);
+  void perform_unseen(actor& a, std::size_t which);
+  /// The actor writes the cell again: who sees that will have seen those, but for what that write
+  /// releases itself, to the path's level `covered`.
+  void perform_own_unseen(actor& a, cell_id c, unsigned covered) {
+    if (!a.unseen.empty()) [[unlikely]]
+      perform_unseen_of(a, c, covered);
+  }
+  void perform_unseen_of(actor& a, cell_id c, unsigned covered);
+  bool perform_all_unseen(cell_id c);
+  void drop_unseen(cell_id c);
+  [[nodiscard]] bool has_to_release(actor const& a, cell_id c, unsigned level) const;
+  [[nodiscard]] bool can_be_seen(unseen_release const& u) const;
+  void perform_seen(actor const& by, std::uint32_t id);
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
   void empty_lingering(actor const& a, unsigned level, words which);
@@ -491,6 +520,10 @@ private:
   void add_part(reading& all, reading const& part, unsigned done) const;
   void store_together(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o,
                       scope s, write_tag by);
+  /// Whether others may see an update, of one word, later than where it takes place.
+  [[nodiscard]] bool may_be_late(order o, bool is_of_one_word) const noexcept {
+    return o != order::seq_cst && actor_count_ != 1 && is_of_one_word;
+  }
   reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
   void finish_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                      std::uint64_t value, write_tag by);
@@ -523,9 +556,11 @@ private:
   std::uint32_t last_write_ = 0; ///< its id
   std::size_t delayed_count_ = 0;
   std::size_t late_fence_count_ = 0;
+  std::size_t unseen_count_ = 0;
   std::vector<std::uintptr_t>* published_ = nullptr;
   std::vector<node_id>* caches_ = nullptr;
   bool* left_out_ = nullptr;
+  std::uint32_t taken_ = 0;   ///< the write whose version was taken last
   bool takes_newest_ = false; ///< an atomic access of several words: they must be of one write
 };
 
