@@ -210,7 +210,7 @@ TEST_SUITE("emu.command_processor") {
   TEST_CASE("a service that ends its own core's serving would wait for itself: it is told so") {
     aborts(
         [] {
-          native_scheduler s({.threads = 2});
+          native_scheduler s({.threads = 1}); // see in_child()
           agent gpu(s, {});
           leaver it;
           it.own.emplace(gpu.core().processor().serve(it));

@@ -20,7 +20,9 @@ struct end_of_child {
   }
 };
 
-/// Runs `f` in a child process; how that ended, and what it wrote to stderr.
+/// Runs `f` in a child process, for a minute at most; how that ended, and what it wrote to stderr.
+/// A native_scheduler that runs actors there has one thread: oneTBB's others are the parent's, and
+/// may have held its locks when the child began.
 template<class F>
 end_of_child in_child(F const& f) {
   int pipe_ends[2];
@@ -31,6 +33,7 @@ end_of_child in_child(F const& f) {
     std::signal(SIGABRT, SIG_DFL); // doctest has a handler
     rlimit const no_core{};
     ::setrlimit(RLIMIT_CORE, &no_core);
+    ::alarm(60);
     ::dup2(pipe_ends[1], STDERR_FILENO);
     f();
     ::_exit(0);
