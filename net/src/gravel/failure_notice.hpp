@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "../printable.hpp"
+#include "../told_failure.hpp"
 #include "frame.hpp"
 #include "shared_state.hpp"
 
@@ -28,18 +28,15 @@ struct failure_notice {
   std::string text;
 
   [[nodiscard]] static failure_notice of(error const& e, std::uint32_t self) {
-    bool const is_ours = e.code.category() == net_category();
-    return {static_cast<std::uint32_t>(is_ours ? e.code.value()
-                                               : static_cast<int>(net_errc::peer_lost)),
-            self, std::string(without_prefix(e.what).substr(0, most_text))};
+    return {static_cast<std::uint32_t>(told_code(e)), self,
+            std::string(without_prefix(e.what).substr(0, most_text))};
   }
   /// Of a frame: none if it is of no known code, or of no other node than `self`.
   [[nodiscard]] static std::optional<failure_notice> read(std::span<std::uint32_t const> head,
                                                           std::span<std::byte const> text,
                                                           std::uint32_t nodes, std::uint32_t self) {
     failure_notice n{head[1], head[2], printable(text.first(std::min(text.size(), most_text)))};
-    if (n.code == 0 || n.code > static_cast<std::uint32_t>(net_errc::bad_environment) ||
-        n.origin >= nodes || n.origin == self)
+    if (!is_net_errc(n.code) || n.origin >= nodes || n.origin == self)
       return std::nullopt;
     return n;
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a node has failed, and who is asked whether they are there before it does.
+#include "../told_failure.hpp"
 #include "engine.hpp"
 
 #include <quarry/net/error.hpp>
@@ -20,10 +21,8 @@ using clock = std::chrono::steady_clock;
 void engine::fail(error e, told whom) {
   if (!keep_failure(e))
     return;
-  if (whom == told::everybody) {
-    bool const is_ours = e.code.category() == net_category();
-    announce(self_, is_ours ? e.code.value() : int(net_errc::peer_lost), e.what);
-  }
+  if (whom == told::everybody)
+    announce(self_, told_code(e), e.what);
   wake_all();
 }
 

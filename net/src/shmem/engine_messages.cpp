@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How messages leave, and what is done with those that come.
-#include "../printable.hpp"
+#include "../told_failure.hpp"
 #include "engine.hpp"
 
 #include <quarry/net/error.hpp>

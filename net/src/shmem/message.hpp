@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/net/error.hpp>
+#include "../told_failure.hpp"
+
 #include <quarry/net/shmem/vocabulary.hpp>
 
 #include <cstddef>
@@ -106,7 +107,7 @@ inline constexpr std::size_t most_body_bytes = 64 * 1024;
   case message_kind::get_reply:
     return nullptr; // the length is compared with what was asked for
   case message_kind::failure:
-    if (m.value == 0 || m.value > static_cast<std::uint64_t>(net_errc::bad_environment))
+    if (!is_net_errc(m.value))
       return "a failure of no known kind";
     return body > 4096 ? "a failure with too long a text" : nullptr;
   }
