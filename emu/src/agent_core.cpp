@@ -271,9 +271,13 @@ void agent_core::give_up(launch_state& l) {
                         "of LDS each)",
                         machine_.compute_units, machine_.wavefront_slots, machine_.lds_bytes)
           : "they wait for compute units that are busy";
+  std::string_view const started =
+      native_ != nullptr ? "compute units take ranges of groups: lower ones may start later\n"
+      : l.is_descending  ? "the last groups have started first\n"
+                         : "";
   std::string const absent = waiting == 0 ? ""
-                                          : fmt::format("{} of {} groups are not resident: {}\n",
-                                                        waiting, l.group_count, why);
+                                          : fmt::format("{} of {} groups are not resident: {}\n{}",
+                                                        waiting, l.group_count, why, started);
   fault f{fault::kind::deadlock, l.kernel, "deadlock: nobody can go on\n"};
   if (sequential_ != nullptr && sequential_->is_out_of_decisions())
     f = {fault::kind::stall, l.kernel,

@@ -54,7 +54,7 @@ compute_unit::placed compute_unit::place_from(launch_state& l) {
     claimed_ = {&l, l.claim(agent_.compute_unit_count(), decides_ ? 1 : room_for(l)), {}};
     if (claimed_.range.is_empty())
       return placed::nothing_left;
-    claimed_.id = l.group_id(claimed_.range.first);
+    claimed_.id = l.group_id(l.claimed_group(claimed_.range.first));
   }
   work_group& g = idle_group();
   resident_.push_back(&g);
@@ -109,7 +109,7 @@ void compute_unit::give_claims_back() {
 /// The first of the claimed groups.
 void compute_unit::enter(work_group& g, launch_state& l) {
   g.launch = &l;
-  g.linear_id = claimed_.range.first++;
+  g.linear_id = l.claimed_group(claimed_.range.first++);
   g.id = claimed_.id;
   g.first_item = l.is_linear() ? std::int64_t{g.id.x} * l.config.work_items_per_group.x : -1;
   claimed_.id = l.following(claimed_.id);

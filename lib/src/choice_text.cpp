@@ -12,7 +12,7 @@ namespace quarry {
 
 namespace {
 
-constexpr std::string_view letters = "avwml"; // by choice_kind
+constexpr std::string_view letters = "avwmlg"; // by choice_kind
 static_assert(letters.size() == choice_kind_count);
 
 // Writing
@@ -88,7 +88,7 @@ public:
       if (text_[at_] == '(')
         bracket();
       else
-        run("a choice: a, v, w, m, l or '('");
+        run("a choice: a, v, w, m, l, g or '('");
     }
     return h;
   }
@@ -176,7 +176,7 @@ private:
     std::size_t const where = at_++;
     std::size_t const first = listed_.size();
     for (skip_space(); !skip(')'); skip_space())
-      run("a choice: a, v or w; or ')'");
+      run("a choice: a, v, w, m, l, g or ')'");
     std::vector<choice> const block(listed_.begin() + static_cast<std::ptrdiff_t>(first),
                                     listed_.end());
     if (block.empty())

@@ -33,9 +33,8 @@ choice_rates drawn_rates(random_bits& bits) noexcept {
 }
 
 std::string to_string(choice_rates const& r) {
-  return fmt::format("leaves {} %, stale {} %{}, written back {} %, lanes reversed {} %",
-                     r.leave_percent, r.stale_percent,
-                     r.stale_age == choice_rates::age::oldest ? " (oldest)" : "",
+  return fmt::format("leaves {} %, stale {} %{}, written back {} %, reversed {} %", r.leave_percent,
+                     r.stale_percent, r.stale_age == choice_rates::age::oldest ? " (oldest)" : "",
                      r.write_back_percent, r.reverse_percent);
 }
 
@@ -51,6 +50,7 @@ void random_walk::use(choice_rates rates) {
       {choice_kind::write_back, rates.write_back_percent},
       {choice_kind::message, rates.leave_percent},
       {choice_kind::lane_order, rates.reverse_percent},
+      {choice_kind::group_order, rates.reverse_percent},
   };
   static_assert(std::size(percents) == choice_kind_count);
   for (auto const& [kind, percent] : percents) {

@@ -208,8 +208,9 @@ TEST_SUITE("lib.choice_record") {
 
   TEST_CASE("malformed choices are refused: where, what was expected, what is there") {
     std::pair<std::string_view, std::string_view> const rows[] = {
-        {"x2", "line 2, column 1: expected a choice: a, v, w, m, l or '(', found 'x2'"},
-        {"a2 v3:1\n v2 3", "line 3, column 5: expected a choice: a, v, w, m, l or '(', found '3'"},
+        {"x2", "line 2, column 1: expected a choice: a, v, w, m, l, g or '(', found 'x2'"},
+        {"a2 v3:1\n v2 3",
+         "line 3, column 5: expected a choice: a, v, w, m, l, g or '(', found '3'"},
         {"a", "line 2, column 2: expected the number of alternatives, 2 or more, found the end"},
         {"a1", "line 2, column 2: expected the number of alternatives, 2 or more, found '1'"},
         {"a 2",
@@ -222,12 +223,13 @@ TEST_SUITE("lib.choice_record") {
         {"a3*x", "line 2, column 4: expected how often, 1 or more, found 'x'"},
         {"a3a2", "line 2, column 3: expected white space, found 'a2'"},
         {"a3*2:1", "line 2, column 5: expected white space, found ':1'"},
-        {"(a2 v3", "line 2, column 7: expected a choice: a, v or w; or ')', found the end"},
-        {"(a2 (v3))", "line 2, column 5: expected a choice: a, v or w; or ')', found '(v3))'"},
+        {"(a2 v3", "line 2, column 7: expected a choice: a, v, w, m, l, g or ')', found the end"},
+        {"(a2 (v3))",
+         "line 2, column 5: expected a choice: a, v, w, m, l, g or ')', found '(v3))'"},
         {"()*3", "line 2, column 1: expected a choice in the brackets, found '()*3'"},
         {"(a2)*", "line 2, column 6: expected how often, 1 or more, found the end"},
         {"(a2)*2a2", "line 2, column 7: expected white space, found 'a2'"},
-        {"a2)", "line 2, column 3: expected a choice: a, v, w, m, l or '(', found ')'"},
+        {"a2)", "line 2, column 3: expected a choice: a, v, w, m, l, g or '(', found ')'"},
         {"a2 a2*1000", "line 2, column 4: expected at most 1000 choices in all, found 'a2*1000'"},
         {"(a2*10 v2)*91", "line 2, column 1: expected at most 1000 choices in all, found '(a2*10'"},
     };

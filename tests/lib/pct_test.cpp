@@ -261,7 +261,7 @@ TEST_SUITE("lib.pct") {
     }
     CHECK(drawn.size() == 5 * 7 * 6); // leave, stale, written back
     CHECK(drawn.contains("pct: depth 1, length 64, leaves 2 %, stale 98 % (oldest), written back 0 "
-                         "%, lanes reversed 50 %"));
+                         "%, reversed 50 %"));
   }
 
   TEST_CASE("a depth or a patience of 0 is refused") {

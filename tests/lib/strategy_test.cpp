@@ -132,11 +132,11 @@ TEST_SUITE("lib.strategy") {
       CHECK(made(name).name() == name);
     auto walk = make_strategy("random_walk", {.rates = {.leave_percent = 3}});
     CHECK(walk->describe() ==
-          "random walk: leaves 3 %, stale 50 %, written back 50 %, lanes reversed 50 %");
+          "random walk: leaves 3 %, stale 50 %, written back 50 %, reversed 50 %");
     auto deep = make_strategy("pct", {.pct = {.depth = 7, .rates = choice_rates{}}});
     CHECK(
         deep->describe() ==
-        "pct: depth 7, length 64, leaves 50 %, stale 50 %, written back 50 %, lanes reversed 50 %");
+        "pct: depth 7, length 64, leaves 50 %, stale 50 %, written back 50 %, reversed 50 %");
     CHECK(made("replay").describe() == "replay of 12 choices, the last 0 of them boring");
     CHECK(made("bytes").describe() == "12 bytes");
   }

@@ -42,7 +42,7 @@ MUTANTS = {
     'update_without_release': [
         ('  release_before_write(a, is_late ? std::nullopt : std::optional(o), s);',
          '  release_before_write(a, std::nullopt, s);'),
-        ('    release_when_seen(self, first, level);', '    ;')],
+        ('  if (is_late && releases(o))\n', '  if (is_late && releases(o) && false)\n')],
     # A barrier is a release and an acquire fence of its work-group.
     'barrier_without_flush': [(
         '  if (releases(o))\n    release(self, level);\n  if (acquires(o))',

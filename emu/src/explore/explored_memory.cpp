@@ -225,6 +225,8 @@ void explored_memory::expect_waves(launch_state const& l, std::uint64_t count) {
 void explored_memory::launching(launch_state& l) {
   ++activity_;
   effects_.tell_any();
+  if (!l.fits_at_once)
+    l.is_descending = choices_->pick(2, choice_kind::group_order) == 1;
   actor* const self = scheduler_.current();
   if (self == nullptr)
     return;

@@ -11,16 +11,18 @@ namespace quarry {
 
 /// What a choice of an explored execution is about.
 enum class choice_kind : std::uint8_t {
-  actor,      ///< who goes on
-  value,      ///< which write a load sees
-  write_back, ///< whether a write reached the next cache before another one did
-  message,    ///< which of the messages that have come is acted on
-  lane_order, ///< which of a wavefront's lanes come first, of those that nothing orders
+  actor,       ///< who goes on
+  value,       ///< which write a load sees
+  write_back,  ///< whether a write reached the next cache before another one did
+  message,     ///< which of the messages that have come is acted on
+  lane_order,  ///< which of a wavefront's lanes come first, of those that nothing orders
+  group_order, ///< whether the first work-groups of a launch start first, or the last
 };
-inline constexpr int choice_kind_count = 5;
+inline constexpr int choice_kind_count = 6;
 
 [[nodiscard]] constexpr std::string_view to_string(choice_kind kind) noexcept {
-  constexpr std::string_view names[] = {"actor", "value", "write_back", "message", "lane_order"};
+  constexpr std::string_view names[] = {"actor",   "value",      "write_back",
+                                        "message", "lane_order", "group_order"};
   static_assert(std::size(names) == choice_kind_count);
   return names[static_cast<std::size_t>(kind)];
 }

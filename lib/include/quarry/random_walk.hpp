@@ -22,7 +22,7 @@ struct choice_rates {
   unsigned leave_percent = 50;      ///< an actor that could go on; the message that came first
   unsigned stale_percent = 50;      ///< loads
   unsigned write_back_percent = 50; ///< of those who could have
-  unsigned reverse_percent = 50;    ///< a wavefront's lanes, from the last to the first
+  unsigned reverse_percent = 50;    ///< lanes, and work-groups, from the last to the first
   age stale_age = age::any;         ///< any: each as likely as the others
 
   friend bool operator==(choice_rates const&, choice_rates const&) = default;
@@ -30,11 +30,12 @@ struct choice_rates {
 
 /// What an execution of `swarm` draws: each rate one of 2, 10, 30, 50 and 80 %, as no fixed one
 /// shows everything; and at times laziness: nothing stale, nearly everything as stale as can be
-/// (but a loop that waits for a value ends), nothing ever written back. Lanes come in either order.
+/// (but a loop that waits for a value ends), nothing ever written back. Lanes and groups come in
+/// either order.
 ///
 /// Source   Groce et al.: Swarm testing, ISSTA'12
 [[nodiscard]] choice_rates drawn_rates(random_bits& bits) noexcept;
-/// "leaves 10 %, stale 98 % (oldest), written back 2 %, lanes reversed 50 %"
+/// "leaves 10 %, stale 98 % (oldest), written back 2 %, reversed 50 %"
 [[nodiscard]] std::string to_string(choice_rates const& r);
 
 /// The strategy that decides anew at each choice, at fixed rates.

@@ -62,6 +62,7 @@ struct launch_state {
   std::uint32_t wavefront_size = 64;
   std::uint32_t waves_per_group = 0; ///< of a whole group
   bool fits_at_once = false;         ///< all its groups may be resident
+  bool is_descending = false;        ///< the last ones start first
   kernel_entry entry;
   void const* bound = nullptr;
   std::shared_ptr<void const> keeps_alive; ///< owns `bound`, if nobody else does
@@ -107,6 +108,10 @@ struct launch_state {
     return left_behind == nullptr || left_behind->load(std::memory_order_acquire) == 0;
   }
 
+  /// The group that is claimed as number `at`.
+  [[nodiscard]] std::uint64_t claimed_group(std::uint64_t at) const noexcept {
+    return is_descending ? group_count - 1 - at : at;
+  }
   [[nodiscard]] extent group_id(std::uint64_t linear) const noexcept;
   /// The group after it; without a division.
   [[nodiscard]] extent following(extent id) const noexcept {
