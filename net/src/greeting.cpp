@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "greeting.hpp"
 
+#include "awake_time.hpp"
 #include "listening.hpp"
 #include "peer_stream.hpp"
 
@@ -27,10 +28,10 @@ namespace {
 namespace asio = boost::asio;
 using asio::ip::tcp;
 using failure = boost::system::error_code;
-using clock = std::chrono::steady_clock;
 
 constexpr std::size_t most_guests = 128; // that have not greeted yet
 constexpr auto retry_after = std::chrono::milliseconds(10);
+constexpr auto longest_look = std::chrono::milliseconds(50);
 
 /// A connection until both have greeted.
 struct guest {
@@ -44,7 +45,8 @@ struct guest {
 class meeting {
 public:
   meeting(asio::io_context& io, job const& j, tcp::acceptor acceptor)
-      : io_(io), job_(j), acceptor_(std::move(acceptor)), deadline_(clock::now() + j.timeout) {
+      : io_(io), job_(j), acceptor_(std::move(acceptor)), time_(j.timeout),
+        deadline_(time_.now() + j.timeout) {
     for (std::uint32_t i = 0; i < j.pe_count; ++i)
       sockets_.emplace_back(io);
     missing_ = j.pe_count - 1;
@@ -54,8 +56,8 @@ public:
     accept();
     for (std::uint32_t i = 0; i < job_.self.id; ++i)
       call(i);
-    while (missing_ != 0 && !refused_ && clock::now() < deadline_)
-      io_.run_one_until(deadline_);
+    while (missing_ != 0 && !refused_ && time_.now() < deadline_)
+      io_.run_one_for(longest_look);
     is_over_ = true;
     failure ignored;
     acceptor_.close(ignored);
@@ -240,7 +242,7 @@ private:
   }
 
   void seat(std::uint32_t other, tcp::socket s) {
-    if (sockets_[other].is_open())
+    if (sockets_[other].is_open() || !s.is_open())
       return;
     sockets_[other] = std::move(s);
     --missing_;
@@ -267,7 +269,8 @@ private:
   asio::io_context& io_;
   job const& job_;
   tcp::acceptor acceptor_;
-  clock::time_point deadline_;
+  awake_time time_;
+  awake_time::clock::time_point deadline_;
   std::vector<tcp::socket> sockets_;
   std::deque<std::weak_ptr<guest>> guests_; // oldest first
   std::uint32_t missing_ = 0;

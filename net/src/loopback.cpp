@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "awake_time.hpp"
 #include "farewell.hpp"
 #include "greeting.hpp"
 #include "peer_stream.hpp"
@@ -196,7 +197,8 @@ result<void> loopback::finish() {
     return *s.broken;
   if (s.has_finished)
     return {};
-  auto const deadline = clock::now() + s.who.timeout;
+  awake_time time(s.who.timeout);
+  auto const deadline = time.now() + s.who.timeout;
   s.is_finishing = true;
   for (peer_stream& p : s.peers)
     if (p.peer() != s.who.self)
@@ -205,7 +207,7 @@ result<void> loopback::finish() {
     auto const got = s.poll([](pe, std::span<std::byte const>) {});
     if (!got)
       return got.error();
-    if (clock::now() > deadline)
+    if (time.now() > deadline)
       return make_error(net_errc::timeout,
                         fmt::format("loopback: {} did not say goodbye within {} ms", s.still_here(),
                                     s.who.timeout.count()));

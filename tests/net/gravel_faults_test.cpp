@@ -38,6 +38,22 @@ struct send_for_ever {
   }
 };
 
+/// The same to its own node, and lets others have a look in between, under any schedule.
+struct send_to_itself {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, gravel::endpoint& net,
+                    std::uint32_t self) const {
+    using w = std::remove_reference_t<decltype(wf)>;
+    auto const i = gravel::as_words<w>(wf.global_id());
+    for (;;) {
+      task<> sent = net.increment(wf, words + i % 50, self);
+      co_await std::move(sent);
+      auto const at_once = [] { return true; };
+      poll_until others(at_once);
+      co_await others;
+    }
+  }
+};
+
 /// Whoever sleeps in a transport sleeps until this is over.
 class night {
 public:
@@ -271,6 +287,27 @@ TEST_SUITE("net.gravel_faults") {
         REQUIRE(error);
         CHECK(error->code == net_errc::already_finished);
       }
+    });
+  }
+
+  TEST_CASE("a kernel that still sends when its node finishes is ended, whatever it waits for") {
+    with_every_job([](auto const& run) {
+      auto const out =
+          run(2, {.buffer_bytes = 64, .buffers_per_node = 2, .queue_slots = 2}, [](test_node& n) {
+            auto sends = n.gpu.launch({.work_items = 4 * 64}, send_to_itself{}, n.at(0),
+                                      std::ref(n.net.device()), n.id);
+            REQUIRE(n.gpu.core().scheduler().run_until([&] { return n.net.operations() > 100; }));
+            auto const left = n.net.finish();
+            REQUIRE_MESSAGE(left, left.error().what);
+            auto const end = sends.wait();
+            REQUIRE_FALSE(end);
+            CHECK_MESSAGE(end.get_fault()->report.find(
+                              "increment was given up: gravel: this node has finished") !=
+                              std::string::npos,
+                          end.get_fault()->report);
+            CHECK(n.net.counts().operations > 100);
+          });
+      CHECK(out.errors[0]); // of a second finish()
     });
   }
 

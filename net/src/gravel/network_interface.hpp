@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../awake_time.hpp"
 #include "collective.hpp"
 #include "contributions.hpp"
 #include "failure_notice.hpp"
@@ -42,6 +43,7 @@ template<emu::memory_model M>
 class network_interface {
   using core = emu::basic_core<M>;
   using clock = std::chrono::steady_clock;
+  static constexpr int most_frames_at_once = 16;
 
 public:
   network_interface(shared_state& shared, transport_port& transport, std::span<std::uint64_t> heap,
@@ -84,11 +86,15 @@ private:
   /// before the actor ends; and whoever hands over to it ends before.
   [[nodiscard]] bool may_end() const {
     return shared_.is_stopping() && shared_.running.load(std::memory_order_acquire) == 1 &&
-           (shared_.has_failed() ? telling_.is_over() : controls_.empty());
+           (shared_.has_failed() && !shared_.is_leaving() ? telling_.is_over() : controls_.empty());
   }
 
   /// Does what can be done now; true if anything was.
   bool step(core& self) {
+    if (shared_.is_leaving()) {
+      bool const dropped = drop_frames(self);
+      return leave() || dropped;
+    }
     if (shared_.has_failed()) {
       bool const dropped = drop_frames(self);
       return tell_others() || dropped;
@@ -109,13 +115,16 @@ private:
 
   /// As step(), but only looks: for schedulers that may not be surprised.
   bool has_work(core& self) {
+    if (shared_.is_leaving() && !shared_.has_left.load(std::memory_order_relaxed))
+      return controls_.empty() || transport_.has_input() ||
+             transport_.has_room(pe{controls_.front().target});
     if (!shared_.has_failed()) {
       if (transport_.has_input() || has_new_request())
         return true;
       if (auto const n = next_target())
         return *n == self_id_ || transport_.has_room(pe{*n});
     }
-    return (shared_.has_failed() && !telling_.is_over()) || current_ ||
+    return (shared_.has_failed() && !shared_.is_leaving() && !telling_.is_over()) || current_ ||
            shared_.to_network.is_ready(self, claim(self));
   }
 
@@ -173,14 +182,18 @@ private:
     return *claim_;
   }
 
+  result<bool> try_send(control const& c) {
+    std::uint32_t const head[3] = {static_cast<std::uint32_t>(c.kind),
+                                   static_cast<std::uint32_t>(c.number),
+                                   static_cast<std::uint32_t>(c.number >> 32)};
+    return transport_.try_send(pe{c.target}, std::as_bytes(std::span(head)), c.bytes);
+  }
+
   bool send_controls() {
     bool any = false;
     while (!controls_.empty()) {
       control const& c = controls_.front();
-      std::uint32_t const head[3] = {static_cast<std::uint32_t>(c.kind),
-                                     static_cast<std::uint32_t>(c.number),
-                                     static_cast<std::uint32_t>(c.number >> 32)};
-      auto const sent = transport_.try_send(pe{c.target}, std::as_bytes(std::span(head)), c.bytes);
+      auto const sent = try_send(c);
       if (!sent)
         return shared_.fail(sent.error()), true;
       if (!*sent)
@@ -192,22 +205,24 @@ private:
     return any;
   }
 
+  /// Not more than some: kernels may fill buffers as fast as this node applies its own, and others
+  /// want to be heard.
   bool send_frames(core& self) {
-    bool any = false;
-    for (; take_next(self) && send(self, *current_); any = true)
+    int left = most_frames_at_once;
+    for (; left != 0 && take_next(self) && send(self, *current_); --left)
       current_.reset();
-    return any;
+    return left != most_frames_at_once;
   }
   /// The job has failed: kernels and aggregators go on as if their messages left, and learn of it
   /// where they wait for something.
   bool drop_frames(core& self) {
-    bool any = false;
-    for (; take_next(self); any = true) {
+    int left = most_frames_at_once;
+    for (; left != 0 && take_next(self); --left) {
       if (current_->what == outgoing::kind::frame)
         give_back(self, *current_);
       current_.reset();
     }
-    return any;
+    return left != most_frames_at_once;
   }
   /// False if there is nothing to be sent.
   bool take_next(core& self) {
@@ -254,6 +269,37 @@ private:
     emu::global<std::uint32_t> const back = recycled.try_reserve(self);
     self.store(back, o.buffer);
     recycled.publish(self);
+  }
+
+  // Leaving
+
+  /// What others still wait for is sent first; not to who is not there any more, or takes nothing
+  /// for the timeout. True if anything was done.
+  bool leave() {
+    if (shared_.has_left.load(std::memory_order_relaxed) || !transport_.try_enter())
+      return false;
+    bool any = false;
+    while (!controls_.empty()) {
+      auto const sent = try_send(controls_.front());
+      if (sent && !*sent)
+        break;
+      controls_.pop_front();
+      any = true;
+    }
+    auto const got = transport_.poll([](pe, std::span<std::byte const>) {}); // what makes room
+    transport_.leave();
+    any |= got && *got != 0;
+    auto const now = time_.now();
+    leaves_since_ = any || !leaves_since_ ? now : *leaves_since_;
+    bool const is_late =
+        !shared_.scheduler.decides() && now - *leaves_since_ > shared_.options.timeout;
+    if (!got || is_late)
+      controls_.clear();
+    if (!controls_.empty())
+      return any;
+    shared_.has_left.store(true, std::memory_order_release);
+    shared_.scheduler.notify();
+    return true;
   }
 
   // Failing
@@ -378,7 +424,7 @@ private:
       has_told_ = false;
       return;
     }
-    auto const now = clock::now();
+    auto const now = time_.now();
     last_words_.look(now, [this](std::uint32_t n) { return waits_for(n); });
     if (has_entered && !has_told_ && !shared_.has_failed() &&
         last_words_.are_missing(now - shared_.options.timeout / 2))
@@ -407,9 +453,11 @@ private:
   quiet_round quiet_{shared_.buffers.size(), nodes_, self_id_};
   std::uint64_t gather_seen_ = 0;
   contributions gathers_{nodes_};
+  awake_time time_{shared_.options.timeout};
   clock::time_point waiting_since_{}; ///< nothing has happened since then
   last_words last_words_{nodes_};
-  bool has_told_ = false; ///< tell_that_it_waits(), in this wait
+  bool has_told_ = false;                         ///< tell_that_it_waits(), in this wait
+  std::optional<clock::time_point> leaves_since_; ///< nothing of it has left since then
 
   failure_telling telling_;
   traffic traffic_;

@@ -22,6 +22,7 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <type_traits>
 #include <utility>
 
@@ -102,10 +103,23 @@ public:
   [[nodiscard]] virtual statistics counts() const = 0;
   [[nodiscard]] virtual std::uint64_t operations() const noexcept = 0;
 
+  /// Nobody sends anything any more, and what others wait for has left; the actors stay, for
+  /// kernels that are about to learn of it.
+  void leave() {
+    drop_idle_wait();
+    shared_.leaves.store(true, std::memory_order_release);
+    if (!shared_.fail(make_error(net_errc::already_finished, "gravel: this node has finished"))) {
+      shared_.leaves.store(false, std::memory_order_release);
+      return stop(); // it fails just now, which others are to hear
+    }
+    while (!shared_.scheduler.run_until(
+        [this] { return shared_.has_left.load(std::memory_order_acquire); }))
+      if (shared_.scheduler.decides())
+        return;
+  }
   /// Lets the actors end, and waits until they have.
   void stop() {
-    if (auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler))
-      native->set_idle_wait(nullptr);
+    drop_idle_wait();
     shared_.stops.store(true, std::memory_order_release);
     while (!shared_.scheduler.run_until(
         [this] { return shared_.running.load(std::memory_order_acquire) == 0; }))
@@ -127,6 +141,8 @@ public:
     if (mine.size() > most_gathered_bytes)
       throw std::invalid_argument(fmt::format("gravel: {} of {} bytes; at most {}", name,
                                               mine.size(), most_gathered_bytes));
+    if (shared_.has_failed())
+      return shared_.failed(name);
     shared_.gather_mine.assign(1, static_cast<std::byte>(what));
     shared_.gather_mine.insert(shared_.gather_mine.end(), mine.begin(), mine.end());
     std::uint64_t const number = shared_.gather_requested.load(std::memory_order_relaxed) + 1;
@@ -156,6 +172,18 @@ public:
     if (!all)
       return all.error();
     return {};
+  }
+
+  /// Who is in the transport is waited for, unless one thread does all.
+  std::uint64_t wire_bytes() const {
+    bool const enters = !shared_.scheduler.decides();
+    if (enters)
+      for (transport_->interrupt(); !transport_->try_enter();)
+        std::this_thread::yield();
+    std::uint64_t const bytes = transport_->wire_bytes();
+    if (enters)
+      transport_->leave();
+    return bytes;
   }
 
   /// Runs actors until `done` follows `requested`, or the job has failed.
@@ -195,6 +223,10 @@ protected:
     // Every buffer may be in it, and the quiet markers.
     return std::bit_ceil(o.aggregators * buffer_count(o) + 8);
   }
+  void drop_idle_wait() {
+    if (auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler))
+      native->set_idle_wait(nullptr);
+  }
   void use_idle_wait() {
     auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler);
     if (native == nullptr)
@@ -230,7 +262,7 @@ public:
   std::uint64_t operations() const noexcept override { return network_.counts().operations; }
   statistics counts() const override {
     statistics s = network_.counts();
-    s.wire_bytes = transport_->wire_bytes();
+    s.wire_bytes = wire_bytes();
     s.reservations =
         direct_ ? direct_->reservations() : shared_.packages.load(std::memory_order_relaxed);
     return s;
@@ -334,11 +366,8 @@ gravel_node::gather_alike(std::span<std::byte const> mine) {
 result<void> gravel_node::finish() {
   if (auto const b = pipeline_->barrier(collective::finish); !b)
     return b;
-  pipeline_->stop();
-  auto const done = pipeline_->transport_->finish();
-  // Whatever is sent or awaited from now on would never leave.
-  pipeline_->shared_.fail(make_error(net_errc::already_finished, "gravel: this node has finished"));
-  return done;
+  pipeline_->leave();
+  return pipeline_->transport_->finish();
 }
 
 statistics gravel_node::counts() const {

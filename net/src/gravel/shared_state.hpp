@@ -90,6 +90,9 @@ struct shared_state final : job_state {
   std::atomic<std::uint64_t> gather_done{0};
   /// What the numbers order, for `explore`.
   emu::handover quiet_begins, quiet_ends, gather_begins, gather_ends;
+  /// finish(): what kernels still send is dropped, and this is no failure that others hear of.
+  std::atomic<bool> leaves{false};
+  std::atomic<bool> has_left{false}; ///< nobody waits for anything of this node any more
   std::atomic<bool> stops{false};
   std::atomic<std::uint32_t> running{0};  ///< actors that have not ended
   std::atomic<std::uint64_t> packages{0}; ///< that aggregators have taken
@@ -141,6 +144,7 @@ struct shared_state final : job_state {
                     shape.nodes, shape.words_each)));
     stop(what, where);
   }
+  [[nodiscard]] bool is_leaving() const noexcept { return leaves.load(std::memory_order_acquire); }
   [[nodiscard]] bool is_stopping() const noexcept { return stops.load(std::memory_order_acquire); }
   /// An actor's last act.
   void ended() {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../awake_time.hpp"
 #include "../sending.hpp"
 #include "state.hpp"
 
@@ -146,7 +147,8 @@ result<void> mpi::finish() {
     return *s.broken;
   if (s.has_finished)
     return {};
-  auto const deadline = clock::now() + s.who.timeout;
+  awake_time time(s.who.timeout);
+  auto const deadline = time.now() + s.who.timeout;
   if (!std::exchange(s.is_finishing, true))
     for (std::size_t i = 0; i < s.peers.size(); ++i)
       if (s.is_other(i))
@@ -158,7 +160,7 @@ result<void> mpi::finish() {
     auto const missing = s.still_here();
     if (missing.empty() && s.is_flushed())
       break;
-    if (clock::now() > deadline)
+    if (time.now() > deadline)
       return make_error(net_errc::timeout, fmt::format("mpi: {} did not say goodbye within {} ms",
                                                        missing, s.who.timeout.count()));
     if (*got == 0)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "process.hpp"
 
+#include "../awake_time.hpp"
+
 #include <quarry/net/error.hpp>
 #include <quarry/net/mpi.hpp>
 
@@ -17,7 +19,6 @@
 namespace quarry::net {
 namespace {
 
-using clock = std::chrono::steady_clock;
 
 /// The job's terms, each way between any two processes of a network that begins.
 class greeting {
@@ -162,9 +163,10 @@ result<void> mpi_process::begin() {
 
 result<void> mpi_process::greet(job const& j) {
   greeting hello(world_, j);
-  auto const deadline = clock::now() + j.timeout;
+  awake_time time(j.timeout);
+  auto const deadline = time.now() + j.timeout;
   while (!hello.is_over()) {
-    if (clock::now() > deadline)
+    if (time.now() > deadline)
       return make_error(net_errc::timeout, fmt::format("mpi: {} did not come within {} ms",
                                                        hello.missing(), j.timeout.count()));
     std::this_thread::yield();
@@ -206,10 +208,11 @@ mpi_process::~mpi_process() {
   // MPI_Finalize would wait without an end for a process that hangs.
   MPI_Request leaving = MPI_REQUEST_NULL;
   if (world_ != MPI_COMM_NULL && MPI_Ibarrier(world_, &leaving) == MPI_SUCCESS) {
-    auto const deadline = clock::now() + timeout_;
+    awake_time time(timeout_);
+    auto const deadline = time.now() + timeout_;
     int have_left = 0;
     while (MPI_Test(&leaving, &have_left, MPI_STATUS_IGNORE) == MPI_SUCCESS && have_left == 0 &&
-           clock::now() < deadline)
+           time.now() < deadline)
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (have_left == 0) {
       std::fputs("mpi: not all processes leave the job in time; it is aborted\n", stderr);

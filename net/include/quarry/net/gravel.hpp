@@ -77,12 +77,13 @@ public:
     std::size_t buffers_per_node = 3;     ///< of each aggregator
     /// Each on a strand of its own, with per-node buffers of its own (thesis A.1.2). With several,
     /// messages of one work-item to one node may be applied in another order. One for simt_direct.
-    std::uint32_t aggregators = 1;              ///< 1 … most_aggregators
-    std::chrono::microseconds flush_after{125}; ///< a buffer that is not full leaves then
-    std::uint32_t queue_slots = 64;             ///< packages in flight; a power of two
-    std::uint32_t package_columns = 1024;       ///< work-items of the largest work-group
-    std::chrono::milliseconds timeout{10'000};  ///< for every wait for another node
-    direct_orders direct{};                     ///< of the style simt_direct
+    std::uint32_t aggregators = 1; ///< 1 … most_aggregators
+    /// A buffer that is not full leaves then; 0 … 24 hours.
+    std::chrono::microseconds flush_after{125};
+    std::uint32_t queue_slots = 64;            ///< packages in flight; a power of two
+    std::uint32_t package_columns = 1024;      ///< work-items of the largest work-group
+    std::chrono::milliseconds timeout{10'000}; ///< for every wait for another node
+    direct_orders direct{};                    ///< of the style simt_direct
   };
 
   /// `heap`: this node's symmetric heap, whose words the operations of all nodes may touch; as
@@ -140,7 +141,7 @@ public:
     return sum;
   }
 
-  /// Leaves the job in order: quiet, then goodbye.
+  /// Leaves the job in order: barrier(), then goodbye. Kernels that still send have a fault.
   [[nodiscard]] result<void> finish();
 
   /// Since the start. Exact after quiet().
