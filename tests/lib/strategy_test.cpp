@@ -134,9 +134,8 @@ TEST_SUITE("lib.strategy") {
     CHECK(walk->describe() ==
           "random walk: leaves 3 %, stale 50 %, written back 50 %, reversed 50 %");
     auto deep = make_strategy("pct", {.pct = {.depth = 7, .rates = choice_rates{}}});
-    CHECK(
-        deep->describe() ==
-        "pct: depth 7, length 64, leaves 50 %, stale 50 %, written back 50 %, reversed 50 %");
+    CHECK(deep->describe() ==
+          "pct: depth 7, length 64, leaves 50 %, stale 50 %, written back 50 %, reversed 50 %");
     CHECK(made("replay").describe() == "replay of 12 choices, the last 0 of them boring");
     CHECK(made("bytes").describe() == "12 bytes");
   }

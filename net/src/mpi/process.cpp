@@ -19,7 +19,6 @@
 namespace quarry::net {
 namespace {
 
-
 /// The job's terms, each way between any two processes of a network that begins.
 class greeting {
 public:
