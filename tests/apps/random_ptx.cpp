@@ -27,12 +27,26 @@ std::vector<std::vector<std::string>> const classic{
     {"Wx Wy", "Ry Wz", "Rz Rx"}, // ISA2
 };
 
+std::vector<std::vector<std::string>> const handed_over{
+    {"Wx Uy Wz", "Rz Rx"},          // beside the update
+    {"Wx Uy Uz", "Rz Rx"},          // by another one
+    {"Wx Uy", "Uy", "Ry Rx"},       // by way of somebody's update of it
+    {"Wx Uy", "Uy Uz", "Rz Rx"},    // and of another word
+    {"Wx Uy Wy", "Ry Rx"},          // by a later write of its own
+    {"Wx Wy", "Rx", "Wx Ry Rx"},    // to who has written it, while somebody looks
+    {"Wx Wy", "Rx Ry", "Wx Uy Rx"}, // the same, and looks again
+    {"Wx Uy", "Ux", "Wx Uy Rx"},
+};
+
 } // namespace
 
 std::string random_ptx::next() {
   last_value_ = 0;
   observed_ = "x;y;z";
-  auto const threads = happens(60) ? one_of(classic) : random_shape();
+  bool const hands_over = which_ == shapes::handed_over;
+  auto const threads = hands_over    ? one_of(handed_over)
+                       : happens(60) ? one_of(classic)
+                                     : random_shape();
   std::string text = "PTX random\n{x=0; y=0; z=0;}\n" + places(threads.size());
   std::vector<std::vector<std::string>> programs;
   std::size_t rows = 0;

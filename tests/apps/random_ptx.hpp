@@ -12,7 +12,12 @@
 /// and the last values, are observed. A write's value tells it from the others at its location.
 class random_ptx {
 public:
-  explicit random_ptx(std::uint64_t seed) : random_(seed) {}
+  enum class shapes : std::uint8_t {
+    any,
+    handed_over, ///< a word is handed over, by an update mostly, to who has written it, too, say
+  };
+  explicit random_ptx(std::uint64_t seed, shapes which = shapes::any)
+      : random_(seed), which_(which) {}
 
   /// The next test.
   [[nodiscard]] std::string next();
@@ -43,7 +48,8 @@ private:
   [[nodiscard]] std::string new_value() { return std::to_string(++last_value_); }
 
   std::mt19937_64 random_; // its numbers are the same everywhere, those of distributions are not
-  unsigned widest_ = 0;    // scope that holds all threads: cta, gpu, sys
+  shapes which_;
+  unsigned widest_ = 0; // scope that holds all threads: cta, gpu, sys
   unsigned last_value_ = 0;
   unsigned last_register_ = 0;
   std::string observed_;

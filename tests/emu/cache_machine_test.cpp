@@ -42,6 +42,41 @@ TEST_SUITE("emu.cache_machine") {
     CHECK(seen == outcomes{0});
   }
 
+  TEST_CASE("nor before what was there when a reader of it acquired, in whatever cache that was") {
+    constexpr scope sys = scope::system;
+    // `host` hands x over to the reader: who reads x after that does not read what comes before it.
+    auto const ends = [](cache_machine::actor_id five::* writer, cache_machine::actor_id five::* by,
+                         cache_machine::actor_id five::* third, auto const& acquire) {
+      return explore_all([&](five& f) -> std::uint64_t {
+        f.machine.store(f.*writer, x, 4, 3, order::relaxed, sys);
+        f.machine.store(f.host, x, 4, 1, order::relaxed, sys);
+        f.machine.store(f.host, y, 4, 17, order::release, sys);
+        if (acquire(f, f.*by) != 17)
+          return 0;
+        static_cast<void>(f.machine.load(f.*third, x, 4, order::relaxed, sys)); // x comes near
+        if (f.machine.load(f.*third, y, 4, order::relaxed, sys).value == 17) {  // no update of it
+          f.machine.fence(f.*writer, order::release, sys);
+          f.machine.store(f.*writer, z, 4, 1, order::relaxed, sys);
+        }
+        auto const read = f.machine.load(f.*by, x, 4, order::relaxed, sys).value;
+        f.machine.finish();
+        return 10 * read + f.machine.final_value(x, 4).value;
+      });
+    };
+    auto const by_load = [](five& f, cache_machine::actor_id who) {
+      return f.machine.load(who, y, 4, order::acquire, sys).value;
+    };
+    auto const by_update = [](five& f, cache_machine::actor_id who) {
+      return f.machine
+          .update(who, y, 4, order::acq_rel, sys, [](std::uint64_t) { return std::optional(19UL); })
+          .value;
+    };
+    for (auto const& own : {ends(&five::other_group, &five::other_group, &five::a, by_load),
+                            ends(&five::other_group, &five::other_group, &five::a, by_update)})
+      CHECK(own == outcomes{0, 11, 33});
+    CHECK(ends(&five::a, &five::b, &five::other_group, by_load) == outcomes{0, 11, 13, 33});
+  }
+
   TEST_CASE("an actor sees its own stores, whatever else happens to them") {
     CHECK(explore_all([](five& f) {
             f.machine.store(f.a, x, 4, 1);

@@ -136,6 +136,30 @@ TEST_SUITE("emu.cache_unseen") {
           }) == outcomes{1, not_there});
   }
 
+  TEST_CASE("a seq_cst update releases what it has acquired, and comes right after what it read") {
+    for (scope const narrow : {scope::work_group, scope::agent, scope::system})
+      CHECK(seen(readers[4], y, 2, [&](five& f) {
+              add(f, f.a, y, order::release, narrow);
+              add(f, f.b, y, order::seq_cst, scope::system);
+            }) == outcomes{1});
+    // What it brings along is there after its write, not between its read and its write.
+    auto const swap = [](five& f, cache_machine::actor_id who, std::uintptr_t at, std::uint64_t v,
+                         order o) {
+      return f.machine
+          .update(who, at, 4, o, scope::system, [v](std::uint64_t) { return std::optional(v); })
+          .value;
+    };
+    CHECK(!explore_all([&](five& f) -> std::uint64_t {
+             f.machine.store(f.other_group, x, 4, 1, order::relaxed, scope::system);
+             swap(f, f.other_group, y, 17, order::release);
+             auto const b = swap(f, f.b, x, 3, order::release);
+             static_cast<void>(f.machine.load(f.a, x, 4, order::relaxed, scope::system));
+             auto const host = swap(f, f.host, x, 2, order::seq_cst);
+             f.machine.finish();
+             return 100 * b + 10 * host + f.machine.final_value(x, 4).value;
+           }).contains(32)); // 0, 3, 2: then 1 is the last
+  }
+
   TEST_CASE("an update that writes nothing releases nothing") {
     for (reader const& r : readers)
       CHECK(seen(r, z, 1, [&](five& f) {

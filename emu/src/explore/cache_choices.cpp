@@ -32,13 +32,13 @@ bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level, versi
     if (copy->is_behind != 0) {
       before = true;
       due = copy->due;
-      if (above[which].from <= since(a.path[0], c)[height])
-        return true;
     }
     // An update has read what is right before it.
     while (before && above[which].update == height && due >= height && which > above.oldest() &&
            above[which - 1].id != v.id)
       --which;
+    if (before && above[which].from <= since(a.path[0], c)[height])
+      return true;
     index const next = which + (before ? 0 : 1);
     bool const has_seen = (way_[0]->has_seen >> height & 1) != 0;
     index const least = least_released(a, c, l);

@@ -311,9 +311,13 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
 
 void cache_machine::end_update(actor_id a, order o, scope s) {
   actor const& self = actors_[a];
-  perform_seen(self, taken_);
+  unsigned const level = level_in(self, s);
+  bool const may_bring = o == order::seq_cst && unseen_count_ != 0;
+  perform_seen(self, taken_); // not before the write, which comes right after what was read
+  if (may_bring)              // what has been acquired is released as well
+    flush(self, level);
   if (acquires(o))
-    invalidate(self, level_in(self, s));
+    invalidate(self, level);
 }
 
 void cache_machine::fence(actor_id a, order o, scope s) {
