@@ -7,16 +7,19 @@
 
 namespace quarry::net {
 
-/// The time that a process has had to hear others: of a long gap between two looks, in which it was
-/// suspended (^Z, a debugger), only a part counts.
+/// The time that a process has had to hear others, since it began to wait for them: of a long gap
+/// between two looks, in which it was suspended (^Z, a debugger), only a part counts.
 class awake_time {
 public:
   using clock = std::chrono::steady_clock;
 
   /// `timeout`: what the times are compared with; a look takes place more often.
   explicit awake_time(std::chrono::milliseconds timeout) noexcept
-      : longest_gap_(std::max<clock::duration>(std::chrono::milliseconds(100), timeout / 4)) {}
+      : timeout_(timeout),
+        longest_gap_(std::max<clock::duration>(std::chrono::milliseconds(100), timeout / 4)) {}
 
+  /// A look: whether it has had more than the timeout.
+  [[nodiscard]] bool is_over() noexcept { return now() - begun_ > timeout_; }
   /// A look. Times are to be compared with those of other looks.
   clock::time_point now() noexcept { return at(clock::now()); }
   /// The same, if the clock says so.
@@ -26,9 +29,11 @@ public:
   }
 
 private:
+  clock::duration timeout_;
   clock::duration longest_gap_;
-  clock::time_point last_ = clock::now();
-  clock::time_point counted_ = last_;
+  clock::time_point begun_ = clock::now();
+  clock::time_point last_ = begun_;
+  clock::time_point counted_ = begun_;
 };
 
 } // namespace quarry::net

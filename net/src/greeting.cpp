@@ -45,8 +45,7 @@ struct guest {
 class meeting {
 public:
   meeting(asio::io_context& io, job const& j, tcp::acceptor acceptor)
-      : io_(io), job_(j), acceptor_(std::move(acceptor)), time_(j.timeout),
-        deadline_(time_.now() + j.timeout) {
+      : io_(io), job_(j), acceptor_(std::move(acceptor)), waiting_(j.timeout) {
     for (std::uint32_t i = 0; i < j.pe_count; ++i)
       sockets_.emplace_back(io);
     missing_ = j.pe_count - 1;
@@ -56,7 +55,7 @@ public:
     accept();
     for (std::uint32_t i = 0; i < job_.self.id; ++i)
       call(i);
-    while (missing_ != 0 && !refused_ && time_.now() < deadline_)
+    while (missing_ != 0 && !refused_ && !waiting_.is_over())
       io_.run_one_for(longest_look);
     is_over_ = true;
     failure ignored;
@@ -269,8 +268,7 @@ private:
   asio::io_context& io_;
   job const& job_;
   tcp::acceptor acceptor_;
-  awake_time time_;
-  awake_time::clock::time_point deadline_;
+  awake_time waiting_;
   std::vector<tcp::socket> sockets_;
   std::deque<std::weak_ptr<guest>> guests_; // oldest first
   std::uint32_t missing_ = 0;

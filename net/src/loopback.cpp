@@ -197,8 +197,7 @@ result<void> loopback::finish() {
     return *s.broken;
   if (s.has_finished)
     return {};
-  awake_time time(s.who.timeout);
-  auto const deadline = time.now() + s.who.timeout;
+  awake_time wait_for_all(s.who.timeout);
   s.is_finishing = true;
   for (peer_stream& p : s.peers)
     if (p.peer() != s.who.self)
@@ -207,7 +206,7 @@ result<void> loopback::finish() {
     auto const got = s.poll([](pe, std::span<std::byte const>) {});
     if (!got)
       return got.error();
-    if (time.now() > deadline)
+    if (wait_for_all.is_over())
       return make_error(net_errc::timeout,
                         fmt::format("loopback: {} did not say goodbye within {} ms", s.still_here(),
                                     s.who.timeout.count()));

@@ -147,8 +147,7 @@ result<void> mpi::finish() {
     return *s.broken;
   if (s.has_finished)
     return {};
-  awake_time time(s.who.timeout);
-  auto const deadline = time.now() + s.who.timeout;
+  awake_time wait_for_all(s.who.timeout);
   if (!std::exchange(s.is_finishing, true))
     for (std::size_t i = 0; i < s.peers.size(); ++i)
       if (s.is_other(i))
@@ -160,7 +159,7 @@ result<void> mpi::finish() {
     auto const missing = s.still_here();
     if (missing.empty() && s.is_flushed())
       break;
-    if (time.now() > deadline)
+    if (wait_for_all.is_over())
       return make_error(net_errc::timeout, fmt::format("mpi: {} did not say goodbye within {} ms",
                                                        missing, s.who.timeout.count()));
     if (*got == 0)

@@ -162,10 +162,9 @@ result<void> mpi_process::begin() {
 
 result<void> mpi_process::greet(job const& j) {
   greeting hello(world_, j);
-  awake_time time(j.timeout);
-  auto const deadline = time.now() + j.timeout;
+  awake_time wait_for_all(j.timeout);
   while (!hello.is_over()) {
-    if (time.now() > deadline)
+    if (wait_for_all.is_over())
       return make_error(net_errc::timeout, fmt::format("mpi: {} did not come within {} ms",
                                                        hello.missing(), j.timeout.count()));
     std::this_thread::yield();
@@ -207,11 +206,10 @@ mpi_process::~mpi_process() {
   // MPI_Finalize would wait without an end for a process that hangs.
   MPI_Request leaving = MPI_REQUEST_NULL;
   if (world_ != MPI_COMM_NULL && MPI_Ibarrier(world_, &leaving) == MPI_SUCCESS) {
-    awake_time time(timeout_);
-    auto const deadline = time.now() + timeout_;
+    awake_time wait_for_all(timeout_);
     int have_left = 0;
     while (MPI_Test(&leaving, &have_left, MPI_STATUS_IGNORE) == MPI_SUCCESS && have_left == 0 &&
-           time.now() < deadline)
+           !wait_for_all.is_over())
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (have_left == 0) {
       std::fputs("mpi: not all processes leave the job in time; it is aborted\n", stderr);

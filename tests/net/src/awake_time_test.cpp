@@ -30,6 +30,14 @@ TEST_SUITE("net.awake_time") {
     }
   }
 
+  TEST_CASE("it is over after the timeout, and not before") {
+    awake_time long_one(1h), short_one(1ms);
+    auto const end = awake_time::clock::now() + 10s;
+    while (!short_one.is_over() && awake_time::clock::now() < end)
+      REQUIRE_FALSE(long_one.is_over());
+    CHECK(short_one.is_over());
+  }
+
   TEST_CASE("by itself it goes on as the clock does") {
     awake_time time(1s);
     auto const begun = time.now();
