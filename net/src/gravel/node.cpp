@@ -112,19 +112,13 @@ public:
       shared_.leaves.store(false, std::memory_order_release);
       return stop(); // it fails just now, which others are to hear
     }
-    while (!shared_.scheduler.run_until(
-        [this] { return shared_.has_left.load(std::memory_order_acquire); }))
-      if (shared_.scheduler.decides())
-        return;
+    run_actors_until([this] { return shared_.has_left.load(std::memory_order_acquire); });
   }
   /// Lets the actors end, and waits until they have.
   void stop() {
     drop_idle_wait();
     shared_.stops.store(true, std::memory_order_release);
-    while (!shared_.scheduler.run_until(
-        [this] { return shared_.running.load(std::memory_order_acquire) == 0; }))
-      if (shared_.scheduler.decides())
-        return; // nobody can go on: the strands take their actors with them
+    run_actors_until([this] { return shared_.running.load(std::memory_order_acquire) == 0; });
   }
 
   /// Who calls it is `what`, for its error.
@@ -222,6 +216,13 @@ protected:
   std::uint32_t queue_slots(options const& o) const {
     // Every buffer may be in it, and the quiet markers.
     return std::bit_ceil(o.aggregators * buffer_count(o) + 8);
+  }
+  /// Or until nobody can go on: then the strands take their actors with them.
+  template<class Predicate>
+  void run_actors_until(Predicate const& is_over) {
+    while (!shared_.scheduler.run_until(is_over))
+      if (shared_.scheduler.decides())
+        return;
   }
   void drop_idle_wait() {
     if (auto* const native = dynamic_cast<native_scheduler*>(&shared_.scheduler))
