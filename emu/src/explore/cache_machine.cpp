@@ -276,7 +276,8 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
     drain_cell(self, c);
     if (step != bytes) // one after the other
       perform_all_unseen(c);
-    perform_own_unseen(self, c, is_late && releases(o) ? level : 0);
+    else
+      perform_own_unseen(self, c, is_late && releases(o) ? level : 0);
     clean_below(self, c, level);
     add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);
   }
