@@ -3,26 +3,35 @@
 
 #include <atomic>
 #include <cstddef>
-#include <memory>
+#include <deque>
 #include <mutex>
-#include <set>
 #include <thread>
 
 namespace quarry {
 
 /// Between a scheduler that goes and the tasks that it has given to a pool, of which some may begin
-/// later, or never, where the pool cannot start a thread. Stays until the last of them has been
-/// here.
+/// later, or never, where the pool cannot start a thread. In use until the last of them has been
+/// here. A task holds no lock here: a process may be forked when its schedulers are gone.
 class worker_door {
 public:
   /// Whoever makes one closes it.
   [[nodiscard]] static worker_door& make() {
-    auto one = std::unique_ptr<worker_door>(new worker_door);
-    std::lock_guard const lock(all().mutex);
-    all().doors.insert(one.get());
-    return *one.release();
+    // Never destroyed: tasks may outlive static objects.
+    static auto& mutex = *new std::mutex;
+    static auto& all = *new std::deque<worker_door>;
+    std::lock_guard const lock(mutex);
+    for (worker_door& one : all) {
+      if (one.visitors_.load(std::memory_order_acquire) != 0)
+        continue;
+      one.is_closed_.store(false, std::memory_order_relaxed);
+      one.visitors_.store(1, std::memory_order_relaxed);
+      return one;
+    }
+    return all.emplace_back();
   }
+  worker_door() = default;
   worker_door(worker_door const&) = delete;
+  worker_door& operator=(worker_door const&) = delete;
 
   /// Before a task is given to the pool.
   void expect() noexcept { visitors_.fetch_add(1, std::memory_order_release); }
@@ -51,29 +60,8 @@ public:
   }
 
 private:
-  /// Those that there are: one whose task has not begun when the process ends is no leak.
-  struct list {
-    std::mutex mutex;
-    std::set<worker_door const*> doors;
-  };
-  static list& all() {
-    static list* const those = new list; // tasks may outlive static objects
-    return *those;
-  }
-
-  worker_door() = default;
-  ~worker_door() = default;
-  friend std::default_delete<worker_door>;
-
-  void drop() noexcept {
-    if (visitors_.fetch_sub(1, std::memory_order_acq_rel) != 1)
-      return;
-    {
-      std::lock_guard const lock(all().mutex);
-      all().doors.erase(this);
-    }
-    delete this;
-  }
+  /// The last to go leaves the door to another scheduler.
+  void drop() noexcept { visitors_.fetch_sub(1, std::memory_order_acq_rel); }
 
   std::atomic<std::size_t> visitors_{1}; ///< tasks that will come or are here, and the scheduler
   std::atomic<std::size_t> inside_{0};

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <doctest/doctest.h>
+#include <oneapi/tbb/global_control.h>
 
 #include <csignal>
+#include <new>
 #include <string>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -21,10 +23,12 @@ struct end_of_child {
 };
 
 /// Runs `f` in a child process, for a minute at most; how that ended, and what it wrote to stderr.
-/// A native_scheduler that runs actors there has one thread: oneTBB's others are the parent's, and
-/// may have held its locks when the child began.
+/// No native_scheduler lives meanwhile: oneTBB's threads end first, since they would be missing in
+/// the child, and with them the locks that they held.
 template<class F>
 end_of_child in_child(F const& f) {
+  oneapi::tbb::task_scheduler_handle threads{oneapi::tbb::attach{}};
+  REQUIRE(oneapi::tbb::finalize(threads, std::nothrow));
   int pipe_ends[2];
   REQUIRE(::pipe(pipe_ends) == 0);
   pid_t const child = ::fork();
