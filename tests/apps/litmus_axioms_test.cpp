@@ -361,10 +361,10 @@ TEST_SUITE("apps.litmus_axioms") {
     });
     MESSAGE(reached << " of " << allowed << " allowed outcomes were reached; " << of_caches
                     << " need no load that runs ahead and no writes without an order");
-    CHECK(reached * 100 >= of_caches * 93); // a quarter of the programs: 94.8, all: 95.4
+    CHECK(reached * 100 >= of_caches * 94); // a quarter of the programs: 95.3, all: 95.6
   }
 
-  TEST_CASE("so it is where updates hand over words, also to those who write them, too") {
+  TEST_CASE("so it is where words are handed over by updates, to those who write them, or twice") {
     for_random_programs(
         7, 1000,
         [](test const& t) {

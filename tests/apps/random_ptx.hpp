@@ -14,7 +14,7 @@ class random_ptx {
 public:
   enum class shapes : std::uint8_t {
     any,
-    handed_over, ///< a word is handed over, by an update mostly, to who has written it, too, say
+    handed_over, ///< a word is, by an update mostly, to who has written it, too, or twice to one
   };
   explicit random_ptx(std::uint64_t seed, shapes which = shapes::any)
       : random_(seed), which_(which) {}

@@ -189,6 +189,36 @@ TEST_SUITE("emu.explore_mended") {
     CHECK(v.failure->mended->is_complete);
   }
 
+  TEST_CASE("what is acquired behind a relaxed look at the flag does not do for it") {
+    auto const explored = [](order look) {
+      return explore({.keeps_failures = false}, [look](world& w) {
+        three_words words(w);
+        auto const data = words[0], flag = words[1], ticket = words[2];
+        constexpr scope far = scope::system;
+        w.start("writer", [=](world_core& self) {
+          self.store(data, 1, order::relaxed, far);
+          self.store(flag, 1, order::release, far);
+        });
+        w.start("reader", [=, &w](world_core& self) {
+          static_cast<void>(self.load(data, order::relaxed, far));
+          if (self.load(flag, look, far) == 0)
+            return;
+          self.fetch_add(ticket, 1, order::acq_rel, far);
+          w.check(self.load(data, order::relaxed, far) == 1, "the old data");
+        });
+        w.join();
+      });
+    };
+    verdict const v = explored(order::relaxed);
+    REQUIRE(v.failure);
+    REQUIRE(v.failure->mended);
+    auto const& changes = v.failure->mended->changes;
+    REQUIRE_MESSAGE(changes.size() == 1, v.to_string());
+    CHECK(changes[0].at.what == operation_kind::load);
+    CHECK(changes[0].how == order::acquire);
+    CHECK(explored(order::acquire));
+  }
+
   TEST_CASE("of several that do alone the fence is named that stands there as another one") {
     verdict const v = explore({.keeps_failures = false}, [](world& w) {
       three_words words(w);

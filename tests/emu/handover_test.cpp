@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace {
 
@@ -79,6 +80,31 @@ TEST_SUITE("emu.handover") {
       w.join();
     });
     CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("in the predicate of a wait, where it would order somebody else, it is refused") {
+    verdict const v = explore({.executions = 200, .diagnoses = false}, [](world& w) {
+      handover order;
+      bool is_set = false;
+      w.start("giver", [&](world_core&) {
+        order.give();
+        is_set = true;
+      });
+      w.start_task("taker", [&](world_core&) -> task<> {
+        auto const takes = [&] {
+          if (is_set)
+            order.take();
+          return is_set;
+        };
+        poll_until wait(takes);
+        co_await wait;
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "exception");
+    CHECK_MESSAGE(v.to_string().find("a handover in the predicate of a wait") != std::string::npos,
+                  v.to_string());
   }
 
   TEST_CASE("outside of explored executions it does nothing") {

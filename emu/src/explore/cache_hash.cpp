@@ -19,7 +19,7 @@ std::uint64_t cache_machine::hash() const {
   mix_lingering(h);
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
-    mix(h, a.to_come.level);
+    mix(h, 2U * a.to_come.level + (a.has_fenced ? 1U : 0U));
     mix_unseen(h, a);
     for (delayed_store const& d : a.delayed) {
       mix(h, cells_[d.at].at);
@@ -116,7 +116,8 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
   cell_id const c = of.of;
   place const& p = nodes_[n].places[c];
   bool const is_leaf = nodes_[n].is_leaf;
-  mix(h, (std::uint64_t{n} << 8) | (p.is_dirty ? 2U * p.due + 1U : 0U));
+  mix(h,
+      (std::uint64_t{n} << 8) | (p.has_released ? 128U : 0U) | (p.is_dirty ? 2U * p.due + 1U : 0U));
   if (p.is_dirty)
     mix_dirty(h, n, c);
   else if (is_leaf)
@@ -139,6 +140,8 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
     mix(h, is_wide(c) ? values_.word(static_cast<line_values::id>(v.value), of.offset, of.bytes)
                       : v.value);
     mix(h, v.by);
+    if (released const r = released_by(v.id); r.by != nobody)
+      mix_released(h, r);
     mix(h, 4U * v.update + 2U * v.came_through + (v.until == always ? 1U : 0U));
     if (!has_copies)
       continue;

@@ -127,6 +127,7 @@ bool cache_machine::store_line(actor_id a, std::uintptr_t at, unsigned element,
   }
   time const since = now_;
   append(leaf, c, {value, 0, now_, now_, always, 0, last_write_, false, 0});
+  note_release(actors_[a], c, false, {});
   set_dirty(leaf, c, 0, since, since);
   // Who leaves out what comes to the same wants to hear of it now. The words are as they should be.
   if (published_ != nullptr) [[unlikely]]

@@ -22,10 +22,8 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
                                                        predicate is_met, void* argument) {
   actor& self = actors_[a];
   unsigned const level = o && acquires(*o) ? level_in(self, s) : 0;
-  if (o == order::seq_cst) {
+  if (o == order::seq_cst)
     drain(self, delayed_up_to_seq_cst(self));
-    invalidate(self, level);
-  }
   drain_cell(self, c);
   clean_below(self, c, level);
   reading const r = choose(a, c, level, sight_of(o), is_met, argument);
@@ -34,7 +32,7 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
     see_in_seq_cst(self, c);
   if (is_met != nullptr && is_met(r.value, argument))
     self.in_vain.end(argument);
-  if (level != 0)
+  if (level != 0 && is_news_to(self, level, released_by(taken_)))
     invalidate(self, level);
   return r;
 }
@@ -140,6 +138,7 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
       write_back_to(leaf, c, self.path[up_to]);
   time const since = now_;
   append(leaf, c, {value, by, now_, now_, always, 0, ++last_write_, false, 0});
+  note_release(self, c, false, {});
   set_dirty(leaf, c, level == 0 ? std::uint8_t{0} : nodes_[self.path[level]].level, since, since);
 }
 
@@ -151,7 +150,7 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
   if (level != 0)
     leave_out();
   if (releases(o))
-    fence(a, order::release, s);
+    release(self, level);
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   for (unsigned done = 0; done < bytes; done += step) {
@@ -165,6 +164,7 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
     perform_own_unseen(self, c, 0);
     clean_below(self, c, level);
     perform_write(self, c, level, write_kind::store, part, by, now_);
+    note_release(self, c, releases(o), {});
   }
 }
 
@@ -201,6 +201,7 @@ void cache_machine::store_now(actor_id a, std::uintptr_t at, unsigned bytes, std
     cell_id const c = first + done / step;
     clean_below(self, c, level);
     perform_write(self, c, level, write_kind::store, low_bytes(value >> (8 * done), step), 0, now_);
+    note_release(self, c, true, {});
   }
 }
 
@@ -265,12 +266,13 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
   unsigned const level = level_in(self, s);
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
-  bool const is_late = may_be_late(o, step == bytes);
+  bool const is_late = step == bytes && may_be_late(o);
   release_before_write(a, is_late ? std::nullopt : std::optional(o), s);
   if (o == order::seq_cst)
     invalidate(self, level);
   reading all{0, 0};
   takes_newest_ = step != bytes;
+  taken_of_ = {};
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
     drain_cell(self, c);
@@ -280,6 +282,7 @@ cache_machine::reading cache_machine::begin_update(actor_id a, std::uintptr_t at
       perform_own_unseen(self, c, is_late && releases(o) ? level : 0);
     clean_below(self, c, level);
     add_part(all, choose(a, c, level, sight::newest, nullptr, nullptr), done);
+    taken_of_ = join(taken_of_, released_by(taken_));
   }
   takes_newest_ = false;
   if (acquires(o) && releases(o) && !is_late) // also what it has just acquired
@@ -297,14 +300,15 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
   }
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
-  bool const is_late = may_be_late(o, step == bytes);
-  bool const leaves_out = !is_late && may_be_late(o, true);
+  bool const is_late = step == bytes && may_be_late(o);
+  bool const leaves_out = !is_late && may_be_late(o);
   if (is_late && releases(o))
     release_when_seen(self, first, level);
   auto const kind = is_late ? write_kind::late_update : write_kind::update;
   for (unsigned done = 0; done < bytes; done += step) {
     cell_id const c = first + done / step;
     perform_write(self, c, level, kind, low_bytes(value >> (8 * done), step), by, now_);
+    note_release(self, c, releases(o), taken_of_);
     if (place& p = nodes_[self.path[level]].places[c]; leaves_out)
       p.lost = p.count - 1;
   }
@@ -317,11 +321,17 @@ void cache_machine::end_update(actor_id a, order o, scope s) {
   perform_seen(self, taken_); // not before the write, which comes right after what was read
   if (may_bring)              // what has been acquired is released as well
     flush(self, level);
-  if (acquires(o))
+  auto const taken = join(taken_of_, released_by(taken_)); // it may have taken place just now
+  if (acquires(o) && (o == order::seq_cst || is_news_to(self, level, taken)))
     invalidate(self, level);
 }
 
 void cache_machine::fence(actor_id a, order o, scope s) {
+  synchronise(a, o, s);
+  actors_[a].has_fenced |= releases(o);
+}
+
+void cache_machine::synchronise(actor_id a, order o, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
   if (o == order::seq_cst)
@@ -340,6 +350,7 @@ void cache_machine::release_later(actor_id a, scope s) {
   if (self.to_come.level == 0 && level != 0)
     ++late_fence_count_;
   self.to_come = {static_cast<std::uint8_t>(level), now_++};
+  self.has_fenced = true;
   log_path(self, level); // what is there now goes along
 }
 
@@ -360,7 +371,7 @@ void cache_machine::perform_seq_cst(actor_id a) {
 }
 
 void cache_machine::kernel_boundary(actor_id a, order o) {
-  fence(a, o, scope::system);
+  synchronise(a, o, scope::system);
   actor const& self = actors_[a];
   if (releases(o))
     for (node_id n = self.path[0]; n != memory; n = nodes_[n].parent)
@@ -454,12 +465,15 @@ void cache_machine::perform_oldest(actor& a, arrival how) {
   if (how == arrival::newest || !may_be_behind(a, d) || !comes_late(how)) {
     if (d.is_seq_cst)
       put_after(a, now_);
-    return perform_write(a, d.at, d.level, write_kind::store, d.value, d.by, d.since);
+    perform_write(a, d.at, d.level, write_kind::store, d.value, d.by, d.since);
+    note_release(a, d.at, true, {});
+    return;
   }
   node_id const n = a.path[d.level];
   index const which = touch(n, d.at).count - 1;
   if (d.is_seq_cst) // the next one may be right before the same version, too
     put_after(a, newest(n, d.at).written - 1);
+  touch(a.path[0], d.at).has_released = true;
   keep_together(n, d.at, which, nodes_[n].level, d.since, arrival_of(n, d.since));
   copy_below(a, d.at, d.level, which, false);
 }

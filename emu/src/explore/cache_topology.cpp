@@ -84,6 +84,7 @@ void cache_machine::reset() {
     actors_[i].delayed.clear();
     actors_[i].unseen.clear();
     actors_[i].to_come = {};
+    actors_[i].has_fenced = false;
     actors_[i].asked.is_met = nullptr;
     actors_[i].in_vain.clear();
   }
@@ -92,6 +93,7 @@ void cache_machine::reset() {
   open_.clear();
   undecided_count_ = 0;
   lingering_.clear();
+  released_.clear();
   values_.clear();
   if (++execution_ == 0) {
     for (node& n : nodes_) {

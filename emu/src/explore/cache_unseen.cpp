@@ -54,10 +54,14 @@ void cache_machine::perform_unseen(actor& a, std::size_t which) {
   forget_unseen(a, u.level, u.since + 1);
 }
 
-/// What came before that time, and has been released to the path's `level`, need not be any more.
+/// What came before that time, and has been released to the path's `level`, need not be any more:
+/// it is there now.
 void cache_machine::forget_unseen(actor& a, unsigned level, time before) {
   unseen_count_ -= std::erase_if(a.unseen, [&](unseen_release const& u) {
-    return u.level <= level && u.since < before && u.delayed == 0;
+    bool const is_there = u.level <= level && u.since < before && u.delayed == 0;
+    if (is_there && u.id < released_.size())
+      released_[u.id].at = now_;
+    return is_there;
   });
 }
 
@@ -90,6 +94,37 @@ void cache_machine::perform_seen(actor const& by, std::uint32_t id) {
       for (std::size_t i = 0; i < a.unseen.size(); ++i)
         if (a.unseen[i].id == id)
           return perform_unseen(a, i);
+}
+
+/// The actor has written the cell, which is its newest write, as part of a release, or after one:
+/// and of those before, if it is an update.
+void cache_machine::note_release(actor const& a, cell_id c, bool releases, released before) {
+  place& leaf = touch(a.path[0], c);
+  leaf.has_released |= releases || a.has_fenced;
+  auto const all = join(before, leaf.has_released ? released{number_of(a), 0} : released{});
+  if (all.by == nobody)
+    return;
+  released_.resize(last_write_ + 1);
+  released_[last_write_] = {all.by, now_};
+}
+
+/// Whether there is anything to acquire to the path's `level`: somebody else has released it since
+/// the actor acquired last.
+bool cache_machine::is_news_to(actor const& a, unsigned level, released r) const noexcept {
+  auto const& since = nodes_[a.path[0]].since;
+  return r.by != nobody && r.by != number_of(a) &&
+         std::ranges::any_of(std::span(a.path).subspan(1, level),
+                             [&](node_id n) { return since[nodes_[n].level] < r.at; });
+}
+
+/// To whom it is news, should they take it.
+void cache_machine::mix_released(std::uint64_t& h, released r) const {
+  mix(h, r.by);
+  std::uint64_t news = 1;
+  for (std::size_t i = 0; i < actor_count_; ++i)
+    for (unsigned l = 1; l < actors_[i].levels; ++l)
+      news = 2 * news + (is_news_to(actors_[i], l, r) ? 1 : 0);
+  mix(h, news);
 }
 
 /// Where their writes are decides who may see them.

@@ -16,7 +16,7 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   place& p = at.places[c];
   p.execution = execution_;
   p.count = p.least = p.given = p.dirty_since = p.latest = 0;
-  p.is_dirty = p.is_live = false;
+  p.is_dirty = p.is_live = p.has_released = false;
   p.due = p.has_seen = p.stale_in_a_row = p.lingering = 0;
   p.lost = 0;
   p.seen = p.passed = {};

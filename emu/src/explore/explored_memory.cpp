@@ -239,7 +239,7 @@ void explored_memory::launching(launch_state& l) {
 /// What host code has written past us since the last completion, or join, is that actor's; unless
 /// something newer has come to memory since, as what the actor has stored itself does.
 void explored_memory::take_host_writes(actor_id by) {
-  machine_.fence(by, order::release, scope::system);
+  machine_.synchronise(by, order::release, scope::system);
   auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t value,
                         std::uint64_t& outside) {
     if (value != outside)
@@ -287,7 +287,7 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   if (launch.acquire == fence_scope::system)
     machine_.kernel_boundary(w.port->id(), order::acquire);
   else if (launch.acquire == fence_scope::agent)
-    machine_.fence(w.port->id(), order::acquire, scope::agent);
+    machine_.synchronise(w.port->id(), order::acquire, scope::agent);
 }
 
 void explored_memory::end_wave(wave_slot& w) {
@@ -299,7 +299,7 @@ void explored_memory::end_wave(wave_slot& w) {
   if (launch.release == fence_scope::system)
     machine_.kernel_boundary(w.port->id(), order::release);
   else
-    machine_.fence(w.port->id(), order::release, scope::agent);
+    machine_.synchronise(w.port->id(), order::release, scope::agent);
   launches_[&launch].edges.push_back(races_.end_kernel(w.port->id()));
 }
 
@@ -311,7 +311,7 @@ void explored_memory::completed(launch_state& l, bool by_core) {
     cache_port& port = join(*self);
     for (auto const e : launches_[&l].edges)
       races_.receive(port.id(), e);
-    machine_.fence(port.id(), order::acquire, by_core ? scope::agent : scope::system);
+    machine_.synchronise(port.id(), order::acquire, by_core ? scope::agent : scope::system);
     end_polling(port.id());
   }
   coming_waves_ -= launches_[&l].coming;
@@ -328,10 +328,10 @@ void explored_memory::meet(work_group& g, std::uint32_t who) {
   for (; who != 0; who &= who - 1) {
     those[count] = g.waves[static_cast<unsigned>(std::countr_zero(who))].port->id();
     end_polling(those[count]);
-    machine_.fence(those[count++], order::release, scope::work_group);
+    machine_.synchronise(those[count++], order::release, scope::work_group);
   }
   for (std::size_t i = 0; i < count; ++i)
-    machine_.fence(those[i], order::acquire, scope::work_group);
+    machine_.synchronise(those[i], order::acquire, scope::work_group);
   races_.meet({those.data(), count});
 }
 

@@ -4,6 +4,8 @@
 #include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 
+#include <stdexcept>
+
 namespace quarry::emu {
 namespace {
 
@@ -24,7 +26,7 @@ explored_memory::actor_id explored_memory::id_of(actor& self) {
 explored_memory::edge explored_memory::signal(actor& self) {
   ++activity_;
   actor_id const id = id_of(self);
-  machine_.fence(id, order::release, scope::system);
+  machine_.synchronise(id, order::release, scope::system);
   effects_.tell(0, order::release);
   return races_.signal(id);
 }
@@ -33,7 +35,7 @@ void explored_memory::receive_all(actor& self, std::span<edge const> from) {
   ++activity_;
   actor_id const id = id_of(self);
   end_polling(id);
-  machine_.fence(id, order::acquire, scope::system);
+  machine_.synchronise(id, order::acquire, scope::system);
   effects_.tell(0, order::acquire);
   for (edge const e : from)
     races_.receive(id, e);
@@ -102,9 +104,14 @@ namespace {
 /// Calls f(memory, actor), for whoever runs in an execution that is explored.
 template<class F>
 void with_running_actor(F const& f) {
-  if (explored_memory* const memory = explored_memory::running())
-    if (actor* const self = memory->scheduler().current())
-      f(*memory, *self);
+  explored_memory* const memory = explored_memory::running();
+  if (memory == nullptr)
+    return;
+  if (memory->scheduler().is_asking())
+    throw std::logic_error("a handover in the predicate of a wait: it would order whoever runs "
+                           "meanwhile, and not who waits; take it behind the wait");
+  if (actor* const self = memory->scheduler().current())
+    f(*memory, *self);
 }
 
 } // namespace
@@ -126,7 +133,7 @@ void bring_to_host() {
 
 void bring_own_to_host() {
   with_running_actor([](explored_memory& m, actor& self) {
-    m.machine().fence(m.join(self).id(), order::release, scope::system);
+    m.machine().synchronise(m.join(self).id(), order::release, scope::system);
     m.to_host();
   });
 }

@@ -119,6 +119,8 @@ public:
 
   /// Whose slice runs; null outside.
   [[nodiscard]] actor* current() const noexcept { return current_; }
+  /// A predicate of somebody who waits is asked: whoever is `current()` has nothing to do with it.
+  [[nodiscard]] bool is_asking() const noexcept { return is_asking_ || is_in_predicate_; }
   /// As if that were the last decision of the execution.
   void give_up() noexcept { set_decisions(options_.most_decisions); }
   [[nodiscard]] bool is_out_of_decisions() const noexcept {

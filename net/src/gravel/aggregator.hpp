@@ -54,12 +54,13 @@ private:
       while (!packages_.is_ready(self, mine)) {
         if (shared_.is_stopping())
           co_return;
+        notice_quiet(self);
         if (has_other_work(self, true)) {
           task<> other = do_other_work(self);
           co_await std::move(other);
         } else {
           auto const work = [this, &self, mine] {
-            return packages_.is_ready(self, mine) || shared_.is_stopping() ||
+            return packages_.is_ready(self, mine) || shared_.is_stopping() || is_quiet_asked() ||
                    has_other_work(self, true);
           };
           poll_until wait(work);
@@ -76,6 +77,7 @@ private:
       }
       packages_.release(self, mine);
       has_messages_ = true;
+      notice_quiet(self);
       if (has_other_work(self, false)) {
         task<> other = do_other_work(self);
         co_await std::move(other);
@@ -146,6 +148,9 @@ private:
     return true;
   }
 
+  [[nodiscard]] bool is_quiet_asked() const {
+    return quiet_wanted_ != shared_.quiet_requested.load(std::memory_order_acquire);
+  }
   /// Whoever asks for quiet waits for what was claimed until then: the package of a kernel that has
   /// finished may stand behind that of one which has not. Which of them came to this aggregator is
   /// known when all have been released, by whomever.
@@ -163,8 +168,7 @@ private:
 
   /// Is it time to send buffers that are not full? Without a clock, in a deterministic scheduler,
   /// as soon as there is nothing else to do.
-  bool has_other_work(core& self, bool is_idle) {
-    notice_quiet(self);
+  [[nodiscard]] bool has_other_work(core& self, bool is_idle) {
     if (is_quiet_due(self))
       return true;
     if (!has_messages_)

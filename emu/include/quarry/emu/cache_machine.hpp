@@ -36,7 +36,8 @@ namespace quarry::emu {
 /// sees it, an update or fence that releases, or the actor's next use of it; it chooses the same.
 /// What an update has overwritten is still seen by loads of others until somebody releases who has
 /// seen the update, and what it releases comes once somebody sees it; a seq_cst one is as strong as
-/// a fence.
+/// a fence. An acquire of what nobody else has released, or of what the actor has acquired before,
+/// invalidates nothing.
 /// Who waits for a word may also find that what would have ended its wait has been overwritten.
 /// seq_cst loads and stores are ordered with each other and no more, as in C++: such a load waits
 /// for the stores up to the actor's last seq_cst one, and of several such stores the later one is
@@ -134,6 +135,9 @@ public:
   bool store_line(actor_id a, std::uintptr_t at, unsigned element, std::byte const* from);
   /// Also what an access with acquire of what is not in the caches, as LDS, does then.
   void fence(actor_id a, order o, scope s);
+  /// What is no operation of the actor's does to its caches, as a barrier, or a launch: the same,
+  /// but what it writes later is no release for that.
+  void synchronise(actor_id a, order o, scope s);
   /// A release fence, as late as nobody can tell: with the actor's next write, or what follows.
   void release_later(actor_id a, scope s);
   /// Before the actor writes, to what is not in the caches, say: releases as the write's order
@@ -234,6 +238,13 @@ private:
     std::uint8_t level; ///< of the path
     bool is_seq_cst;
   };
+  /// Whose releases a write is part of: an actor's number, `several`, or `nobody`.
+  using releaser = std::uint32_t;
+  static constexpr releaser several = nobody - 1;
+  struct released {
+    releaser by = nobody;
+    time at = 0; ///< what it releases was there then; of an unseen one, see forget_unseen()
+  };
   /// By an update, while nobody else has seen that: it has ordered nothing yet.
   struct unseen_release {
     cell_id of;
@@ -266,6 +277,7 @@ private:
     std::vector<delayed_store> delayed;      ///< oldest first
     std::vector<unseen_release> unseen;      ///< oldest first
     late_fence to_come{};                    ///< a release
+    bool has_fenced = false;                 ///< a release: what it writes is released
     question asked{};                        ///< what it last could not load
     waits_in_vain in_vain;
 
@@ -394,6 +406,7 @@ private:
   void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
   void mix_unseen(std::uint64_t& h, actor const& a) const;
+  void mix_released(std::uint64_t& h, released r) const;
   [[nodiscard]] static std::uint64_t releases_after(actor const& a, time t) noexcept;
   void finish_cell(cell_id c);
   [[nodiscard]] bool is_in_use(cell_id c) const;
@@ -439,6 +452,18 @@ private:
   [[nodiscard]] bool has_to_release(actor const& a, cell_id c, unsigned level) const;
   [[nodiscard]] bool can_be_seen(unseen_release const& u) const;
   void perform_seen(actor const& by, std::uint32_t id);
+  void note_release(actor const& a, cell_id c, bool releases, released before);
+  [[nodiscard]] released released_by(std::uint32_t id) const noexcept {
+    return id < released_.size() ? released_[id] : released{};
+  }
+  [[nodiscard]] static released join(released a, released b) noexcept {
+    bool const is_one = a.by == b.by || a.by == nobody || b.by == nobody;
+    return {is_one ? std::min(a.by, b.by) : several, std::max(a.at, b.at)};
+  }
+  [[nodiscard]] bool is_news_to(actor const& a, unsigned level, released r) const noexcept;
+  [[nodiscard]] releaser number_of(actor const& a) const noexcept {
+    return static_cast<releaser>(&a - actors_.data());
+  }
   enum class words : std::uint8_t { fine_grained, all };
   void invalidate(actor const& a, unsigned level, words which = words::fine_grained);
   void empty_lingering(actor const& a, unsigned level, words which);
@@ -520,9 +545,9 @@ private:
   void add_part(reading& all, reading const& part, unsigned done) const;
   void store_together(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o,
                       scope s, write_tag by);
-  /// Whether others may see an update, of one word, later than where it takes place.
-  [[nodiscard]] bool may_be_late(order o, bool is_of_one_word) const noexcept {
-    return o != order::seq_cst && actor_count_ != 1 && is_of_one_word;
+  /// Whether others may see an update later than where it takes place, if it is of one word.
+  [[nodiscard]] bool may_be_late(order o) const noexcept {
+    return o != order::seq_cst && actor_count_ != 1;
   }
   reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
   void finish_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
@@ -560,8 +585,10 @@ private:
   std::vector<std::uintptr_t>* published_ = nullptr;
   std::vector<node_id>* caches_ = nullptr;
   bool* left_out_ = nullptr;
-  std::uint32_t taken_ = 0;   ///< the write whose version was taken last
-  bool takes_newest_ = false; ///< an atomic access of several words: they must be of one write
+  std::vector<released> released_; ///< by the id of a write, as far as there are any
+  std::uint32_t taken_ = 0;        ///< the write whose version was taken last
+  released taken_of_{};            ///< by an update: joined from its words
+  bool takes_newest_ = false;      ///< an atomic access of several words: they must be of one write
 };
 
 } // namespace quarry::emu

@@ -70,9 +70,10 @@ struct cache_place {
   time latest = 0;            ///< no version of it was written later
   std::uint8_t lingering = 0; ///< versions before the newest, which updates have overwritten
   index lost = 0; ///< those before it might linger, but do not: there was no room, or more parts
-  bool is_dirty = false; ///< the newest version is not at the parent yet
-  bool is_live = false;  ///< the node's list of live words has it; not kept of a leaf
-  std::uint8_t due = 0;  ///< the node level that it comes to by itself
+  bool is_dirty = false;     ///< the newest version is not at the parent yet
+  bool is_live = false;      ///< the node's list of live words has it; not kept of a leaf
+  bool has_released = false; ///< a leaf: its actor, by a write of the word, and by all later ones
+  std::uint8_t due = 0;      ///< the node level that it comes to by itself
   std::array<index, most_levels> seen{}; ///< a leaf: loads see this or later, by node level
   std::uint8_t has_seen = 0;             ///< a leaf: a bit for each level in `seen` that counts
   std::uint8_t stale_in_a_row = 0;       ///< a leaf: loads that saw an older value than they could

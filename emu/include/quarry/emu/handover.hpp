@@ -11,6 +11,9 @@ namespace quarry::emu {
 ///
 /// Stands beside what makes the order, and makes none itself: `explore` alone asks it. Elsewhere
 /// both cost a test.
+///
+/// Errors   std::logic_error – under `explore`, in the predicate of a wait: whoever waits takes it
+///          behind the wait
 class handover {
 public:
   /// Before the store with release, or the like.
