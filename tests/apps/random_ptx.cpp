@@ -35,9 +35,12 @@ std::vector<std::vector<std::string>> const handed_over{
     {"Wx Uy Wy", "Ry Rx"},          // by a later write of its own
     {"Wx Wy", "Rx", "Wx Ry Rx"},    // to who has written it, while somebody looks
     {"Wx Wy", "Rx Ry", "Wx Uy Rx"}, // the same, and looks again
-    {"Wx Uy", "Ux", "Wx Uy Rx"},    {"Wz Wx Wy", "Rz Ry Rz Rx"}, // acquired once more, behind a
-                                                                 // look at a flag
-    {"Wz", "Wx Wy", "Rz Ry Rz Rx"}, {"Uz", "Wx Wy Uz", "Rz Ry Uz Rx"}, {"Wz Wx Wz", "Rx Rz Rz Rx"},
+    {"Wx Uy", "Ux", "Wx Uy Rx"},
+    {"Wz Wx Wy", "Rz Ry Rz Rx"}, // acquired once more, behind a
+                                 // look at a flag
+    {"Wz", "Wx Wy", "Rz Ry Rz Rx"},
+    {"Uz", "Wx Wy Uz", "Rz Ry Uz Rx"},
+    {"Wz Wx Wz", "Rx Rz Rz Rx"},
 };
 
 } // namespace

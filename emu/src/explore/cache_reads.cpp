@@ -3,6 +3,7 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 namespace quarry::emu {
@@ -232,6 +233,9 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
     see(self, c, level, which);
     pass_by(self, c, level, which);
     ++now_;
+    auto const passed = std::span(self.path).first(lowest).subspan(lowest == 0 ? 0 : 1);
+    if (std::ranges::any_of(passed, [&](node_id n) { return has(n, c); }))
+      invalidate(self, lowest); // what an acquire has passed may be older
   } else {
     copy_below(self, c, level, which, false);
   }
