@@ -96,37 +96,6 @@ void cache_machine::perform_seen(actor const& by, std::uint32_t id) {
           return perform_unseen(a, i);
 }
 
-/// The actor has written the cell, which is its newest write, as part of a release, or after one:
-/// and of those before, if it is an update.
-void cache_machine::note_release(actor const& a, cell_id c, bool releases, released before) {
-  place& leaf = touch(a.path[0], c);
-  leaf.has_released |= releases || a.has_fenced;
-  auto const all = join(before, leaf.has_released ? released{number_of(a), 0} : released{});
-  if (all.by == nobody)
-    return;
-  released_.resize(last_write_ + 1);
-  released_[last_write_] = {all.by, now_};
-}
-
-/// Whether there is anything to acquire to the path's `level`: somebody else has released it since
-/// the actor acquired last.
-bool cache_machine::is_news_to(actor const& a, unsigned level, released r) const noexcept {
-  auto const& since = nodes_[a.path[0]].since;
-  return r.by != nobody && r.by != number_of(a) &&
-         std::ranges::any_of(std::span(a.path).subspan(1, level),
-                             [&](node_id n) { return since[nodes_[n].level] < r.at; });
-}
-
-/// To whom it is news, should they take it.
-void cache_machine::mix_released(std::uint64_t& h, released r) const {
-  mix(h, r.by);
-  std::uint64_t news = 1;
-  for (std::size_t i = 0; i < actor_count_; ++i)
-    for (unsigned l = 1; l < actors_[i].levels; ++l)
-      news = 2 * news + (is_news_to(actors_[i], l, r) ? 1 : 0);
-  mix(h, news);
-}
-
 /// Where their writes are decides who may see them.
 void cache_machine::mix_unseen(std::uint64_t& h, actor const& a) const {
   mix(h, a.unseen.size());

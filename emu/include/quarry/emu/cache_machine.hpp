@@ -457,7 +457,7 @@ private:
     return id < released_.size() ? released_[id] : released{};
   }
   [[nodiscard]] static released join(released a, released b) noexcept {
-    bool const is_one = a.by == b.by || a.by == nobody || b.by == nobody;
+    bool const is_one = a.by == b.by || a.by == nobody || b.by == nobody; // which is the greatest
     return {is_one ? std::min(a.by, b.by) : several, std::max(a.at, b.at)};
   }
   [[nodiscard]] bool is_news_to(actor const& a, unsigned level, released r) const noexcept;
