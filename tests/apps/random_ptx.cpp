@@ -36,11 +36,10 @@ std::vector<std::vector<std::string>> const handed_over{
     {"Wx Wy", "Rx", "Wx Ry Rx"},    // to who has written it, while somebody looks
     {"Wx Wy", "Rx Ry", "Wx Uy Rx"}, // the same, and looks again
     {"Wx Uy", "Ux", "Wx Uy Rx"},
-    {"Wz Wx Wy", "Rz Ry Rz Rx"}, // acquired once more, behind a
-                                 // look at a flag
-    {"Wz", "Wx Wy", "Rz Ry Rz Rx"},
-    {"Uz", "Wx Wy Uz", "Rz Ry Uz Rx"},
-    {"Wz Wx Wz", "Rx Rz Rz Rx"},
+    {"Wz Wx Wy", "Rz Ry Rz Rx"},       // twice, the second time behind a flag
+    {"Wz", "Wx Wy", "Rz Ry Rz Rx"},    // by somebody else than the flag
+    {"Uz", "Wx Wy Uz", "Rz Ry Uz Rx"}, // and by updates
+    {"Wz Wx Wz", "Rx Rz Rz Rx"},       // two of one word
 };
 
 } // namespace

@@ -14,7 +14,7 @@ class random_ptx {
 public:
   enum class shapes : std::uint8_t {
     any,
-    handed_over, ///< a word is, by an update mostly, to who has written it, too, or twice to one
+    handed_over, ///< a word is: by an update, to who has written it as well, or twice
   };
   explicit random_ptx(std::uint64_t seed, shapes which = shapes::any)
       : random_(seed), which_(which) {}

@@ -14,10 +14,6 @@ using namespace quarry_test;
 
 constexpr std::uint64_t too_soon = 8; ///< the reader was there before the flag, or `z`
 
-void add(five& f, cache_machine::actor_id who, std::uintptr_t at, order o, scope s) {
-  f.machine.update(who, at, 4, o, s, [](std::uint64_t v) { return std::optional(v + 1); });
-}
-
 /// What the host thread sees of x, which the other agent has released by the flag y, and which it
 /// knew before: it reads the flag relaxed, then, by `acquire`, z, where `writes` left 1.
 outcomes seen(std::function<void(five&)> const& writes,
@@ -41,16 +37,20 @@ void store_z(five& f, cache_machine::actor_id who, order o) {
   f.machine.store(who, z, 4, 1, o, scope::system);
 }
 
+/// Whether x is there for whoever has read the flag relaxed.
+bool is_fence(
+    std::function<void(five&)> const& writes,
+    std::function<std::uint64_t(five&)> const& acquire = [](five& f) { return load_z(f); }) {
+  auto const all = seen(writes, acquire);
+  CHECK(all.contains(1));
+  return !all.contains(0);
+}
+
 } // namespace
 
 TEST_SUITE("emu.cache_acquires") {
   TEST_CASE("an acquire of what nobody else has released is no fence") {
     auto const nothing = [](five&) {};
-    auto const is_fence = [](std::function<void(five&)> const& writes) {
-      auto const all = seen(writes, [](five& f) { return load_z(f); });
-      CHECK(all.contains(1));
-      return !all.contains(0);
-    };
     // Memory's first value, for a load and for an update.
     for (order const o : {order::relaxed, order::acquire, order::seq_cst})
       CHECK(seen(nothing, [o](five& f) { return 1 + load_z(f, o); }).contains(0));
@@ -90,12 +90,6 @@ TEST_SUITE("emu.cache_acquires") {
   }
 
   TEST_CASE("an acquire of what somebody else has released is one, however it came to be there") {
-    auto const is_fence = [](std::function<void(five&)> const& writes,
-                             std::function<std::uint64_t(five&)> const& acquire) {
-      auto const all = seen(writes, acquire);
-      CHECK(all.contains(1));
-      return !all.contains(0);
-    };
     for (order const o : {order::acquire, order::seq_cst}) {
       auto const acquire = [o](five& f) { return load_z(f, o); };
       CHECK(is_fence([](five& f) { store_z(f, f.a, order::release); }, acquire));
@@ -158,21 +152,19 @@ TEST_SUITE("emu.cache_acquires") {
       store_z(f, f.a, order::relaxed);
     };
     for (writes const& write : {by_store, by_update, by_fence}) {
-      auto const again = [&](std::uint64_t value, writes const& meanwhile) {
-        auto const all = seen(
+      auto const is_fence_again = [&](std::uint64_t value, writes const& meanwhile) {
+        return is_fence(
             [&](five& f) {
               write(f);
               static_cast<void>(load_z(f));
               meanwhile(f);
             },
             [value](five& f) { return load_z(f) == value ? std::uint64_t{1} : 0; });
-        CHECK(all.contains(1));
-        return all.contains(0);
       };
-      CHECK(again(1, [](five&) {}));
-      CHECK_FALSE(
-          again(2, [](five& f) { f.machine.store(f.b, z, 4, 2, order::release, scope::system); }));
-      CHECK_FALSE(again(2, [](five& f) { add(f, f.b, z, order::relaxed, scope::system); }));
+      CHECK_FALSE(is_fence_again(1, [](five&) {}));
+      CHECK(is_fence_again(
+          2, [](five& f) { f.machine.store(f.b, z, 4, 2, order::release, scope::system); }));
+      CHECK(is_fence_again(2, [](five& f) { add(f, f.b, z, order::relaxed, scope::system); }));
     }
     for (scope const first : {scope::agent, scope::system}) {
       auto const all = explore_all([first](five& f) -> std::uint64_t {

@@ -26,10 +26,6 @@ constexpr reader readers[]{{&five::b, scope::work_group},
                            {&five::other_agent, scope::system},
                            {&five::host, scope::system}};
 
-void add(five& f, cache_machine::actor_id who, std::uintptr_t at, order o, scope s) {
-  f.machine.update(who, at, 4, o, s, [](std::uint64_t v) { return std::optional(v + 1); });
-}
-
 constexpr std::uint64_t not_there = 8;
 
 /// What the reader sees of x, which the first wavefront stores before `then`, once it has acquired

@@ -45,6 +45,10 @@ inline outcomes explore_all(std::function<std::uint64_t(five&)> const& program) 
   return seen;
 }
 
+inline void add(five& f, cache_machine::actor_id who, std::uintptr_t at, order o, scope s) {
+  f.machine.update(who, at, 4, o, s, [](std::uint64_t v) { return std::optional(v + 1); });
+}
+
 inline void add_one(cache_machine& m, cache_machine::actor_id who, scope s,
                     order o = order::acq_rel) {
   m.update(who, x, 4, o, s, [](std::uint64_t v) { return std::optional(v + 1); });
