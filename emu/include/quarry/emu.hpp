@@ -5,6 +5,7 @@
 #include <quarry/emu/affine.hpp>
 #include <quarry/emu/affine_arithmetic.hpp>
 #include <quarry/emu/affine_comparison.hpp>
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/lane_algorithms.hpp>
 #include <quarry/emu/lane_comparison.hpp>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 
@@ -65,9 +66,9 @@ public:
 
   /// The values, one a lane; converted if U is not I.
   template<class U = I>
-  [[nodiscard, gnu::always_inline]] lanes<U, Size> to_lanes() const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lanes<U, Size> to_lanes() const noexcept {
     using result = lanes<I, Size>;
-    auto const values = result::from_parts([&](auto k) __attribute__((always_inline)) {
+    auto const values = result::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
       return part_values<typename result::part_type, k * result::lanes_per_part,
                          result::lanes_per_part>();
     });
@@ -79,7 +80,7 @@ public:
 
 private:
   template<class Part, int First, int Count>
-  [[gnu::always_inline]] typename Part::type part_values() const noexcept {
+  QUARRY_ALWAYS_INLINE typename Part::type part_values() const noexcept {
     constexpr auto steps = []<int... L>(std::integer_sequence<int, L...>) {
       return typename Part::type{static_cast<I>(I{S} * ((First + L) % W))...};
     }(std::make_integer_sequence<int, Count>{});

@@ -4,6 +4,7 @@
 // Arithmetic with affine indices; affine.hpp includes this file at its end.
 
 #include <quarry/emu/affine.hpp>
+#include <quarry/emu/always_inline.hpp>
 
 namespace quarry::emu {
 
@@ -79,28 +80,29 @@ template<class N, class I, int W, int S, int Size>
 
 /// The values of any per-lane index.
 template<class I, int W, int S, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size>
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size>
 as_lanes(affine<I, W, S, Size> const& a) noexcept {
   return a.to_lanes();
 }
 template<class I, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size> as_lanes(lanes<I, Size> const& v) noexcept {
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size>
+as_lanes(lanes<I, Size> const& v) noexcept {
   return v;
 }
 
 // clang-format off
 template<class I, int W, int S, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size> operator+(affine<I, W, S, Size> a, lanes<I, Size> const& b) noexcept { return a.to_lanes() + b; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size> operator+(affine<I, W, S, Size> a, lanes<I, Size> const& b) noexcept { return a.to_lanes() + b; }
 template<class I, int W, int S, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size> operator+(lanes<I, Size> const& a, affine<I, W, S, Size> b) noexcept { return a + b.to_lanes(); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size> operator+(lanes<I, Size> const& a, affine<I, W, S, Size> b) noexcept { return a + b.to_lanes(); }
 template<class I, int W, int S, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size> operator-(affine<I, W, S, Size> a, lanes<I, Size> const& b) noexcept { return a.to_lanes() - b; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size> operator-(affine<I, W, S, Size> a, lanes<I, Size> const& b) noexcept { return a.to_lanes() - b; }
 template<class I, int W, int S, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size> operator-(lanes<I, Size> const& a, affine<I, W, S, Size> b) noexcept { return a - b.to_lanes(); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size> operator-(lanes<I, Size> const& a, affine<I, W, S, Size> b) noexcept { return a - b.to_lanes(); }
 template<class I, int W, int S, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size> operator*(affine<I, W, S, Size> a, lanes<I, Size> const& b) noexcept { return a.to_lanes() * b; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size> operator*(affine<I, W, S, Size> a, lanes<I, Size> const& b) noexcept { return a.to_lanes() * b; }
 template<class I, int W, int S, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<I, Size> operator*(lanes<I, Size> const& a, affine<I, W, S, Size> b) noexcept { return a * b.to_lanes(); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<I, Size> operator*(lanes<I, Size> const& a, affine<I, W, S, Size> b) noexcept { return a * b.to_lanes(); }
 // clang-format on
 
 // What is no affine index any more. They give one, so that the compiler says only this.

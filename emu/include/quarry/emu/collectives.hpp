@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/fine_grain_barrier.hpp>
 #include <quarry/emu/lanes.hpp>
@@ -40,7 +41,7 @@ public:
   group_meeting(wave_slot& w, meeting_kind const& what, D how, std::source_location where) noexcept
       : wave_(w), what_(what), where_(where), how_(how) {}
 
-  [[gnu::always_inline]] bool await_ready() {
+  QUARRY_ALWAYS_INLINE bool await_ready() {
     if constexpr (std::same_as<D, converged>)
       return group().arrive(wave_.index, what_, where_);
     else if constexpr (std::same_as<D, reconverging_t>)
@@ -49,7 +50,7 @@ public:
       return group().arrive_at(how_.state(), wave_.index, what_, where_);
   }
   template<task_promise P>
-  [[gnu::always_inline]] void await_suspend(std::coroutine_handle<P> h) {
+  QUARRY_ALWAYS_INLINE void await_suspend(std::coroutine_handle<P> h) {
     if (h.promise().self != &wave_) [[unlikely]]
       refuse_child();
     wave_.wait_for(to_string(what_.what), where_);
@@ -62,7 +63,7 @@ protected:
   /// await_ready() of a meeting to which each wavefront brings a value. Not before: another meeting
   /// may take place between the call and the await.
   template<class T>
-  [[gnu::always_inline]] bool arrive_with(T const& value) {
+  QUARRY_ALWAYS_INLINE bool arrive_with(T const& value) {
     put(value);
     return await_ready();
   }
@@ -153,7 +154,7 @@ public:
   static constexpr meeting_kind const& kind = kind_of<meeting::reduce, void(T, Op)>;
   group_reduction(wave_slot& w, T partial, Op op, D how, std::source_location where)
       : group_meeting<D>(w, kind, how, where), partial_(partial), op_(op) {}
-  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(partial_); }
+  QUARRY_ALWAYS_INLINE bool await_ready() { return this->arrive_with(partial_); }
   T await_resume() const {
     T total = Op::template identity<T>();
     this->template for_each_value<T>(
@@ -173,7 +174,7 @@ public:
   static constexpr meeting_kind const& kind = kind_of<meeting::prefix_sum, void(T)>;
   group_prefix(wave_slot& w, T wave_total, lanes<T, Size>& out, D how, std::source_location where)
       : group_meeting<D>(w, kind, how, where), wave_total_(wave_total), out_(out) {}
-  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(wave_total_); }
+  QUARRY_ALWAYS_INLINE bool await_ready() { return this->arrive_with(wave_total_); }
   T await_resume() const {
     T before{};
     T total{};
@@ -205,7 +206,7 @@ class [[nodiscard]] group_offsets : public group_meeting<D> {
 public:
   group_offsets(wave_slot& w, std::uint32_t count, D how, std::source_location where)
       : group_meeting<D>(w, kind_of<meeting::prefix_sum, group_place>, how, where), count_(count) {}
-  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(count_); }
+  QUARRY_ALWAYS_INLINE bool await_ready() { return this->arrive_with(count_); }
   group_place await_resume() const {
     group_place place{0, 0, 0, true};
     this->template for_each_value<std::uint32_t>([&](std::uint32_t i, std::uint32_t n) {
@@ -236,7 +237,7 @@ public:
   static constexpr meeting_kind const& kind = kind_of<meeting::broadcast, void(T)>;
   group_broadcasting(wave_slot& w, T value, bool is_source, D how, std::source_location where)
       : group_meeting<D>(w, kind, how, where), offer_{value, is_source ? 1U : 0U} {}
-  [[gnu::always_inline]] bool await_ready() { return this->arrive_with(offer_); }
+  QUARRY_ALWAYS_INLINE bool await_ready() { return this->arrive_with(offer_); }
   T await_resume() const {
     T chosen{};
     this->template for_each_value<offer>([&](std::uint32_t, offer o) {

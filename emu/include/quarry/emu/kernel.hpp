@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/agent_core.hpp>
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/grid.hpp>
 #include <quarry/emu/lane_slot.hpp>
 #include <quarry/emu/wavefront.hpp>
@@ -235,7 +236,7 @@ task<> as_coroutine(Call const& call, Wavefront& wf) {
 
 /// What the kernel works with, in the slot.
 template<class M, int Size>
-[[gnu::always_inline]] inline basic_wavefront<M, Size>& make_wavefront(wave_slot& slot) noexcept {
+QUARRY_ALWAYS_INLINE inline basic_wavefront<M, Size>& make_wavefront(wave_slot& slot) noexcept {
   static_assert(sizeof(basic_wavefront<M, Size>) <= wave_slot::storage_bytes);
   return *new (slot.storage.data()) basic_wavefront<M, Size>(slot);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/reductions.hpp>
@@ -47,8 +48,8 @@ template<lane_value T, int Size>
 [[nodiscard]] inline lanes<T, Size> shuffle_up(lanes<T, Size> const& v, int delta) noexcept;
 /// Every lane gets lane `lane`'s value.
 template<lane_value T, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size> broadcast(lanes<T, Size> const& v,
-                                                                  int lane) noexcept {
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<T, Size> broadcast(lanes<T, Size> const& v,
+                                                                   int lane) noexcept {
   return lanes<T, Size>(v[lane]);
 }
 /// The active lanes' values packed to the front, in order; the rest is 0.

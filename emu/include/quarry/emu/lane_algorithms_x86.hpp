@@ -3,6 +3,7 @@
 
 // The bodies of lane_algorithms.hpp, which includes this file at its end.
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_algorithms.hpp>
 #include <quarry/emu/lane_memory.hpp>
 
@@ -13,7 +14,7 @@ namespace quarry::emu {
 
 /// reduce() without a mask, by halves.
 template<lane_value T, int Size, class Op>
-[[nodiscard, gnu::always_inline]] inline T combine_all(lanes<T, Size> const& v, Op op) noexcept {
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline T combine_all(lanes<T, Size> const& v, Op op) noexcept {
   if constexpr (Size == 2) {
     auto const pair = v.part(0);
     return static_cast<T>(op(static_cast<T>(pair[0]), static_cast<T>(pair[1])));
@@ -30,31 +31,31 @@ template<lane_value T, int Size, class Op>
 }
 
 template<lane_value T, int Size, reduction_of<T> Op>
-[[gnu::always_inline]] inline T reduce(lanes<T, Size> const& v, Op op, lane_mask active) noexcept {
+QUARRY_ALWAYS_INLINE inline T reduce(lanes<T, Size> const& v, Op op, lane_mask active) noexcept {
   T const nothing = Op::template identity<T>();
   return combine_all(active.is_full(Size) ? v : select(active, v, lanes<T, Size>(nothing)), op);
 }
 
 /// Lane l gets lane l - D's value; the first D lanes get 0.
 template<int D, lane_value T, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<T, Size>
 shift_up_by(lanes<T, Size> const& v) noexcept {
   constexpr int count = lanes<T, Size>::lanes_per_part;
   constexpr int whole = D / count;
   constexpr int rest = D % count;
-  auto const part_or_zero = [&](auto k) __attribute__((always_inline)) {
+  auto const part_or_zero = [&](auto k) QUARRY_ALWAYS_INLINE {
     if constexpr (k < 0)
       return typename lanes<T, Size>::vector{};
     else
       return v.part(k);
   };
-  return lanes<T, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
+  return lanes<T, Size>::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
     auto const current = part_or_zero(std::integral_constant<int, k - whole>{});
     if constexpr (rest == 0) {
       return current;
     } else {
       auto const before = part_or_zero(std::integral_constant<int, k - whole - 1>{});
-      return [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+      return [&]<int... I>(std::integer_sequence<int, I...>) QUARRY_ALWAYS_INLINE {
         return __builtin_shufflevector(before, current, (count - rest + I)...);
       }(std::make_integer_sequence<int, count>{});
     }
@@ -62,7 +63,7 @@ shift_up_by(lanes<T, Size> const& v) noexcept {
 }
 
 template<lane_value T, int Size>
-[[gnu::always_inline]] inline lanes<T, Size>
+QUARRY_ALWAYS_INLINE inline lanes<T, Size>
 exclusive_prefix_sum(lanes<T, Size> const& v, lane_mask active, T& total) noexcept {
   lane_predicate<T, Size> const here(active);
   lanes<T, Size> const zero(T{0});
@@ -82,8 +83,8 @@ exclusive_prefix_sum(lanes<T, Size> const& v, lane_mask active, T& total) noexce
   return select(here, shift_up_by<1>(sums), zero);
 }
 template<lane_value T, int Size>
-[[gnu::always_inline]] inline lanes<T, Size> exclusive_prefix_sum(lanes<T, Size> const& v,
-                                                                  lane_mask active) noexcept {
+QUARRY_ALWAYS_INLINE inline lanes<T, Size> exclusive_prefix_sum(lanes<T, Size> const& v,
+                                                                lane_mask active) noexcept {
   T total;
   return exclusive_prefix_sum(v, active, total);
 }
@@ -91,7 +92,7 @@ template<lane_value T, int Size>
 /// Lane l of `v`'s parts First … First + Count - 1, for lane numbers below theirs: `source` modulo
 /// that many lanes.
 template<int First, int Count, lane_value T, int Size>
-[[nodiscard, gnu::always_inline]] inline auto
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto
 look_up(lanes<T, Size> const& v, typename lanes<T, Size>::part_type::integer_type source) noexcept
     -> typename lanes<T, Size>::vector {
   using part = typename lanes<T, Size>::part_type;
@@ -109,12 +110,12 @@ look_up(lanes<T, Size> const& v, typename lanes<T, Size>::part_type::integer_typ
 }
 
 template<lane_value T, int Size, std::integral I>
-[[gnu::always_inline]] inline lanes<T, Size> shuffle(lanes<T, Size> const& v,
-                                                     lanes<I, Size> const& source) noexcept {
+QUARRY_ALWAYS_INLINE inline lanes<T, Size> shuffle(lanes<T, Size> const& v,
+                                                   lanes<I, Size> const& source) noexcept {
   using part = typename lanes<T, Size>::part_type;
   if constexpr (part::permutes) {
     auto const from = convert<typename part::integer>(source);
-    return lanes<T, Size>::from_parts([&](auto k) __attribute__((always_inline)) {
+    return lanes<T, Size>::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
       return look_up<0, lanes<T, Size>::part_count>(v, from.part(k));
     });
   } else {
@@ -131,26 +132,25 @@ template<lane_value T, int Size, std::integral I>
 
 /// The lane numbers 0, 1, …, as wide as T (so that no conversion is needed).
 template<lane_value T, int Size>
-[[nodiscard, gnu::always_inline]] inline auto lane_numbers() noexcept {
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto lane_numbers() noexcept {
   return lanes<typename lanes<T, Size>::part_type::integer, Size>::iota();
 }
 
 template<lane_value T, int Size>
-[[gnu::always_inline]] inline lanes<T, Size> shuffle_xor(lanes<T, Size> const& v,
-                                                         int pattern) noexcept {
+QUARRY_ALWAYS_INLINE inline lanes<T, Size> shuffle_xor(lanes<T, Size> const& v,
+                                                       int pattern) noexcept {
   return shuffle(v, lane_numbers<T, Size>() ^ pattern);
 }
 
 template<lane_value T, int Size>
-[[gnu::always_inline]] inline lanes<T, Size> shuffle_down(lanes<T, Size> const& v,
-                                                          int delta) noexcept {
+QUARRY_ALWAYS_INLINE inline lanes<T, Size> shuffle_down(lanes<T, Size> const& v,
+                                                        int delta) noexcept {
   auto const l = lane_numbers<T, Size>();
   return shuffle(v, select(l < Size - delta, l + delta, l));
 }
 
 template<lane_value T, int Size>
-[[gnu::always_inline]] inline lanes<T, Size> shuffle_up(lanes<T, Size> const& v,
-                                                        int delta) noexcept {
+QUARRY_ALWAYS_INLINE inline lanes<T, Size> shuffle_up(lanes<T, Size> const& v, int delta) noexcept {
   auto const l = lane_numbers<T, Size>();
   return shuffle(v, select(l >= delta, l - delta, l));
 }

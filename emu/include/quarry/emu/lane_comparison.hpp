@@ -4,6 +4,7 @@
 // Comparisons of lanes with integers of types that have other values; lanes.hpp includes this file
 // at its end.
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lanes.hpp>
 
 #include <concepts>
@@ -33,7 +34,7 @@ template<std::integral T, std::integral N>
 
 /// `compared` if n is a value of T, else the same for all lanes.
 template<std::integral T, int Size, std::integral N>
-[[nodiscard, gnu::always_inline]] inline lane_predicate<T, Size>
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lane_predicate<T, Size>
 compared_in_range(N n, lane_predicate<T, Size> const& compared, bool if_below,
                   bool if_above) noexcept {
   place_in_range const place = place_of<T>(n);
@@ -45,7 +46,7 @@ compared_in_range(N n, lane_predicate<T, Size> const& compared, bool if_below,
 
 /// The lanes that an operand stands for: itself, or the value of a register (where.hpp).
 template<class T, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size> const&
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<T, Size> const&
 register_lanes(lanes<T, Size> const& v) noexcept {
   return v;
 }
@@ -57,30 +58,30 @@ using register_value = std::remove_cvref_t<decltype(register_lanes(std::declval<
 /// Mathematically less: -1 is below an unsigned number.
 // clang-format off
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) < static_cast<register_value<L>>(n), false, true); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator<(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) < static_cast<register_value<L>>(n), false, true); }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) <= static_cast<register_value<L>>(n), false, true); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator<=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) <= static_cast<register_value<L>>(n), false, true); }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) > static_cast<register_value<L>>(n), true, false); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator>(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) > static_cast<register_value<L>>(n), true, false); }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) >= static_cast<register_value<L>>(n), true, false); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator>=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) >= static_cast<register_value<L>>(n), true, false); }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator==(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) == static_cast<register_value<L>>(n), false, false); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator==(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) == static_cast<register_value<L>>(n), false, false); }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator!=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) != static_cast<register_value<L>>(n), true, true); }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator!=(L const& a, N n) noexcept { return compared_in_range(n, register_lanes(a) != static_cast<register_value<L>>(n), true, true); }
 
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<(N n, L const& a) noexcept { return a > n; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator<(N n, L const& a) noexcept { return a > n; }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator<=(N n, L const& a) noexcept { return a >= n; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator<=(N n, L const& a) noexcept { return a >= n; }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>(N n, L const& a) noexcept { return a < n; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator>(N n, L const& a) noexcept { return a < n; }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator>=(N n, L const& a) noexcept { return a <= n; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator>=(N n, L const& a) noexcept { return a <= n; }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator==(N n, L const& a) noexcept { return a == n; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator==(N n, L const& a) noexcept { return a == n; }
 template<lane_operand L, integer_beyond<register_value<L>> N>
-[[nodiscard, gnu::always_inline]] inline auto operator!=(N n, L const& a) noexcept { return a != n; }
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto operator!=(N n, L const& a) noexcept { return a != n; }
 // clang-format on
 
 } // namespace quarry::emu

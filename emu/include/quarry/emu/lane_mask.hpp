@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
+
 #include <bit>
 #include <cstdint>
 
@@ -61,7 +63,7 @@ public:
 
   /// Calls f(lane) for each of its lanes, ascending.
   template<class F>
-  [[gnu::always_inline]] constexpr void for_each(F&& f) const {
+  QUARRY_ALWAYS_INLINE constexpr void for_each(F&& f) const {
     for (std::uint64_t rest = bits_; rest != 0; rest &= rest - 1)
       f(std::countr_zero(rest));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/affine.hpp>
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 #include <quarry/emu/native_memory_access.hpp>
@@ -34,7 +35,7 @@ template<lane_value T, int Size, class I, int W, int S>
 [[nodiscard]] inline lanes<T, Size> load_lanes(T const* base, affine<I, W, S, Size> const& at,
                                                lane_mask active) noexcept;
 template<lane_value T, int Size, class I>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<T, Size>
 load_lanes(T const* base, lanes<I, Size> const& at, lane_mask active) noexcept {
   return gather_lanes(base, at, active);
 }
@@ -44,9 +45,9 @@ template<lane_value T, int Size, class I, int W, int S>
 inline void store_lanes(T* base, affine<I, W, S, Size> const& at, lanes<T, Size> const& value,
                         lane_mask active) noexcept;
 template<lane_value T, int Size, class I>
-[[gnu::always_inline]] inline void store_lanes(T* base, lanes<I, Size> const& at,
-                                               lanes<T, Size> const& value,
-                                               lane_mask active) noexcept {
+QUARRY_ALWAYS_INLINE inline void store_lanes(T* base, lanes<I, Size> const& at,
+                                             lanes<T, Size> const& value,
+                                             lane_mask active) noexcept {
   scatter_lanes(base, at, value, active);
 }
 
@@ -54,23 +55,23 @@ template<lane_value T, int Size, class I>
 
 /// Lanes from `Size` values in memory.
 template<lane_value T, int Size>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size> from_memory(T const* values) noexcept {
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<T, Size> from_memory(T const* values) noexcept {
   using result = lanes<T, Size>;
-  return result::from_parts([&](auto k) __attribute__((always_inline)) {
+  return result::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
     return native_access<T, result::lanes_per_part>::load(values + k * result::lanes_per_part);
   });
 }
 
 template<lane_value T, class I, int Size>
-[[gnu::always_inline]] inline lanes<T, Size>
-gather_lanes(T const* base, lanes<I, Size> const& index, lane_mask active) noexcept {
+QUARRY_ALWAYS_INLINE inline lanes<T, Size> gather_lanes(T const* base, lanes<I, Size> const& index,
+                                                        lane_mask active) noexcept {
   using result = lanes<T, Size>;
   using part_access = native_access<T, result::lanes_per_part>;
   using gather_index = typename part_access::gather_index;
   if constexpr (part_access::gathers &&
                 (sizeof(I) < sizeof(gather_index) || std::same_as<I, gather_index>)) {
     auto const at = convert<gather_index>(index);
-    return result::from_parts([&](auto k) __attribute__((always_inline)) {
+    return result::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
       return part_access::gather(base, at.part(k), active.bits() >> (k * result::lanes_per_part));
     });
   }
@@ -104,11 +105,11 @@ template<class T, int Size, int W, int S>
 inline constexpr bool moves_by_part = (S == 0 || S == 1) && W >= lanes<T, Size>::lanes_per_part;
 
 template<lane_value T, int Size, class I, int W, int S>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<T, Size>
 load_all(T const* base, affine<I, W, S, Size> const& at) noexcept {
   using result = lanes<T, Size>;
   using part = typename result::part_type;
-  return result::from_parts([&](auto k) __attribute__((always_inline)) {
+  return result::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
     constexpr int first = k * result::lanes_per_part;
     T const* const from = base + at.row_base(first / W);
     if constexpr (S == 0)
@@ -119,11 +120,11 @@ load_all(T const* base, affine<I, W, S, Size> const& at) noexcept {
 }
 
 template<lane_value T, int Size, class I, int W, int S>
-[[nodiscard, gnu::always_inline]] inline lanes<T, Size>
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline lanes<T, Size>
 load_some(T const* base, affine<I, W, S, Size> const& at, lane_mask active) noexcept {
   using result = lanes<T, Size>;
   using part = typename result::part_type;
-  return result::from_parts([&](auto k) __attribute__((always_inline)) {
+  return result::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
     constexpr int first = k * result::lanes_per_part;
     T const* const from = base + at.row_base(first / W);
     std::uint64_t const bits = active.bits() >> first;
@@ -148,7 +149,7 @@ load_some_apart(T const* base, affine<I, W, S, Size> at, lane_mask active) noexc
 #endif
 
 template<lane_value T, int Size, class I, int W, int S>
-[[gnu::always_inline]] inline lanes<T, Size>
+QUARRY_ALWAYS_INLINE inline lanes<T, Size>
 load_lanes(T const* base, affine<I, W, S, Size> const& at, lane_mask active) noexcept {
   if constexpr (moves_by_part<T, Size, W, S>) {
     if (active.is_full(Size)) [[likely]]
@@ -164,15 +165,15 @@ load_lanes(T const* base, affine<I, W, S, Size> const& at, lane_mask active) noe
 }
 
 template<lane_value T, int Size, class I, int W, int S>
-[[gnu::always_inline]] inline void store_lanes(T* base, affine<I, W, S, Size> const& at,
-                                               lanes<T, Size> const& value,
-                                               lane_mask active) noexcept {
+QUARRY_ALWAYS_INLINE inline void store_lanes(T* base, affine<I, W, S, Size> const& at,
+                                             lanes<T, Size> const& value,
+                                             lane_mask active) noexcept {
   constexpr int count = lanes<T, Size>::lanes_per_part;
   using part_access = native_access<T, count>;
   if constexpr (S == 1 && W >= count) {
     bool const is_full = active.is_full(Size);
-    [&]<int... K>(std::integer_sequence<int, K...>) __attribute__((always_inline)) {
-      auto const store_part = [&](auto k, T* to) __attribute__((always_inline)) {
+    [&]<int... K>(std::integer_sequence<int, K...>) QUARRY_ALWAYS_INLINE {
+      auto const store_part = [&](auto k, T* to) QUARRY_ALWAYS_INLINE {
         if (is_full)
           part_access::store(to, value.part(k));
         else
@@ -197,8 +198,8 @@ inline void prefetch_lanes(T const* base, lanes<I, Size> const& at, lane_mask ac
 }
 /// Of a row the whole, active or not.
 template<lane_value T, int Size, class I, int W, int S>
-[[gnu::always_inline]] inline void prefetch_lanes(T const* base, affine<I, W, S, Size> const& at,
-                                                  lane_mask active) noexcept {
+QUARRY_ALWAYS_INLINE inline void prefetch_lanes(T const* base, affine<I, W, S, Size> const& at,
+                                                lane_mask active) noexcept {
   constexpr int per_line = std::max<int>(1, 64 / sizeof(T));
   // As numbers: a hint may name what is beyond the end.
   auto const first = reinterpret_cast<std::uintptr_t>(base);

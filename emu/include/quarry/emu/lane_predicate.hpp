@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/native_vector.hpp>
 
@@ -37,67 +38,67 @@ public:
 
   lane_predicate() = default;
   /// Expands bits; bits at and above Size are ignored.
-  [[gnu::always_inline]] explicit lane_predicate(lane_mask m) noexcept
-      : lane_predicate(from_parts([&](auto k) __attribute__((always_inline)) {
+  QUARRY_ALWAYS_INLINE explicit lane_predicate(lane_mask m) noexcept
+      : lane_predicate(from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
           return part_type::from_bits(m.bits() >> (k * layout::lanes_per_part));
         })) {}
   template<lane_value U>
     requires(sizeof(U) == sizeof(T))
-  [[gnu::always_inline]] explicit lane_predicate(lane_predicate<U, Size> const& o) noexcept
-      : lane_predicate(from_parts(
-            [&](auto k) __attribute__((always_inline)) { return (mask_type)o.part(k); })) {}
+  QUARRY_ALWAYS_INLINE explicit lane_predicate(lane_predicate<U, Size> const& o) noexcept
+      : lane_predicate(
+            from_parts([&](auto k) QUARRY_ALWAYS_INLINE { return (mask_type)o.part(k); })) {}
   template<lane_value U>
     requires(sizeof(U) != sizeof(T))
-  [[gnu::always_inline]] explicit lane_predicate(lane_predicate<U, Size> const& o) noexcept
+  QUARRY_ALWAYS_INLINE explicit lane_predicate(lane_predicate<U, Size> const& o) noexcept
       : lane_predicate(o.bits()) {}
 
-  [[nodiscard, gnu::always_inline]] lane_mask bits() const noexcept { return bits(parts); }
-  [[gnu::always_inline]] operator lane_mask() const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lane_mask bits() const noexcept { return bits(parts); }
+  QUARRY_ALWAYS_INLINE operator lane_mask() const noexcept {
     return bits();
   } // NOLINT(*-explicit-*)
   [[nodiscard]] bool operator[](int lane) const noexcept { return bits().test(lane); }
 
   // clang-format off
-  [[nodiscard, gnu::always_inline]] friend lane_predicate operator&(lane_predicate const& a, lane_predicate const& b) noexcept {
-    return from_parts([&](auto k) __attribute__((always_inline)) { return (mask_type)(a.part(k) & b.part(k)); });
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lane_predicate operator&(lane_predicate const& a, lane_predicate const& b) noexcept {
+    return from_parts([&](auto k) QUARRY_ALWAYS_INLINE { return (mask_type)(a.part(k) & b.part(k)); });
   }
-  [[nodiscard, gnu::always_inline]] friend lane_predicate operator|(lane_predicate const& a, lane_predicate const& b) noexcept {
-    return from_parts([&](auto k) __attribute__((always_inline)) { return (mask_type)(a.part(k) | b.part(k)); });
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lane_predicate operator|(lane_predicate const& a, lane_predicate const& b) noexcept {
+    return from_parts([&](auto k) QUARRY_ALWAYS_INLINE { return (mask_type)(a.part(k) | b.part(k)); });
   }
-  [[nodiscard, gnu::always_inline]] friend lane_predicate operator^(lane_predicate const& a, lane_predicate const& b) noexcept {
-    return from_parts([&](auto k) __attribute__((always_inline)) { return (mask_type)(a.part(k) ^ b.part(k)); });
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lane_predicate operator^(lane_predicate const& a, lane_predicate const& b) noexcept {
+    return from_parts([&](auto k) QUARRY_ALWAYS_INLINE { return (mask_type)(a.part(k) ^ b.part(k)); });
   }
-  [[nodiscard, gnu::always_inline]] lane_predicate operator!() const noexcept {
-    return from_parts([&](auto k) __attribute__((always_inline)) { return (mask_type)~part(k); });
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lane_predicate operator!() const noexcept {
+    return from_parts([&](auto k) QUARRY_ALWAYS_INLINE { return (mask_type)~part(k); });
   }
   // clang-format on
-  [[gnu::always_inline]] lane_predicate& operator&=(lane_predicate const& o) noexcept {
+  QUARRY_ALWAYS_INLINE lane_predicate& operator&=(lane_predicate const& o) noexcept {
     return *this = *this & o;
   }
-  [[gnu::always_inline]] lane_predicate& operator|=(lane_predicate const& o) noexcept {
+  QUARRY_ALWAYS_INLINE lane_predicate& operator|=(lane_predicate const& o) noexcept {
     return *this = *this | o;
   }
-  [[gnu::always_inline]] lane_predicate& operator^=(lane_predicate const& o) noexcept {
+  QUARRY_ALWAYS_INLINE lane_predicate& operator^=(lane_predicate const& o) noexcept {
     return *this = *this ^ o;
   }
 
   /// For the operations on registers: part k, and a predicate made of f(k) for each part.
-  [[nodiscard, gnu::always_inline]] mask_type part(int k) const noexcept { return parts_[k]; }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE mask_type part(int k) const noexcept { return parts_[k]; }
   template<class F>
-  [[nodiscard, gnu::always_inline]] static lane_predicate from_parts(F const& f) noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE static lane_predicate from_parts(F const& f) noexcept {
     return from_parts(f, parts);
   }
 
 private:
   template<class F, int... K>
-  [[gnu::always_inline]] static lane_predicate
-  from_parts(F const& f, std::integer_sequence<int, K...>) noexcept {
+  QUARRY_ALWAYS_INLINE static lane_predicate from_parts(F const& f,
+                                                        std::integer_sequence<int, K...>) noexcept {
     lane_predicate r;
     ((r.parts_[K] = f(std::integral_constant<int, K>{})), ...);
     return r;
   }
   template<int... K>
-  [[gnu::always_inline]] lane_mask bits(std::integer_sequence<int, K...>) const noexcept {
+  QUARRY_ALWAYS_INLINE lane_mask bits(std::integer_sequence<int, K...>) const noexcept {
     return lane_mask(((part_type::bits(parts_[K]) << (K * layout::lanes_per_part)) | ...));
   }
 
@@ -107,8 +108,8 @@ private:
 /// Predicates of different types: of the left one's if the widths agree, otherwise lane_mask.
 template<class T, class U, int Size>
   requires(!std::same_as<T, U>)
-[[nodiscard, gnu::always_inline]] inline auto operator&(lane_predicate<T, Size> const& a,
-                                                        lane_predicate<U, Size> const& b) noexcept {
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto
+operator&(lane_predicate<T, Size> const& a, lane_predicate<U, Size> const& b) noexcept {
   if constexpr (sizeof(T) == sizeof(U))
     return a & lane_predicate<T, Size>(b);
   else
@@ -116,8 +117,8 @@ template<class T, class U, int Size>
 }
 template<class T, class U, int Size>
   requires(!std::same_as<T, U>)
-[[nodiscard, gnu::always_inline]] inline auto operator|(lane_predicate<T, Size> const& a,
-                                                        lane_predicate<U, Size> const& b) noexcept {
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline auto
+operator|(lane_predicate<T, Size> const& a, lane_predicate<U, Size> const& b) noexcept {
   if constexpr (sizeof(T) == sizeof(U))
     return a | lane_predicate<T, Size>(b);
   else

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lane_predicate.hpp>
 #include <quarry/emu/native_vector.hpp>
@@ -50,14 +51,14 @@ public:
   /// Uninitialised, but `lanes{}` is all zeros.
   lanes() = default;
   template<uniform_for<T> S>
-  [[gnu::always_inline]] lanes(S x) noexcept // NOLINT(*-explicit-*)
+  QUARRY_ALWAYS_INLINE lanes(S x) noexcept // NOLINT(*-explicit-*)
       : lanes(from_parts([v = part_type::broadcast(static_cast<T>(x))](auto)
-                             __attribute__((always_inline)) { return v; })) {}
+                             QUARRY_ALWAYS_INLINE { return v; })) {}
 
   /// base, base + step, base + 2 · step, …
-  [[nodiscard, gnu::always_inline]] static lanes iota(T base = T{}, T step = T{1}) noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE static lanes iota(T base = T{}, T step = T{1}) noexcept {
     return lanes(base) +
-           lanes(step) * from_parts([](auto k) __attribute__((always_inline)) {
+           lanes(step) * from_parts([](auto k) QUARRY_ALWAYS_INLINE {
              int const first = k * lanes_per_part;
              return part_type::add(part_type::iota(), part_type::broadcast(static_cast<T>(first)));
            });
@@ -76,90 +77,90 @@ public:
   }
   void set(int lane, T x) noexcept { parts_[lane / lanes_per_part][lane % lanes_per_part] = x; }
   /// The same values, but `x` in one lane.
-  [[nodiscard, gnu::always_inline]] lanes with(int lane, T x) const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lanes with(int lane, T x) const noexcept {
     lanes const other(x);
     predicate const here(lane_mask::only(lane));
-    return from_parts([&](auto k) __attribute__((always_inline)) {
+    return from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
       return part_type::select(here.part(k), other.part(k), part(k));
     });
   }
 
   /// For operations on registers: part k, and lanes made of f(k) for each part, k a constant.
-  [[nodiscard, gnu::always_inline]] vector part(int k) const noexcept { return parts_[k]; }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE vector part(int k) const noexcept { return parts_[k]; }
   template<class F>
-  [[nodiscard, gnu::always_inline]] static lanes from_parts(F const& f) noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE static lanes from_parts(F const& f) noexcept {
     return from_parts(f, std::make_integer_sequence<int, part_count>{});
   }
   /// Applies f to each part of the operands.
   template<class F, class... L>
-  [[nodiscard, gnu::always_inline]] static lanes map(F const& f, L const&... v) noexcept {
-    return from_parts([&](auto k) __attribute__((always_inline)) { return f(v.part(k)...); });
+  [[nodiscard]] QUARRY_ALWAYS_INLINE static lanes map(F const& f, L const&... v) noexcept {
+    return from_parts([&](auto k) QUARRY_ALWAYS_INLINE { return f(v.part(k)...); });
   }
 
   // clang-format off
-  [[nodiscard, gnu::always_inline]] friend lanes operator+(lanes const& a, lanes const& b) noexcept { return map(part_type::add, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator-(lanes const& a, lanes const& b) noexcept { return map(part_type::subtract, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator*(lanes const& a, lanes const& b) noexcept { return map(part_type::multiply, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator/(lanes const& a, lanes const& b) noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator+(lanes const& a, lanes const& b) noexcept { return map(part_type::add, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator-(lanes const& a, lanes const& b) noexcept { return map(part_type::subtract, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator*(lanes const& a, lanes const& b) noexcept { return map(part_type::multiply, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator/(lanes const& a, lanes const& b) noexcept {
     if constexpr (std::integral<T>)
       return quotient(a, b);
     else
       return map(part_type::divide, a, b);
   }
-  [[nodiscard, gnu::always_inline]] friend lanes operator%(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return a - quotient(a, b) * b; }
-  [[nodiscard, gnu::always_inline]] friend lanes operator&(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_and, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator|(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_or, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator^(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_xor, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator<<(lanes const& a, lanes const& n) noexcept requires std::integral<T> { return map(part_type::shift_left, a, n); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator>>(lanes const& a, lanes const& n) noexcept requires std::integral<T> { return map(part_type::shift_right, a, n); }
-  [[nodiscard, gnu::always_inline]] friend lanes operator<<(lanes const& a, int n) noexcept requires std::integral<T> {
-    return map([n](vector x) __attribute__((always_inline)) { return part_type::shift_left_by(x, n); }, a);
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator%(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return a - quotient(a, b) * b; }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator&(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_and, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator|(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_or, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator^(lanes const& a, lanes const& b) noexcept requires std::integral<T> { return map(part_type::bit_xor, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator<<(lanes const& a, lanes const& n) noexcept requires std::integral<T> { return map(part_type::shift_left, a, n); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator>>(lanes const& a, lanes const& n) noexcept requires std::integral<T> { return map(part_type::shift_right, a, n); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator<<(lanes const& a, int n) noexcept requires std::integral<T> {
+    return map([n](vector x) QUARRY_ALWAYS_INLINE { return part_type::shift_left_by(x, n); }, a);
   }
-  [[nodiscard, gnu::always_inline]] friend lanes operator>>(lanes const& a, int n) noexcept requires std::integral<T> {
-    return map([n](vector x) __attribute__((always_inline)) { return part_type::shift_right_by(x, n); }, a);
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes operator>>(lanes const& a, int n) noexcept requires std::integral<T> {
+    return map([n](vector x) QUARRY_ALWAYS_INLINE { return part_type::shift_right_by(x, n); }, a);
   }
-  [[nodiscard, gnu::always_inline]] lanes operator-() const noexcept { return map(part_type::negate, *this); }
-  [[nodiscard, gnu::always_inline]] lanes operator~() const noexcept requires std::integral<T> { return map([](vector x) __attribute__((always_inline)) { return ~x; }, *this); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lanes operator-() const noexcept { return map(part_type::negate, *this); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lanes operator~() const noexcept requires std::integral<T> { return map([](vector x) QUARRY_ALWAYS_INLINE { return ~x; }, *this); }
 
-  [[gnu::always_inline]] lanes& operator+=(lanes const& o) noexcept { return *this = *this + o; }
-  [[gnu::always_inline]] lanes& operator-=(lanes const& o) noexcept { return *this = *this - o; }
-  [[gnu::always_inline]] lanes& operator*=(lanes const& o) noexcept { return *this = *this * o; }
-  [[gnu::always_inline]] lanes& operator/=(lanes const& o) noexcept { return *this = *this / o; }
-  [[gnu::always_inline]] lanes& operator%=(lanes const& o) noexcept { return *this = *this % o; }
-  [[gnu::always_inline]] lanes& operator&=(lanes const& o) noexcept { return *this = *this & o; }
-  [[gnu::always_inline]] lanes& operator|=(lanes const& o) noexcept { return *this = *this | o; }
-  [[gnu::always_inline]] lanes& operator^=(lanes const& o) noexcept { return *this = *this ^ o; }
-  [[gnu::always_inline]] lanes& operator<<=(int n) noexcept { return *this = *this << n; }
-  [[gnu::always_inline]] lanes& operator>>=(int n) noexcept { return *this = *this >> n; }
+  QUARRY_ALWAYS_INLINE lanes& operator+=(lanes const& o) noexcept { return *this = *this + o; }
+  QUARRY_ALWAYS_INLINE lanes& operator-=(lanes const& o) noexcept { return *this = *this - o; }
+  QUARRY_ALWAYS_INLINE lanes& operator*=(lanes const& o) noexcept { return *this = *this * o; }
+  QUARRY_ALWAYS_INLINE lanes& operator/=(lanes const& o) noexcept { return *this = *this / o; }
+  QUARRY_ALWAYS_INLINE lanes& operator%=(lanes const& o) noexcept { return *this = *this % o; }
+  QUARRY_ALWAYS_INLINE lanes& operator&=(lanes const& o) noexcept { return *this = *this & o; }
+  QUARRY_ALWAYS_INLINE lanes& operator|=(lanes const& o) noexcept { return *this = *this | o; }
+  QUARRY_ALWAYS_INLINE lanes& operator^=(lanes const& o) noexcept { return *this = *this ^ o; }
+  QUARRY_ALWAYS_INLINE lanes& operator<<=(int n) noexcept { return *this = *this << n; }
+  QUARRY_ALWAYS_INLINE lanes& operator>>=(int n) noexcept { return *this = *this >> n; }
 
-  [[nodiscard, gnu::always_inline]] friend predicate operator==(lanes const& a, lanes const& b) noexcept { return compare<comparison::equal>(a, b); }
-  [[nodiscard, gnu::always_inline]] friend predicate operator!=(lanes const& a, lanes const& b) noexcept { return compare<comparison::not_equal>(a, b); }
-  [[nodiscard, gnu::always_inline]] friend predicate operator<(lanes const& a, lanes const& b) noexcept { return compare<comparison::less>(a, b); }
-  [[nodiscard, gnu::always_inline]] friend predicate operator<=(lanes const& a, lanes const& b) noexcept { return compare<comparison::less_equal>(a, b); }
-  [[nodiscard, gnu::always_inline]] friend predicate operator>(lanes const& a, lanes const& b) noexcept { return compare<comparison::greater>(a, b); }
-  [[nodiscard, gnu::always_inline]] friend predicate operator>=(lanes const& a, lanes const& b) noexcept { return compare<comparison::greater_equal>(a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend predicate operator==(lanes const& a, lanes const& b) noexcept { return compare<comparison::equal>(a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend predicate operator!=(lanes const& a, lanes const& b) noexcept { return compare<comparison::not_equal>(a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend predicate operator<(lanes const& a, lanes const& b) noexcept { return compare<comparison::less>(a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend predicate operator<=(lanes const& a, lanes const& b) noexcept { return compare<comparison::less_equal>(a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend predicate operator>(lanes const& a, lanes const& b) noexcept { return compare<comparison::greater>(a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend predicate operator>=(lanes const& a, lanes const& b) noexcept { return compare<comparison::greater_equal>(a, b); }
 
   /// The smaller, lane by lane; `a` unless b < a (so a NaN in `b` is ignored).
-  [[nodiscard, gnu::always_inline]] friend lanes min(lanes const& a, lanes const& b) noexcept { return map(part_type::minimum, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes min(lanes const& a, lanes const& b) noexcept { return map(part_type::minimum, a, b); }
   /// The larger, lane by lane; `a` unless a < b.
-  [[nodiscard, gnu::always_inline]] friend lanes max(lanes const& a, lanes const& b) noexcept { return map(part_type::maximum, a, b); }
-  [[nodiscard, gnu::always_inline]] friend lanes abs(lanes const& a) noexcept { return map(part_type::absolute, a); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes max(lanes const& a, lanes const& b) noexcept { return map(part_type::maximum, a, b); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes abs(lanes const& a) noexcept { return map(part_type::absolute, a); }
   /// a · b + c rounded once, on every machine (a call per lane where the hardware has no FMA).
-  [[nodiscard, gnu::always_inline]] friend lanes fma(lanes const& a, lanes const& b, lanes const& c) noexcept { return map(part_type::fused_multiply_add, a, b, c); }
-  [[nodiscard, gnu::always_inline]] friend lanes sqrt(lanes const& a) noexcept requires std::floating_point<T> { return map(part_type::square_root, a); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes fma(lanes const& a, lanes const& b, lanes const& c) noexcept { return map(part_type::fused_multiply_add, a, b, c); }
+  [[nodiscard]] QUARRY_ALWAYS_INLINE friend lanes sqrt(lanes const& a) noexcept requires std::floating_point<T> { return map(part_type::square_root, a); }
   // clang-format on
 
 private:
   template<class F, int... K>
-  [[gnu::always_inline]] static lanes from_parts(F const& f,
-                                                 std::integer_sequence<int, K...>) noexcept {
+  QUARRY_ALWAYS_INLINE static lanes from_parts(F const& f,
+                                               std::integer_sequence<int, K...>) noexcept {
     lanes r;
     ((r.parts_[K] = f(std::integral_constant<int, K>{})), ...);
     return r;
   }
   template<comparison C>
-  [[gnu::always_inline]] static predicate compare(lanes const& a, lanes const& b) noexcept {
-    return predicate::from_parts([&](auto k) __attribute__((always_inline)) {
+  QUARRY_ALWAYS_INLINE static predicate compare(lanes const& a, lanes const& b) noexcept {
+    return predicate::from_parts([&](auto k) QUARRY_ALWAYS_INLINE {
       return part_type::template compare<C>(a.part(k), b.part(k));
     });
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/native_vector.hpp>
 
 #include <bit>
@@ -15,17 +16,17 @@ struct native_access {
   using vector = typename part::type;
   static constexpr int bytes = part::bytes;
 
-  [[gnu::always_inline]] static vector load(T const* at) noexcept {
+  QUARRY_ALWAYS_INLINE static vector load(T const* at) noexcept {
     vector v;
     __builtin_memcpy(&v, at, sizeof v);
     return v;
   }
-  [[gnu::always_inline]] static void store(T* at, vector v) noexcept {
+  QUARRY_ALWAYS_INLINE static void store(T* at, vector v) noexcept {
     __builtin_memcpy(at, &v, sizeof v);
   }
   /// Element i if bit i is set, else 0.
-  [[gnu::always_inline]] static vector load(T const* at, std::uint64_t bits) noexcept;
-  [[gnu::always_inline]] static void store(T* at, vector v, std::uint64_t bits) noexcept;
+  QUARRY_ALWAYS_INLINE static vector load(T const* at, std::uint64_t bits) noexcept;
+  QUARRY_ALWAYS_INLINE static void store(T* at, vector v, std::uint64_t bits) noexcept;
 
   /// True if gather() is there. (AVX2 has an instruction too, but scalar loads are as fast.)
 #if defined(QUARRY_EMU_AVX512)
@@ -35,20 +36,20 @@ struct native_access {
 #endif
   using gather_index = typename part::integer; ///< signed, as wide as T
   /// base[index[i]] if bit i is set, else 0.
-  [[gnu::always_inline]] static vector gather(T const* base, typename part::integer_type index,
-                                              std::uint64_t bits) noexcept
+  QUARRY_ALWAYS_INLINE static vector gather(T const* base, typename part::integer_type index,
+                                            std::uint64_t bits) noexcept
     requires gathers;
 
 private:
   static constexpr std::uint64_t every =
       Count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << (Count % 64)) - 1;
-  [[gnu::always_inline]] static vector load_each(T const* at, std::uint64_t bits) noexcept {
+  QUARRY_ALWAYS_INLINE static vector load_each(T const* at, std::uint64_t bits) noexcept {
     vector v{};
     for (bits &= every; bits != 0; bits &= bits - 1)
       v[std::countr_zero(bits)] = at[std::countr_zero(bits)];
     return v;
   }
-  [[gnu::always_inline]] static void store_each(T* at, vector v, std::uint64_t bits) noexcept {
+  QUARRY_ALWAYS_INLINE static void store_each(T* at, vector v, std::uint64_t bits) noexcept {
     for (bits &= every; bits != 0; bits &= bits - 1)
       at[std::countr_zero(bits)] = v[std::countr_zero(bits)];
   }

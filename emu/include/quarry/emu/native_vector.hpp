@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
+
 #include <bit>
 #include <concepts>
 #include <cstddef>
@@ -58,38 +60,38 @@ struct native_vector {
   using unsigned_type = typename vector_of<unsigned_integer>::type;
   using integer_type = typename vector_of<integer>::type;
 
-  [[gnu::always_inline]] static type broadcast(T x) noexcept {
+  QUARRY_ALWAYS_INLINE static type broadcast(T x) noexcept {
     return x - type{}; // not `+`, which would turn -0.0 into 0.0
   }
   /// 0, 1, 2, …
-  [[gnu::always_inline]] static type iota() noexcept {
-    return [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+  QUARRY_ALWAYS_INLINE static type iota() noexcept {
+    return [&]<int... I>(std::integer_sequence<int, I...>) QUARRY_ALWAYS_INLINE {
       return type{static_cast<T>(I)...};
     }(std::make_integer_sequence<int, Count>{});
   }
 
-  [[gnu::always_inline]] static type add(type a, type b) noexcept {
+  QUARRY_ALWAYS_INLINE static type add(type a, type b) noexcept {
     return (type)(wrapping(a) + wrapping(b));
   }
-  [[gnu::always_inline]] static type subtract(type a, type b) noexcept {
+  QUARRY_ALWAYS_INLINE static type subtract(type a, type b) noexcept {
     return (type)(wrapping(a) - wrapping(b));
   }
-  [[gnu::always_inline]] static type multiply(type a, type b) noexcept {
+  QUARRY_ALWAYS_INLINE static type multiply(type a, type b) noexcept {
     return (type)(wrapping(a) * wrapping(b));
   }
   /// Integers: every divisor must be a safe one.
-  [[gnu::always_inline]] static type divide(type a, type b) noexcept { return a / b; }
+  QUARRY_ALWAYS_INLINE static type divide(type a, type b) noexcept { return a / b; }
   /// `b`, but 1 where a / b would trap: by 0, and the least value by -1.
-  [[gnu::always_inline]] static type safe_divisor(type a, type b) noexcept {
+  QUARRY_ALWAYS_INLINE static type safe_divisor(type a, type b) noexcept {
     auto unsafe = b == type{};
     if constexpr (std::signed_integral<T>)
       unsafe |= (a == broadcast(std::numeric_limits<T>::min())) & (b == broadcast(-1));
     return unsafe ? broadcast(1) : b;
   }
-  [[gnu::always_inline]] static type minimum(type a, type b) noexcept { return b < a ? b : a; }
-  [[gnu::always_inline]] static type maximum(type a, type b) noexcept { return a < b ? b : a; }
-  [[gnu::always_inline]] static type negate(type a) noexcept { return (type)-wrapping(a); }
-  [[gnu::always_inline]] static type absolute(type a) noexcept {
+  QUARRY_ALWAYS_INLINE static type minimum(type a, type b) noexcept { return b < a ? b : a; }
+  QUARRY_ALWAYS_INLINE static type maximum(type a, type b) noexcept { return a < b ? b : a; }
+  QUARRY_ALWAYS_INLINE static type negate(type a) noexcept { return (type)-wrapping(a); }
+  QUARRY_ALWAYS_INLINE static type absolute(type a) noexcept {
     if constexpr (std::floating_point<T>)
       return (type)((integer_type)a & std::numeric_limits<integer>::max());
     else if constexpr (std::signed_integral<T>)
@@ -97,23 +99,23 @@ struct native_vector {
     else
       return a;
   }
-  [[gnu::always_inline]] static type bit_and(type a, type b) noexcept { return a & b; }
-  [[gnu::always_inline]] static type bit_or(type a, type b) noexcept { return a | b; }
-  [[gnu::always_inline]] static type bit_xor(type a, type b) noexcept { return a ^ b; }
-  [[gnu::always_inline]] static type shift_left(type a, type n) noexcept {
+  QUARRY_ALWAYS_INLINE static type bit_and(type a, type b) noexcept { return a & b; }
+  QUARRY_ALWAYS_INLINE static type bit_or(type a, type b) noexcept { return a | b; }
+  QUARRY_ALWAYS_INLINE static type bit_xor(type a, type b) noexcept { return a ^ b; }
+  QUARRY_ALWAYS_INLINE static type shift_left(type a, type n) noexcept {
     return (type)((unsigned_type)a << ((unsigned_type)n & count_mask));
   }
-  [[gnu::always_inline]] static type shift_right(type a, type n) noexcept {
+  QUARRY_ALWAYS_INLINE static type shift_right(type a, type n) noexcept {
     return a >> (type)((unsigned_type)n & count_mask);
   }
-  [[gnu::always_inline]] static type shift_left_by(type a, int n) noexcept {
+  QUARRY_ALWAYS_INLINE static type shift_left_by(type a, int n) noexcept {
     return (type)((unsigned_type)a << (n & count_mask));
   }
-  [[gnu::always_inline]] static type shift_right_by(type a, int n) noexcept {
+  QUARRY_ALWAYS_INLINE static type shift_right_by(type a, int n) noexcept {
     return a >> (n & count_mask);
   }
-  [[gnu::always_inline]] static type fused_multiply_add(type a, type b, type c) noexcept;
-  [[gnu::always_inline]] static type square_root(type a) noexcept;
+  QUARRY_ALWAYS_INLINE static type fused_multiply_add(type a, type b, type c) noexcept;
+  QUARRY_ALWAYS_INLINE static type square_root(type a) noexcept;
 
 #if defined(QUARRY_EMU_AVX512)
   using mask =
@@ -124,13 +126,13 @@ struct native_vector {
   using mask = integer_type;
 #endif
   template<comparison C>
-  [[gnu::always_inline]] static mask compare(type a, type b) noexcept;
+  QUARRY_ALWAYS_INLINE static mask compare(type a, type b) noexcept;
   /// Elements of `a` where the mask is set, of `b` elsewhere.
-  [[gnu::always_inline]] static type select(mask m, type a, type b) noexcept;
+  QUARRY_ALWAYS_INLINE static type select(mask m, type a, type b) noexcept;
   /// Element i's bit is bit i.
-  [[gnu::always_inline]] static std::uint64_t bits(mask m) noexcept;
+  QUARRY_ALWAYS_INLINE static std::uint64_t bits(mask m) noexcept;
   /// From the lowest `Count` bits.
-  [[gnu::always_inline]] static mask from_bits(std::uint64_t bits) noexcept;
+  QUARRY_ALWAYS_INLINE static mask from_bits(std::uint64_t bits) noexcept;
 
   /// True if permute() is there: a table look-up in two registers by one instruction.
 #if defined(__AVX512VBMI__) && defined(QUARRY_EMU_AVX512)
@@ -141,16 +143,16 @@ struct native_vector {
   static constexpr bool permutes = false;
 #endif
   /// Element index[i] of the elements of `a` and then those of `b`, modulo their number.
-  [[gnu::always_inline]] static type permute(type a, type b, integer_type index) noexcept
+  QUARRY_ALWAYS_INLINE static type permute(type a, type b, integer_type index) noexcept
     requires permutes;
   /// Stores the elements whose bits are set next to each other; gives how many. All `Count`
   /// elements at `at` may be written: those beyond become 0.
-  [[gnu::always_inline]] static int compress(T* at, type v, std::uint64_t bits) noexcept;
+  QUARRY_ALWAYS_INLINE static int compress(T* at, type v, std::uint64_t bits) noexcept;
 
 private:
   static constexpr integer count_mask = sizeof(T) * 8 - 1;
 
-  [[gnu::always_inline]] static auto wrapping(type a) noexcept {
+  QUARRY_ALWAYS_INLINE static auto wrapping(type a) noexcept {
     if constexpr (std::integral<T>)
       return (unsigned_type)a;
     else

@@ -3,6 +3,7 @@
 
 // The x86 instructions behind native_vector.hpp, which includes this file at its end.
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/native_vector.hpp>
 
 #include <bit>
@@ -212,7 +213,7 @@ inline auto native_vector<T, Count>::from_bits(std::uint64_t bits) noexcept -> m
   unsigned_type copies;
   if constexpr (sizeof(T) == 1) {
     constexpr std::uint64_t every_byte = 0x0101'0101'0101'0101;
-    copies = [&]<int... I>(std::integer_sequence<int, I...>) __attribute__((always_inline)) {
+    copies = [&]<int... I>(std::integer_sequence<int, I...>) QUARRY_ALWAYS_INLINE {
       typedef std::uint64_t words __attribute__((vector_size(static_cast<std::size_t>(bytes))));
       return (unsigned_type)words{(((bits >> (8 * I)) & 0xff) * every_byte)...};
     }(std::make_integer_sequence<int, bytes / 8>{});
@@ -227,9 +228,8 @@ inline auto native_vector<T, Count>::from_bits(std::uint64_t bits) noexcept -> m
 template<lane_value T, int Count>
 inline int native_vector<T, Count>::compress(T* at, type v, std::uint64_t bits) noexcept {
   // Compressing to memory is microcode on some machines: to a register, then a whole store.
-  auto const store = [at](auto packed) __attribute__((always_inline)) {
-    __builtin_memcpy(at, &packed, sizeof packed);
-  };
+  auto const store = [at](auto packed)
+                         QUARRY_ALWAYS_INLINE { __builtin_memcpy(at, &packed, sizeof packed); };
 #if defined(QUARRY_EMU_AVX512)
   if constexpr (bytes == 64 && std::same_as<T, float>)
     store(_mm512_maskz_compress_ps(from_bits(bits), (__m512)v));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
+
 #include <concepts>
 #include <limits>
 #include <type_traits>
@@ -17,7 +19,7 @@ struct plus {
     return T{0};
   }
   template<class T>
-  [[nodiscard, gnu::always_inline]] constexpr T operator()(T const& a, T const& b) const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE constexpr T operator()(T const& a, T const& b) const noexcept {
     if constexpr (std::integral<T>)
       return static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) +
                             static_cast<std::make_unsigned_t<T>>(b));
@@ -36,7 +38,7 @@ struct minimum {
       return std::numeric_limits<T>::max();
   }
   template<class T>
-  [[nodiscard, gnu::always_inline]] constexpr T operator()(T const& a, T const& b) const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE constexpr T operator()(T const& a, T const& b) const noexcept {
     if constexpr (std::is_arithmetic_v<T>)
       return b < a ? b : a;
     else
@@ -54,7 +56,7 @@ struct maximum {
       return std::numeric_limits<T>::min();
   }
   template<class T>
-  [[nodiscard, gnu::always_inline]] constexpr T operator()(T const& a, T const& b) const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE constexpr T operator()(T const& a, T const& b) const noexcept {
     if constexpr (std::is_arithmetic_v<T>)
       return a < b ? b : a;
     else
@@ -68,7 +70,7 @@ struct bit_and {
     return static_cast<T>(-1);
   }
   template<class T>
-  [[nodiscard, gnu::always_inline]] constexpr T operator()(T const& a, T const& b) const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE constexpr T operator()(T const& a, T const& b) const noexcept {
     return static_cast<T>(a & b);
   }
 };
@@ -79,7 +81,7 @@ struct bit_or {
     return T{0};
   }
   template<class T>
-  [[nodiscard, gnu::always_inline]] constexpr T operator()(T const& a, T const& b) const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE constexpr T operator()(T const& a, T const& b) const noexcept {
     return static_cast<T>(a | b);
   }
 };
@@ -90,7 +92,7 @@ struct bit_xor {
     return T{0};
   }
   template<class T>
-  [[nodiscard, gnu::always_inline]] constexpr T operator()(T const& a, T const& b) const noexcept {
+  [[nodiscard]] QUARRY_ALWAYS_INLINE constexpr T operator()(T const& a, T const& b) const noexcept {
     return static_cast<T>(a ^ b);
   }
 };

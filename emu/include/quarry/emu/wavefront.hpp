@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/emu/affine.hpp>
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/collectives.hpp>
 #include <quarry/emu/fine_grain_barrier.hpp>
 #include <quarry/emu/lane_algorithms.hpp>
@@ -134,7 +135,7 @@ public:
   // Memory, a whole wavefront at a time
 
   template<class T, class Index>
-  [[nodiscard]] [[gnu::always_inline]] lanes<std::remove_const_t<T>>
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lanes<std::remove_const_t<T>>
   load(lane_address<T, Index> at,
        std::source_location where = std::source_location::current()) const {
     before_lanes(at, "load", where);
@@ -154,7 +155,7 @@ public:
     return load_lanes<std::remove_const_t<T>, Size>(at.base, at.index, active_);
   }
   template<class T, class Index>
-  [[gnu::always_inline]] void
+  QUARRY_ALWAYS_INLINE void
   store(lane_address<T, Index> at, std::type_identity_t<lanes<T>> const& value,
         std::source_location where = std::source_location::current()) const {
     before_lanes(at, "store", where);
@@ -175,7 +176,7 @@ public:
   /// The values of an index, converted to T: each lane's number, say.
   template<class T, class Index, std::integral I, int Width, int Step>
     requires std::is_arithmetic_v<T>
-  [[gnu::always_inline]] void
+  QUARRY_ALWAYS_INLINE void
   store(lane_address<T, Index> at, affine<I, Width, Step, Size> value,
         std::source_location where = std::source_location::current()) const {
     store(at, convert<T>(value.to_lanes()), where);
@@ -184,7 +185,7 @@ public:
   /// prefetch.global.L1: the address need not be valid, and nothing can be told from it (under
   /// `explore` it does nothing at all).
   template<class T, class Index>
-  [[gnu::always_inline]] void prefetch(lane_address<T, Index> at) const noexcept {
+  QUARRY_ALWAYS_INLINE void prefetch(lane_address<T, Index> at) const noexcept {
     prefetch_lanes<std::remove_const_t<T>, Size>(at.base, at.index, active_);
   }
   using memory_operations<basic_wavefront, M>::prefetch;
@@ -213,7 +214,7 @@ public:
 
   /// The active lanes' values in consecutive elements from `first` on, without gaps.
   template<storable T>
-  [[gnu::always_inline]] void
+  QUARRY_ALWAYS_INLINE void
   store_packed(global<T> first, std::type_identity_t<lanes<T>> const& value,
                std::source_location where = std::source_location::current()) const {
     auto const count = active_.count();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_algorithms.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
@@ -52,7 +53,7 @@ public:
   ///
   /// Errors   fault wrong_shape – an active lane's source is not an active lane
   template<class T, std::integral I>
-  [[nodiscard, gnu::always_inline]] lanes<T, Size>
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lanes<T, Size>
   shuffle(lanes<T, Size> const& v, lanes<I, Size> const& source,
           source_location where = source_location::current()) const {
     if (lane_mask const lost = mask().without(those_that_find(source)); lost.any()) [[unlikely]]
@@ -122,7 +123,7 @@ private:
 
   /// The lanes whose source is an active one.
   template<std::integral I>
-  [[nodiscard, gnu::always_inline]] lane_mask
+  [[nodiscard]] QUARRY_ALWAYS_INLINE lane_mask
   those_that_find(lanes<I, Size> const& source) const noexcept {
     lane_mask const in_range = (source >= I{0}) & (source < static_cast<I>(Size));
     if (mask().is_full(Size)) [[likely]]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/lane_mask.hpp>
 #include <quarry/emu/lanes.hpp>
 
@@ -107,7 +108,7 @@ private:
 };
 
 template<class Values>
-[[nodiscard, gnu::always_inline]] inline Values const&
+[[nodiscard]] QUARRY_ALWAYS_INLINE inline Values const&
 register_lanes(masked_variable<Values> const& v) noexcept {
   return v.get();
 }

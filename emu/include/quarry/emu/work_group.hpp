@@ -2,6 +2,7 @@
 #pragma once
 
 #include <quarry/actor.hpp>
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
@@ -38,7 +39,7 @@ public:
   [[nodiscard]] memory_context context() noexcept;
 
   /// Nothing of the last wavefront here is left: a kernel is about to be called.
-  [[gnu::always_inline]] void begin() noexcept {
+  QUARRY_ALWAYS_INLINE void begin() noexcept {
     lds_used = 0;
     fine_grain_barriers_used = 0;
     is_abandoned = false;
@@ -118,8 +119,8 @@ public:
   work_group& operator=(work_group const&) = delete;
 
   /// Wavefront `index` arrives; true when it is the last and goes on.
-  [[gnu::always_inline]] bool arrive(std::uint32_t index, meeting_kind const& m,
-                                     std::source_location where) {
+  QUARRY_ALWAYS_INLINE bool arrive(std::uint32_t index, meeting_kind const& m,
+                                   std::source_location where) {
     if (arrived == 0)
       expected = &m;
     else if (expected != &m) [[unlikely]]
@@ -172,7 +173,7 @@ public:
   }
 
   /// `native`: the first wavefront that has not begun does.
-  [[gnu::always_inline]] wave_slot& begin_first_fresh() noexcept {
+  QUARRY_ALWAYS_INLINE wave_slot& begin_first_fresh() noexcept {
     wave_slot& w = waves[static_cast<unsigned>(std::countr_zero(fresh))];
     ready &= ~(fresh & -fresh);
     fresh &= fresh - 1;

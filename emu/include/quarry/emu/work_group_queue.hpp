@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/collectives.hpp>
 #include <quarry/emu/global.hpp>
@@ -111,9 +112,9 @@ public:
 
   /// Writes word `row`, below Rows, of each active work-item's message: of those that reserved.
   template<any_wavefront W>
-  [[gnu::always_inline]] void write(W& wf, package_place at, int row,
-                                    lanes<Word, W::size> const& words,
-                                    std::source_location where = std::source_location::current()) {
+  QUARRY_ALWAYS_INLINE void write(W& wf, package_place at, int row,
+                                  lanes<Word, W::size> const& words,
+                                  std::source_location where = std::source_location::current()) {
     if (wf.is_explored()) {
       if (row < 0 || row >= Rows)
         return wf.report_misuse("writes a row of a message that messages do not have", where);

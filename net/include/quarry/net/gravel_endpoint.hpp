@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/emu/always_inline.hpp>
 #include <quarry/emu/global.hpp>
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/emu/wavefront.hpp>
@@ -234,9 +235,9 @@ private:
   /// there is, and so one that a row can say. Before anything is reserved: others need not wait for
   /// what does not come.
   template<class W, class Index, class Nodes>
-  [[gnu::always_inline]] void check(W& wf, std::uint32_t tag,
-                                    emu::lane_address<std::uint64_t, Index> const& at,
-                                    Nodes const& nodes, std::source_location where) const {
+  QUARRY_ALWAYS_INLINE void check(W& wf, std::uint32_t tag,
+                                  emu::lane_address<std::uint64_t, Index> const& at,
+                                  Nodes const& nodes, std::source_location where) const {
     check_job(tag, where);
     auto const is_none =
         (words<W>(at) >= heap_.size()) | (as_words<W>(nodes) >= std::uint64_t{node_count_});
