@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The programs of ComP-Net's evaluation in each of its configurations: kernels that communicate,
 // and hosts that do so between kernels or without a GPU.
+#include "repetitions.hpp"
+
 #include <quarry/explore/target.hpp>
 #include <quarry/net/comp_net/configuration.hpp>
 
@@ -29,7 +31,8 @@ void check_orders(std::string const& program) {
   for (auto const& configuration : net::comp_net::configurations) {
     target const& t = in_configuration(program, configuration.name);
     CAPTURE(t.name);
-    verdict const v = explore_target(t, nullptr, {.executions = 100, .jobs = 2});
+    verdict const v =
+        explore_target(t, nullptr, {.executions = quarry_test::fewer(100U), .jobs = 2});
     CHECK_MESSAGE(v, v.to_string());
     CHECK(v.inconclusive == 0);
     std::set<std::string> unnoticed;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "repetitions.hpp"
+
 #include <quarry/explore/target.hpp>
 
 #include <doctest/doctest.h>
@@ -35,10 +37,11 @@ TEST_SUITE("apps.explore_target") {
     for (target const& t : targets()) {
       if (t.is_program)
         continue; // apps.explore_configurations
-      verdict const v = explore_target(t, nullptr, {.executions = 300, .jobs = 2});
+      constexpr std::uint64_t executions = quarry_test::fewer(300U);
+      verdict const v = explore_target(t, nullptr, {.executions = executions, .jobs = 2});
       CHECK_MESSAGE(v, v.to_string());
       CHECK(v.inconclusive == 0);
-      CHECK(v.executions == 300);
+      CHECK(v.executions == executions);
     }
   }
 

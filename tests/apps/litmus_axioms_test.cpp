@@ -73,14 +73,14 @@ private:
   mutable std::uint64_t count_ = 0;
 };
 
-/// Calls f(program) for each of so many random programs, or of a quarter where a sanitizer looks.
+/// Calls f(program) for each of so many random programs, or of a sixteenth where a sanitizer looks.
 template<class F>
 void for_random_programs(std::uint64_t seed, int count, F const& f,
                          random_ptx::shapes which = random_ptx::shapes::any) {
   if (char const* const times = std::getenv("QUARRY_RANDOM_PROGRAMS")) // more than every build has
     count *= std::atoi(times);
   else if (QUARRY_ASAN != 0 || QUARRY_TSAN != 0)
-    count /= 4;
+    count /= 16;
   REQUIRE(count > 0);
   random_ptx programs(seed, which);
   int left_out = 0;
