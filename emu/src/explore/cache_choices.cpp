@@ -6,6 +6,49 @@
 #include <utility>
 
 namespace quarry::emu {
+namespace {
+
+using place = cache_place;
+using version = cache_place::version;
+using index = cache_place::index;
+using time = cache_place::time;
+
+/// An update has read what is right before it: goes back from `which` past those at that height,
+/// but not past the write `id`.
+index before_updates(place const& p, index which, std::uint8_t height, std::uint32_t id) {
+  while (p[which].update == height && which > p.oldest() && p[which - 1].id != id)
+    --which;
+  return which;
+}
+
+/// The word that was overwritten on the way, of those that have been so, once it has passed `p`.
+void pass(std::optional<late_word>& overwritten, place const& p) {
+  if (p.is_dirty)
+    overwritten = overwritten ? late_word{std::max(overwritten->since, p.dirty_since),
+                                          std::max(overwritten->due, p.due), p.given}
+                              : late_word{p.dirty_since, p.due, p.given};
+}
+
+/// Until when the place was empty, or held what was there at `begun`, which has seen `least`, for
+/// one that may have fetched past it `before` that time: 0 if it did not. See pass_early().
+time empty_until(place const& p, time begun, std::optional<index> least, time before,
+                 bool* left_out) {
+  index first = p.oldest(); // that was there since
+  while (first < p.count && p[first].until <= begun)
+    ++first;
+  bool const is_known = !least || (*least < first && p.remembers(*least));
+  // One that had not gone up then was overwritten by what stands above: nothing was empty.
+  bool const was_full = (first < p.count && p[first].from <= begun) ||
+                        (first != p.oldest() && p[first - 1].id != 0 && p[first - 1].written <= 1);
+  bool const is_forgotten = first != 0 && first == p.oldest();
+  if (before != 0 && is_known && !was_full && is_forgotten && left_out != nullptr) [[unlikely]]
+    *left_out = true;
+  if (!is_known || was_full || is_forgotten)
+    return 0;
+  return first < p.count ? std::min(before, p[first].from) : before;
+}
+
+} // namespace
 
 bool cache_machine::is_under(node_id n, node_id ancestor) const noexcept {
   for (; n != memory; n = nodes_[n].parent)
@@ -33,10 +76,8 @@ bool cache_machine::is_outdated(actor const& a, cell_id c, unsigned level, versi
       before = true;
       due = copy->due;
     }
-    // An update has read what is right before it.
-    while (before && above[which].update == height && due >= height && which > above.oldest() &&
-           above[which - 1].id != v.id)
-      --which;
+    if (due >= height)
+      which = before_updates(above, which, height, v.id);
     if (before && above[which].from <= since(a.path[0], c)[height])
       return true;
     index const next = which + (before ? 0 : 1);
@@ -202,20 +243,7 @@ void cache_machine::pass_early(early_fetch& by, node_id leaf, node_id n, cell_id
     return by.least.reset();
   if (has(leaf, c) && (nodes_[leaf].places[c].has_seen >> height & 1) != 0)
     by.least = std::max(by.least.value_or(0), nodes_[leaf].places[c].seen[height]);
-  index first = p.oldest(); // that was there since
-  while (first < p.count && p[first].until <= begun)
-    ++first;
-  bool const is_known = !by.least || (*by.least < first && p.remembers(*by.least));
-  // One that had not gone up then was overwritten by what stands above: nothing was empty.
-  bool const was_full = (first < p.count && p[first].from <= begun) ||
-                        (first != p.oldest() && p[first - 1].id != 0 && p[first - 1].written <= 1);
-  bool const is_forgotten = first != 0 && first == p.oldest();
-  if (by.before != 0 && is_known && !was_full && is_forgotten && left_out != nullptr) [[unlikely]]
-    *left_out = true;
-  if (!is_known || was_full || is_forgotten)
-    by.before = 0;
-  else if (first < p.count)
-    by.before = std::min(by.before, p[first].from);
+  by.before = empty_until(p, begun, by.least, by.before, left_out);
   if (!by.least || !p.remembers(*by.least))
     return by.least.reset();
   version const& seen = p[*by.least];
@@ -237,13 +265,7 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest)
   // By a fetch now, if no cache on the way holds a word that is not at its parent yet; or that word
   // was written back, and then overwritten by one that was written since.
   std::optional<late_word> overwritten;
-  auto const pass = [&overwritten](place const& p) {
-    if (p.is_dirty)
-      overwritten = overwritten ? late_word{std::max(overwritten->since, p.dirty_since),
-                                            std::max(overwritten->due, p.due), p.given}
-                                : late_word{p.dirty_since, p.due, p.given};
-  };
-  pass(*way_[lowest]);
+  pass(overwritten, *way_[lowest]);
   // Or by a fetch before the caches on the way held anything.
   early_fetch early{lowest == 0 && !own.is_dirty ? always : 0, std::nullopt};
   for (unsigned l = lowest + 1; l < self.levels; ++l) {
@@ -265,7 +287,7 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest)
     collect_arrivals(a, c, l, false);
     for (std::size_t i = before; i < candidates_.size(); ++i)
       candidates_[i].is_late = overwritten.has_value();
-    pass(p);
+    pass(overwritten, p);
     if (early.before != 0)
       pass_early(early, leaf, upper, c, left_out_);
   }

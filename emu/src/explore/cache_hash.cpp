@@ -5,6 +5,40 @@
 #include <algorithm>
 
 namespace quarry::emu {
+namespace {
+
+using place = cache_place;
+using index = cache_place::index;
+using time = cache_place::time;
+
+/// What a leaf may fetch there as it did before that time, from `least` on, and from `floor`.
+void mix_early(std::uint64_t& h, place const& p, time before, std::optional<index> least,
+               index floor) {
+  index first = p.oldest();
+  while (first < p.count && p[first].from < before)
+    ++first;
+  mix(h, std::uint64_t{p.count} - first);
+  mix(h, least ? std::uint64_t{p.count} - std::min(p.count, *least) : place::always);
+  mix(h, std::uint64_t{p.count} - std::min(p.count, floor));
+}
+
+/// Which of the versions from `first` on were there together with the next one, and whether that
+/// came after `begun`. One that lingers tells nothing of those after it.
+void mix_overlaps(std::uint64_t& h, place const& p, index first, time begun) {
+  for (index i = first; i + 1 < p.count; ++i)
+    if (p[i].until > p[i + 1].from)
+      mix(h, p[i + 1].from > begun ? 3 : 2);
+}
+
+/// How the version stands to the one of the parent that it is a copy of, or comes after.
+void mix_origin(std::uint64_t& h, cache_place::version const& v, place const* above) {
+  mix(h, std::uint64_t{above == nullptr ? 0 : above->count} - v.above);
+  bool const is_copy = above != nullptr && above->is_origin_of(v);
+  mix(h, is_copy ? 1U : v.is_behind != 0 ? 2U + v.due : 0U);
+}
+
+} // namespace
+
 std::uint64_t cache_machine::hash() const {
   std::uint64_t h = 0; // whatever the order in which the cells were first reached
   std::vector<index> oldest(node_count_);
@@ -19,12 +53,12 @@ std::uint64_t cache_machine::hash() const {
   mix_lingering(h);
   for (actor const& a : actors_) {
     mix(h, a.delayed.size());
-    mix(h, 2U * a.to_come.level + (a.has_fenced ? 1U : 0U));
+    mix(h, 2U * a.to_come.level + unsigned{a.has_fenced});
     mix_unseen(h, a);
     for (delayed_store const& d : a.delayed) {
       mix(h, cells_[d.at].at);
       mix(h, d.value);
-      mix(h, 2U * d.level + (d.is_seq_cst ? 1U : 0U));
+      mix(h, 2U * d.level + unsigned{d.is_seq_cst});
       for (unsigned l = 1; l < a.levels; ++l)
         mix_later(h, a.path[l], d.at, d.since);
     }
@@ -90,20 +124,13 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
     place const& p = nodes_[up].places[c];
     count = p.count;
     if (nodes_[n].is_leaf) {
-      index before = p.oldest();
-      while (before < count && p[before].from < early.before)
-        ++before;
-      mix(h, std::uint64_t{count} - before);
-      mix(h, early.least ? std::uint64_t{count} - std::min(count, *early.least) : always);
-      mix(h, std::uint64_t{count} - std::min(count, early.floor[level]));
+      mix_early(h, p, early.before, early.least, early.floor[level]);
       pass_early(early, n, up, c, nullptr);
     }
     first = std::max(first, p.oldest());
     while (first < count && p[first].until <= begun)
       ++first;
-    for (index i = first; i + 1 < count; ++i) // one that lingers tells nothing of those after it
-      if (p[i].until > p[i + 1].from)
-        mix(h, p[i + 1].from > begun ? 3 : 2);
+    mix_overlaps(h, p, first, begun);
   } else if (nodes_[n].is_leaf && has(up, c)) {
     pass_early(early, n, up, c, nullptr);
   }
@@ -124,16 +151,9 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
     return;
   bool const has_copies = !is_leaf && n != memory; // of what is above
   node_id const up = nodes_[n].parent;
-  index const above = has_copies && has(up, c) ? nodes_[up].places[c].count : 0;
+  place const* const above = has_copies && has(up, c) ? &nodes_[up].places[c] : nullptr;
   if (has_copies)
-    mix(h, std::uint64_t{above} - std::min(p.least, above));
-  if (has_copies && p.passed_at != 0)
-    for (node_id from = up;; from = nodes_[from].parent) {
-      index const there = has(from, c) ? nodes_[from].places[c].count : 0;
-      mix(h, std::uint64_t{there} - std::min(p.passed[nodes_[from].level], there));
-      if (from == memory)
-        break;
-    }
+    mix_passed(h, n, c);
   index const last = p.count == 0 ? 0 : p.count - 1;
   for (index i = std::max(is_leaf ? last : std::min(oldest, last), p.oldest()); i < p.count; ++i) {
     version const& v = p[i];
@@ -142,12 +162,24 @@ void cache_machine::mix_place(std::uint64_t& h, node_id n, part of, index oldest
     mix(h, v.by);
     if (released const r = released_by(v.id); r.by != nobody)
       mix_released(h, r);
-    mix(h, 4U * v.update + 2U * v.came_through + (v.until == always ? 1U : 0U));
-    if (!has_copies)
-      continue;
-    mix(h, std::uint64_t{above} - v.above);
-    bool const is_copy = above != 0 && nodes_[up].places[c].is_origin_of(v);
-    mix(h, is_copy ? 1U : v.is_behind != 0 ? 2U + v.due : 0U);
+    mix(h, 4U * v.update + 2U * v.came_through + unsigned{v.until == always});
+    if (has_copies)
+      mix_origin(h, v, above);
+  }
+}
+
+/// What the node's next fetch takes at least, and what leaves have fetched past it.
+void cache_machine::mix_passed(std::uint64_t& h, node_id n, cell_id c) const {
+  place const& p = nodes_[n].places[c];
+  auto const count_at = [&](node_id up) { return has(up, c) ? nodes_[up].places[c].count : 0; };
+  index const above = count_at(nodes_[n].parent);
+  mix(h, std::uint64_t{above} - std::min(p.least, above));
+  if (p.passed_at == 0)
+    return;
+  for (node_id from = n; from != memory;) {
+    from = nodes_[from].parent;
+    index const there = count_at(from);
+    mix(h, std::uint64_t{there} - std::min(p.passed[nodes_[from].level], there));
   }
 }
 
