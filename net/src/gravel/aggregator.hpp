@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aggregator_desk.hpp"
 #include "frame.hpp"
 #include "shared_state.hpp"
 
@@ -30,8 +31,8 @@ class aggregator {
 public:
   aggregator(shared_state& shared, package_queue& packages, std::uint32_t number,
              std::uint32_t pe_count)
-      : shared_(shared), packages_(packages), buffers_(*shared.buffers[number]), number_(number),
-        nodes_(pe_count) {}
+      : shared_(shared), packages_(packages), buffers_(*shared.buffers[number]),
+        desk_(shared, number), nodes_(pe_count) {}
 
   task<> run() {
     actor& me = co_await this_actor();
@@ -60,8 +61,8 @@ private:
           co_await std::move(other);
         } else {
           auto const work = [this, &self, mine] {
-            return packages_.is_ready(self, mine) || shared_.is_stopping() || is_quiet_asked() ||
-                   has_other_work(self, true);
+            return packages_.is_ready(self, mine) || shared_.is_stopping() ||
+                   desk_.is_quiet_asked() || has_other_work(self, true);
           };
           poll_until wait(work);
           co_await wait;
@@ -148,22 +149,15 @@ private:
     return true;
   }
 
-  [[nodiscard]] bool is_quiet_asked() const {
-    return quiet_wanted_ != shared_.quiet_requested.load(std::memory_order_acquire);
-  }
   /// Whoever asks for quiet waits for what was claimed until then: the package of a kernel that has
   /// finished may stand behind that of one which has not. Which of them came to this aggregator is
   /// known when all have been released, by whomever.
   void notice_quiet(core& self) {
-    std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
-    if (wanted == quiet_wanted_)
-      return;
-    shared_.quiet_begins.take();
-    quiet_wanted_ = wanted;
-    quiet_after_ = packages_.claimed_writes(self);
+    if (desk_.notice_quiet())
+      quiet_after_ = packages_.claimed_writes(self);
   }
   [[nodiscard]] bool is_quiet_due(core& self) {
-    return quiet_wanted_ != quiet_answered_ && packages_.have_been_released(self, quiet_after_);
+    return desk_.owes_quiet() && packages_.have_been_released(self, quiet_after_);
   }
 
   /// Is it time to send buffers that are not full? Without a clock, in a deterministic scheduler,
@@ -195,25 +189,15 @@ private:
     }
     next_look_ = clock::now() + shared_.options.flush_after;
     if (is_quiet) {
-      quiet_answered_ = quiet_wanted_;
-      outgoing const marker{outgoing::kind::quiet_marker, 0, number_, 0, quiet_wanted_, 0};
-      task<> told = hand_over(self, marker);
+      task<> told = desk_.answer_quiet(self);
       co_await std::move(told);
     }
-  }
-
-  task<> hand_over(core& self, outgoing what) {
-    emu::slot_claim const c = co_await shared_.to_network.reserve(self);
-    self.store(shared_.to_network.payload(c), what);
-    shared_.to_network.publish(self, c);
   }
 
   task<> send(core& self, node& n) {
     std::uint64_t const operations = n.frame.message_count();
     auto const target = static_cast<std::uint32_t>(&n - nodes_.data());
-    outgoing const frame{outgoing::kind::frame, target,    number_, n.buffer,
-                         n.frame.close(),       operations};
-    task<> sent = hand_over(self, frame);
+    task<> sent = desk_.send_frame(self, target, n.buffer, n.frame.close(), operations);
     co_await std::move(sent);
   }
 
@@ -234,13 +218,11 @@ private:
   shared_state& shared_;
   package_queue& packages_;
   buffer_set& buffers_;
-  std::uint32_t number_;
+  aggregator_desk desk_;
   std::vector<node> nodes_;
   std::uint32_t full_ = 0;
   bool has_messages_ = false;
-  std::uint64_t quiet_wanted_ = 0; ///< the last quiet() that was noticed
-  std::uint32_t quiet_after_ = 0;  ///< packages that it waits for, as claimed_writes() counts
-  std::uint64_t quiet_answered_ = 0;
+  std::uint32_t quiet_after_ = 0; ///< packages that quiet waits for, as claimed_writes() counts
   clock::time_point next_look_{};
 };
 

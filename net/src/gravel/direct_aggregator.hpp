@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "aggregator_desk.hpp"
 #include "frame.hpp"
 #include "shared_state.hpp"
 
@@ -25,7 +26,7 @@ class direct_aggregator {
 
 public:
   direct_aggregator(shared_state& shared, direct_buffers& direct, std::uint32_t number)
-      : shared_(shared), direct_(direct), buffers_(*shared.buffers[number]), number_(number),
+      : shared_(shared), direct_(direct), buffers_(*shared.buffers[number]), desk_(shared, number),
         seen_(direct.node_count()) {}
 
   task<> run() {
@@ -51,9 +52,6 @@ private:
     }
   }
 
-  [[nodiscard]] bool wants_quiet() const {
-    return quiet_answered_ != shared_.quiet_requested.load(std::memory_order_acquire);
-  }
   /// Is it time for buffers that are not full? Without a clock, in a deterministic scheduler, it
   /// always is.
   [[nodiscard]] bool is_time() const {
@@ -61,7 +59,7 @@ private:
   }
 
   bool has_work(core& self) {
-    if (wants_quiet())
+    if (desk_.is_quiet_asked())
       return true;
     bool const old_ones = is_time();
     for (std::uint32_t n = 0; n < direct_.node_count(); ++n) {
@@ -73,10 +71,7 @@ private:
   }
 
   task<> look_at_all(core& self) {
-    std::uint64_t const wanted = shared_.quiet_requested.load(std::memory_order_acquire);
-    bool const is_quiet = wanted != quiet_answered_;
-    if (is_quiet)
-      shared_.quiet_begins.take();
+    bool const is_quiet = desk_.notice_quiet();
     bool const old_ones = is_time();
     for (std::uint32_t n = 0; n < direct_.node_count() && !shared_.is_stopping(); ++n) {
       auto const t = direct_.look(self, n);
@@ -92,9 +87,7 @@ private:
     if (old_ones)
       next_look_ = clock::now() + shared_.options.flush_after;
     if (is_quiet) {
-      quiet_answered_ = wanted;
-      outgoing const marker{outgoing::kind::quiet_marker, 0, number_, 0, wanted, 0};
-      task<> told = hand_over(self, marker);
+      task<> told = desk_.answer_quiet(self);
       co_await std::move(told);
     }
   }
@@ -105,8 +98,7 @@ private:
     static_cast<void>(co_await direct_.written(self, t));
     if (shared_.scheduler.decides()) // the network takes frames from the host's memory
       direct_.copy_out(self, t, buffers_.buffer(t.buffer));
-    outgoing const frame{outgoing::kind::frame, node, number_, t.buffer, t.words, t.messages};
-    task<> sent = hand_over(self, frame);
+    task<> sent = desk_.send_frame(self, node, t.buffer, t.words, t.messages);
     co_await std::move(sent);
     task<> opened = open(self, node);
     co_await std::move(opened);
@@ -119,18 +111,11 @@ private:
     direct_.open(self, node, buffer, static_cast<std::uint32_t>(frame_kind::data));
   }
 
-  task<> hand_over(core& self, outgoing what) {
-    emu::slot_claim const c = co_await shared_.to_network.reserve(self);
-    self.store(shared_.to_network.payload(c), what);
-    shared_.to_network.publish(self, c);
-  }
-
   shared_state& shared_;
   direct_buffers& direct_;
   buffer_set& buffers_;
-  std::uint32_t number_;
+  aggregator_desk desk_;
   std::vector<std::uint64_t> seen_; ///< the tails when the timeout was last looked at
-  std::uint64_t quiet_answered_ = 0;
   clock::time_point next_look_{};
 };
 
