@@ -157,4 +157,62 @@ TEST_SUITE("emu.cache_updates") {
     CHECK(seen(9) == outcomes{2, 3, 4, 5, 6, 7, 8, 9});
     CHECK(left_out);
   }
+
+  TEST_CASE("an update that leaves the word as it is, or fails, may read what a load may") {
+    constexpr scope far = scope::system;
+    using value = std::optional<std::uint64_t>;
+    auto const reads = [&](order o, value (*f)(std::uint64_t), bool fences) {
+      return explore_all([&](five& all) {
+        add(all, all.a, x, order::relaxed, far);
+        if (fences)
+          all.machine.fence(all.host, order::release, far);
+        return all.machine.update(all.host, x, 4, o, far, f).value;
+      });
+    };
+    auto const keep = [](std::uint64_t v) { return value(v); };
+    auto const put_down = [](std::uint64_t) { return value(0); };
+    auto const add_nothing_to_0 = [](std::uint64_t v) { return v == 0 ? value() : value(v + 1); };
+    auto const change = [](std::uint64_t v) { return value(v + 1); };
+    outcomes const old{0, 1}, newest{1};
+    for (order const o : {order::relaxed, order::acquire}) {
+      CHECK(reads(o, keep, false) == old);
+      CHECK(reads(o, put_down, false) == old);
+      CHECK(reads(o, change, false) == newest);
+      CHECK(reads(o, keep, true) == newest); // a release, by the fence
+    }
+    for (order const o : {order::relaxed, order::acquire, order::release, order::acq_rel})
+      for (bool const fences : {false, true})
+        CHECK(reads(o, add_nothing_to_0, fences) == old); // it has written nothing
+    CHECK(reads(order::release, keep, false) == newest);
+    CHECK(reads(order::seq_cst, add_nothing_to_0, false) == newest);
+  }
+
+  TEST_CASE("but not where that continues a release of its own") {
+    for (order const o : {order::relaxed, order::release}) {
+      outcomes const seen = explore_all([o](five& f) {
+        f.machine.store(f.host, x, 4, 5, o, scope::system);
+        if (f.machine.load(f.a, x, 4, order::relaxed, scope::system).value != 5)
+          return std::uint64_t{9};
+        add(f, f.a, x, order::relaxed, scope::system);
+        return f.machine
+            .update(f.host, x, 4, order::relaxed, scope::system,
+                    [](std::uint64_t v) { return std::optional(v); })
+            .value;
+      });
+      CHECK(seen == (o == order::relaxed ? outcomes{5, 6, 9} : outcomes{6, 9}));
+    }
+  }
+
+  TEST_CASE("who has read so comes after what it has read, and so do those whom it tells") {
+    constexpr scope far = scope::system;
+    auto const keep = [](std::uint64_t v) { return std::optional(v); };
+    CHECK(explore_all([&](five& f) {
+            add(f, f.a, x, order::relaxed, far);
+            auto const first = f.machine.update(f.host, x, 4, order::relaxed, far, keep).value;
+            f.machine.store(f.host, y, 4, 1, order::release, far);
+            if (f.machine.load(f.other_group, y, 4, order::acquire, far).value == 0)
+              return std::uint64_t{9};
+            return 2 * first + f.machine.load(f.other_group, x, 4).value;
+          }) == outcomes{0, 1, 3, 9});
+  }
 }

@@ -90,6 +90,27 @@ verdict hazard_pointer(order how) {
   });
 }
 
+/// Whoever has work sets its bit and rings; who hears the bell takes all bits.
+verdict take_at_the_bell(order ring, bool by_exchange, order take) {
+  return explore(all_of_them(), [=](world& w) {
+    auto words = w.allocate<word>(32, "words");
+    auto const bits = words.global(), bell = words.global() + 16;
+    w.start("producer", [=](auto& t) {
+      static_cast<void>(t.fetch_or(bits, 1U, order::relaxed, scope::system));
+      static_cast<void>(t.fetch_add(bell, 1U, ring, scope::system));
+    });
+    w.start("consumer", [=, &w](auto& t) {
+      if (t.load(bell, order::acquire, scope::system) == 0)
+        return;
+      word work = 1;
+      bool const is_there = by_exchange ? t.exchange(bits, 0U, take, scope::system) == work
+                                        : t.compare_exchange(bits, work, 0U, take, scope::system);
+      w.check(is_there, "the work is lost");
+    });
+    w.join();
+  });
+}
+
 void is_found(verdict const& v) {
   REQUIRE_MESSAGE(v.failure, v.to_string());
   CHECK(v.failure->kind == "check");
@@ -116,5 +137,16 @@ TEST_SUITE("emu.explore_updates") {
     is_found(hazard_pointer(order::acq_rel));
     verdict const v = hazard_pointer(order::seq_cst);
     CHECK_MESSAGE((v && v.is_complete && v.limited == 0), v.to_string());
+  }
+
+  TEST_CASE("who takes by an update what a relaxed bell tells of may come too early") {
+    for (bool const by_exchange : {true, false})
+      for (order const take : {order::relaxed, order::acquire}) {
+        CAPTURE(by_exchange);
+        is_found(take_at_the_bell(order::relaxed, by_exchange, take));
+        verdict const v = take_at_the_bell(order::release, by_exchange, take);
+        CHECK_MESSAGE((v && v.is_complete && v.limited == 0), v.to_string());
+      }
+    is_found(take_at_the_bell(order::relaxed, false, order::acq_rel)); // it fails, and is a load
   }
 }

@@ -206,7 +206,7 @@ void cache_machine::store_now(actor_id a, std::uintptr_t at, unsigned bytes, std
 }
 
 /// The actor's copies below the level are written back; they are used no longer.
-inline void cache_machine::clean_below(actor const& a, cell_id c, unsigned level) {
+void cache_machine::clean_below(actor const& a, cell_id c, unsigned level) {
   for (unsigned l = 0; l < level; ++l)
     if (touch(a.path[l], c).is_dirty)
       write_back(a.path[l], c, arrival::chosen);

@@ -77,7 +77,8 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
   memory_->effects_.tell(address, o);
   memory_->count(id_, where);
   memory_->note_look(id_, address, where);
-  memory_->remember(id_, "load", o, s, address, size, r.value, where, r.is_stale ? ", stale" : "");
+  memory_->remember(id_, "load", o, s, address, size, r.value, where,
+                    r.is_stale ? operation_history::stale : "");
   if (memory_->options_.detects_races)
     memory_->note(
         memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
@@ -138,15 +139,19 @@ std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o
     return 0;
   race_detector::write_id by = 0;
   bool changes = false;
+  auto const desire = [&](std::uint64_t value) { return f(value, argument); };
   auto const old = memory_->machine_.update(
-      id_, address, size, o, s, [&](std::uint64_t value, cache_machine::write_tag read_from) {
-        auto const desired = f(value, argument);
-        changes = desired && *desired != value;
-        memory_->remember(id_, "update", o, s, address, size, desired.value_or(value), where);
+      id_, address, size, o, s, desire,
+      [&](cache_machine::reading const& r, std::optional<std::uint64_t> desired) {
+        changes = desired && *desired != r.value;
+        memory_->remember(id_, "update", o, s, address, size, desired.value_or(r.value), where,
+                          r.is_stale ? operation_history::stale
+                          : desired  ? ""
+                                     : operation_history::failed);
         if (memory_->options_.detects_races)
-          memory_->note(memory_->races_.update(id_, address, size, o, s, read_from,
-                                               desired.has_value(), by, lane_site(where, lane_)));
-        return std::pair(desired, by);
+          memory_->note(memory_->races_.update(id_, address, size, o, s, r.by, desired.has_value(),
+                                               by, lane_site(where, lane_)));
+        return by;
       });
   memory_->note_update(id_, changes);
   order_lanes(as_done(o, by != 0), old.by);
@@ -170,7 +175,8 @@ std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o
     std::memcpy(const_cast<void*>(at), &*desired, size);
   if (acquires(o))
     memory_->machine_.fence(id_, order::acquire, s);
-  memory_->remember(id_, "update", o, s, address, size, desired.value_or(old), where);
+  memory_->remember(id_, "update", o, s, address, size, desired.value_or(old), where,
+                    desired ? "" : operation_history::failed);
   race_detector::write_id const from = memory_->lds_.of(address, size, memory_->races_);
   race_detector::write_id by = 0;
   if (memory_->options_.detects_races)

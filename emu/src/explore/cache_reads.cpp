@@ -242,4 +242,48 @@ inline cache_machine::reading cache_machine::take(actor_id a, cell_id c, unsigne
   return {v.value, v.by, false, v.written == 0 ? all_bytes(c) : std::uint8_t{0}};
 }
 
+/// A compare-exchange that fails is a load. An update that writes the value which it has read, an
+/// exchange of a flag that is down by one that puts it down, stands right behind that, and before
+/// whatever else was written since: to everybody it is a load, too, but for who acquires what it
+/// releases. So it may read whatever a load may; not where it is a release itself, or as strong as
+/// a fence. Nothing: it reads the newest value.
+std::optional<cache_machine::reading> cache_machine::read_unchanged(actor_id a, std::uintptr_t at,
+                                                                    unsigned bytes, order o,
+                                                                    scope s, desire f,
+                                                                    void const* function) {
+  actor& self = actors_[a];
+  unsigned step = 0;
+  cell_id const c = find(at, bytes, step);
+  unsigned const level = acquires(o) ? level_in(self, s) : 0;
+  if (o == order::seq_cst || step != bytes || sees_only_newest(self, c, level, sight::lingering) ||
+      touch(self.path[0], c).stale_in_a_row == place::most_stale_in_a_row)
+    return std::nullopt;
+  drain_cell(self, c);
+  clean_below(self, c, level);
+  collect(a, c, level, sight::lingering);
+  bool const is_release = releases(o) || self.has_fenced || self.to_come.level != 0 ||
+                          touch(self.path[0], c).has_released;
+  auto const changes = [&](candidate const& x) {
+    auto const desired = f(x.value, function);
+    return desired && (is_release || *desired != x.value);
+  };
+  candidates_.erase(std::remove_if(candidates_.begin() + 1, candidates_.end(), changes),
+                    candidates_.end());
+  if (candidates_.size() == 1)
+    return std::nullopt;
+  auto const n = static_cast<unsigned>(candidates_.size());
+  unsigned const chosen = choices_->pick(n, choice_kind::value);
+  if (chosen == 0)
+    return std::nullopt;
+  candidate const x = candidates_[chosen];
+  std::uint64_t const freshest = candidates_.front().value;
+  reading r = take(a, c, level, x);
+  r.is_stale = r.value != freshest;
+  ++touch(self.path[0], c).stale_in_a_row;
+  perform_seen(self, taken_);
+  if (level != 0 && is_news_to(self, level, released_by(taken_)))
+    invalidate(self, level);
+  return r;
+}
+
 } // namespace quarry::emu

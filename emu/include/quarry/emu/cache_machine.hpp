@@ -113,17 +113,25 @@ public:
              write_tag by = 0);
   /// A write that was there before the machine knew of it: memory's newest, at once.
   void store_now(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value);
-  /// Read-modify-write: `f(old value)` gives the new value, or none; or `f(old value, its tag)`
-  /// gives that with the tag of the new one. Gives what it read.
-  template<class F>
-  reading update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s, F f) {
+  struct no_tag {
+    write_tag operator()(reading const&, std::optional<std::uint64_t>) const noexcept { return 0; }
+  };
+  /// Read-modify-write: `f(old value)`, which does nothing else, gives the new value, or none.
+  /// Gives what it read. Before it is written, `tag(what was read, new value)` gives the write's
+  /// tag.
+  template<class F, class Tag = no_tag>
+  reading update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s, F const& f,
+                 Tag const& tag = {}) {
+    auto const wish = [](std::uint64_t value, void const* function) {
+      return std::optional<std::uint64_t>((*static_cast<F const*>(function))(value));
+    };
+    if (auto const old = read_unchanged(a, at, bytes, o, s, wish, &f)) {
+      static_cast<void>(tag(*old, wish(old->value, &f)));
+      return *old;
+    }
     reading const old = begin_update(a, at, bytes, o, s);
-    std::optional<std::uint64_t> desired;
-    write_tag by = 0;
-    if constexpr (std::is_invocable_v<F, std::uint64_t, write_tag>)
-      std::tie(desired, by) = f(old.value, old.by);
-    else
-      desired = f(old.value);
+    auto const desired = wish(old.value, &f);
+    write_tag const by = tag(old, desired);
     if (desired)
       finish_update(a, at, bytes, o, s, *desired, by);
     end_update(a, o, s);
@@ -403,6 +411,7 @@ private:
   void mix_undecided(std::uint64_t& h, wide_line const& w) const;
   index mix_view(std::uint64_t& h, node_id n, node_id up, cell_id c, early_fetch& early) const;
   void mix_place(std::uint64_t& h, node_id n, part c, index oldest) const;
+  void mix_passed(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
   void mix_unseen(std::uint64_t& h, actor const& a) const;
@@ -497,7 +506,7 @@ private:
   enum class write_kind : std::uint8_t { store, update, late_update };
   void perform_write(actor& a, cell_id c, unsigned level, write_kind kind, std::uint64_t value,
                      write_tag by, time since);
-  inline void clean_below(actor const& a, cell_id c, unsigned level);
+  void clean_below(actor const& a, cell_id c, unsigned level);
   void copy_below(actor const& a, cell_id c, unsigned level, index which, bool is_own);
   void let_linger(node_id n, cell_id c);
   void end_lingering(node_id n, cell_id c, index last);
@@ -549,6 +558,10 @@ private:
   [[nodiscard]] bool may_be_late(order o) const noexcept {
     return o != order::seq_cst && actor_count_ != 1;
   }
+  /// What an update would write.
+  using desire = std::optional<std::uint64_t> (*)(std::uint64_t value, void const* function);
+  std::optional<reading> read_unchanged(actor_id a, std::uintptr_t at, unsigned bytes, order o,
+                                        scope s, desire f, void const* function);
   reading begin_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
   void finish_update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                      std::uint64_t value, write_tag by);
