@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -74,6 +75,67 @@ TEST_SUITE("emu.operation_history") {
                                     : "wrong\n"));
     } while (choices.advance());
     CHECK(seen == std::set<word>{0, 1});
+  }
+
+  TEST_CASE("a compare-exchange that has failed is told, and is not what an old value hides") {
+    named_row m({.detects_races = false});
+    every_choice choices;
+    bool has_failed = false, is_old = false;
+    do {
+      m.begin(choices, true);
+      auto const replace = [&](word old) {
+        m.port(0).update(&m.words[0], order::relaxed, scope::system, here(), [old](word now) {
+          return now == old ? std::optional(old + 1) : std::nullopt;
+        });
+      };
+      replace(0);
+      replace(7);
+      word const got = m.port(1).load(&m.words[0], order::relaxed, scope::system, here());
+      std::string const text = m.memory.history();
+      CAPTURE(text);
+      has_failed = has_failed || contains(text, ", failed\n");
+      CHECK(line_count(text) == 3);
+      CHECK_FALSE(contains(text, "(operation 2)"));
+      is_old = is_old || (got == 0 && contains(text, "ann has written 0x1") &&
+                          contains(text, "(operation 1)"));
+    } while (choices.advance());
+    CHECK(has_failed);
+    CHECK(is_old);
+  }
+
+  TEST_CASE("a store that has come later than it was done is told by who reads it") {
+    named_row m({.detects_races = false});
+    every_choice choices;
+    std::set<word> seen;
+    do {
+      m.begin(choices, true);
+      m.port(0).store(&m.words[0], word{1}, order::relaxed, scope::system, here());
+      m.port(1).store(&m.words[0], word{2}, order::relaxed, scope::system, here());
+      m.port(0).fence(order::release, scope::system, here());
+      m.port(0).store(&m.words[2], word{1}, order::relaxed, scope::system, here());
+      m.port(1).fence(order::release, scope::system, here());
+      m.port(1).store(&m.words[3], word{1}, order::relaxed, scope::system, here());
+      static_cast<void>(m.port(2).load(&m.words[2], order::acquire, scope::system, here()));
+      static_cast<void>(m.port(2).load(&m.words[3], order::acquire, scope::system, here()));
+      word const got = m.port(2).load(&m.words[0], order::relaxed, scope::system, here());
+      std::string const text = m.memory.history();
+      if (contains(text, ", stale"))
+        continue;
+      CAPTURE(text);
+      seen.insert(got);
+      CHECK(contains(text, "; operation 1 has come there after operation 2\n") == (got == 1));
+    } while (choices.advance());
+    CHECK(seen == std::set<word>{1, 2});
+  }
+
+  TEST_CASE("words that do not follow each other have a line each, though they are of one line") {
+    named_row m;
+    m.begin(true);
+    auto const line = here();
+    for (std::size_t const i : {0U, 1U, 3U})
+      put(m.port(0), &m.words[i], 1, line);
+    CHECK(contains(m.memory.history(), "(2 times)"));
+    CHECK(line_count(m.memory.history()) == 2);
   }
 
   TEST_CASE("words are numbered by first use, anew in each execution, where it is kept") {

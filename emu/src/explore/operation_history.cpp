@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -18,7 +19,7 @@ void operation_history::begin(bool is_kept) {
   if (word_numbers_.empty() && last_.empty()) // most often
     return;
   last_.clear();
-  last_writes_.clear();
+  writes_.clear();
   word_numbers_.clear();
   stale_read_.clear();
 }
@@ -27,23 +28,22 @@ void operation_history::add(operation const& o, bool is_over) {
   ++count_;
   if (o.at != 0)
     word_numbers_.try_emplace(o.at, word_numbers_.size());
-  std::string const newer = o.more.empty() ? "" : newer_write(o);
+  std::string const newer = o.more == stale ? newer_write(o) : "";
   if (!newer.empty() && !is_over)
     stale_read_ =
         fmt::format("{} has read {} = {:#x} at {}: old{}\n", names_.name_of(o.who),
                     names_.word_of(o.at, o.bytes), o.value, quarry::to_string(o.where), newer);
-  if (std::strcmp(o.what, "store") == 0 || std::strcmp(o.what, "update") == 0)
-    last_writes_[o.at] = {count_, o.who, o.value, o.where};
+  if (std::strcmp(o.what, "store") == 0 || (std::strcmp(o.what, "update") == 0 && o.more != failed))
+    writes_[o.at].push_back({count_, o.who, o.value, o.where});
   if (is_over)
     return;
+  std::string const origin = o.more.empty() ? late_write(o) : newer;
   if (!last_.empty()) {
-    past_operation& before = last_.back();
-    operation const& b = before.first;
-    if (b.who == o.who && std::strcmp(b.what, o.what) == 0 && b.how == o.how && b.far == o.far &&
-        b.more == o.more && newer.empty() && o.at != 0 && is_same_line(b.where, o.where)) {
+    if (past_operation& before = last_.back(); origin.empty() && continues(before, o)) {
       ++before.count;
       before.last_word = names_.word_of(o.at, o.bytes);
       before.last_value = o.value;
+      before.last_at = o.at;
       return;
     }
   }
@@ -52,7 +52,8 @@ void operation_history::add(operation const& o, bool is_over) {
                    .last_value = o.value,
                    .first_word = o.at == 0 ? "" : names_.word_of(o.at, o.bytes),
                    .last_word = {},
-                   .origin = newer});
+                   .last_at = o.at,
+                   .origin = origin});
   if (last_.size() > most_lines)
     last_.pop_front();
 }
@@ -62,11 +63,35 @@ std::optional<std::size_t> operation_history::number_of(std::uintptr_t word) con
   return known == word_numbers_.end() ? std::nullopt : std::optional(known->second);
 }
 
-std::string operation_history::newer_write(operation const& o) const {
-  auto const last = last_writes_.find(o.at);
-  if (last == last_writes_.end())
+/// One more of the same line: what lanes have done there, or, of who is alone, at words that follow
+/// each other.
+bool operation_history::continues(past_operation const& before, operation const& o) const {
+  operation const& b = before.first;
+  bool const follows = o.at - before.last_at <= o.bytes || before.last_at - o.at <= o.bytes;
+  return b.who == o.who && std::strcmp(b.what, o.what) == 0 && b.how == o.how && b.far == o.far &&
+         b.more == o.more && o.at != 0 && is_same_line(b.where, o.where) &&
+         (follows || names_.actors_[o.who].name.is_wave);
+}
+
+/// Of a load that has read the newest value: it is not what was stored last, but came later.
+std::string operation_history::late_write(operation const& o) const {
+  auto const known = writes_.find(o.at);
+  if (std::strcmp(o.what, "load") != 0 || known == writes_.end())
     return "";
-  past_write const& w = last->second;
+  std::vector<past_write> const& all = known->second;
+  auto const read = std::find_if(all.rbegin(), all.rend(),
+                                 [&](past_write const& w) { return w.value == o.value; });
+  if (read == all.rbegin() || read == all.rend())
+    return "";
+  return fmt::format("; operation {} has come there after operation {}", read->number,
+                     all.back().number);
+}
+
+std::string operation_history::newer_write(operation const& o) const {
+  auto const known = writes_.find(o.at);
+  if (known == writes_.end())
+    return "";
+  past_write const& w = known->second.back();
   return fmt::format("; {} has written {:#x} at {} (operation {})", names_.name_of(w.who), w.value,
                      quarry::to_string(w.where), w.number);
 }

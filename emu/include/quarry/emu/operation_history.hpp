@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 namespace quarry::emu {
 
@@ -21,6 +22,9 @@ class explored_memory;
 /// Kept only where somebody will read it: each operation costs a microsecond.
 class operation_history {
 public:
+  // What else there is to say
+  static constexpr std::string_view stale = ", stale";   ///< of a load
+  static constexpr std::string_view failed = ", failed"; ///< of an update that has written nothing
   struct operation {
     cache_machine::actor_id who;
     char const* what; ///< "load", "store", "update" or "fence"
@@ -30,7 +34,7 @@ public:
     unsigned bytes;
     std::uint64_t value;
     std::source_location where;
-    std::string_view more; ///< of a literal
+    std::string_view more; ///< `stale`, `failed` or empty
   };
 
   /// `names` has those of actors and words.
@@ -59,7 +63,8 @@ private:
     std::uint64_t last_value = 0;
     std::string first_word; ///< named while it was there
     std::string last_word;
-    std::string origin; ///< of what the first one should have seen
+    std::uintptr_t last_at = 0;
+    std::string origin; ///< of what the first one has seen, or should have
   };
   struct past_write {
     std::uint64_t number; ///< of the operation
@@ -68,13 +73,15 @@ private:
     std::source_location where;
   };
   [[nodiscard]] std::string newer_write(operation const& o) const;
+  [[nodiscard]] std::string late_write(operation const& o) const;
+  [[nodiscard]] bool continues(past_operation const& before, operation const& o) const;
   [[nodiscard]] std::string describe(past_operation const& o) const;
   static constexpr std::size_t most_lines = 40;
 
   explored_memory const& names_;
   bool is_kept_ = false;
   std::deque<past_operation> last_;
-  std::unordered_map<std::uintptr_t, past_write> last_writes_;
+  std::unordered_map<std::uintptr_t, std::vector<past_write>> writes_; ///< of a word, in order
   std::unordered_map<std::uintptr_t, std::size_t> word_numbers_;
   std::string stale_read_;
   std::uint64_t count_ = 0; ///< of operations, so far
