@@ -24,9 +24,17 @@ std::string list(std::vector<emu::adjustment> const& those) {
   return text;
 }
 
+bool becomes_seq_cst_update(emu::adjustment const& a) {
+  return a.at.what == emu::operation_kind::update && a.at.how != emu::order::seq_cst &&
+         a.how == emu::order::seq_cst;
+}
+
 /// What there is to say beside the changes.
 std::string reservations_of(mending const& m) {
   std::string text;
+  if (std::ranges::any_of(m.changes, becomes_seq_cst_update))
+    text += "  (a seq_cst update is as strong as a seq_cst fence here; in C++ it orders seq_cst "
+            "operations\n  only: put a fence there)\n";
   if (m.is_possible && !m.given_up.empty())
     text += fmt::format("  fewer or weaker ones may do; no more was tried: {}\n", m.given_up);
   for (std::string const& other : m.others)
