@@ -83,7 +83,10 @@ result<tcp::acceptor> listen_for(asio::io_context& io, job const& j) {
   if (j.listen_fd != -1 && !is_listening_socket(j.listen_fd))
     return make_error(
         net_errc::bad_environment,
-        fmt::format("loopback: descriptor {} is not a listening socket", j.listen_fd));
+        fmt::format(
+            "loopback: descriptor {} is not a listening socket; has another network of this "
+            "job taken it? listen_fd = -1 binds the port anew",
+            j.listen_fd));
   if (auto const ok = check(j); !ok) {
     if (j.listen_fd != -1)
       ::close(j.listen_fd);

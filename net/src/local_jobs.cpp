@@ -46,6 +46,8 @@ result<std::vector<job>> make_local_jobs(std::uint32_t pe_count,
     return make_error(net_errc::bad_environment,
                       fmt::format("a job of {} processing elements is not allowed: 1 to {} are",
                                   pe_count, max_pe_count));
+  if (auto const why = refusal_of_timeout(timeout); !why.empty())
+    return make_error(net_errc::bad_environment, "a job with " + why);
   auto const token = job_token::random();
   std::vector<job> jobs(pe_count);
   std::vector<endpoint> endpoints(pe_count);

@@ -148,6 +148,9 @@ pe loopback::self() const {
 std::uint32_t loopback::pe_count() const {
   return state_->who.pe_count;
 }
+std::chrono::milliseconds loopback::timeout() const {
+  return state_->who.timeout;
+}
 
 result<bool> loopback::try_send(pe target, std::span<std::byte const> head,
                                 std::span<std::byte const> body) {

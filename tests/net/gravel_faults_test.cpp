@@ -140,6 +140,23 @@ TEST_SUITE("net.gravel_faults") {
     CHECK(b.error().what.find("pe 1, pe 2") != std::string::npos);
   }
 
+  TEST_CASE("it does so when the job says, unless its options say otherwise") {
+    auto const jobs = make_local_jobs(2, std::chrono::milliseconds(300)).value();
+    std::unique_ptr<loopback> ends[2];
+    {
+      std::jthread const other([&] { ends[1] = loopback::open(jobs[1]).value(); });
+      ends[0] = loopback::open(jobs[0]).value();
+    }
+    auto out = make_outcome(1);
+    native_scheduler scheduler({.threads = 1});
+    unchecked_agent gpu(scheduler);
+    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {});
+    auto const b = net.quiet();
+    REQUIRE(b.has_error());
+    CHECK_MESSAGE(b.error().what.find("no word from pe 1 for 300 ms") != std::string::npos,
+                  b.error().what);
+  }
+
   TEST_CASE("so it does while another node goes on talking") {
     auto ends = make_in_process(3);
     auto out = make_outcome(1);

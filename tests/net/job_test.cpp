@@ -175,12 +175,15 @@ TEST_SUITE("net.job") {
       ::close(fd);
   }
 
-  TEST_CASE("a job of no pe, or of too many, is refused") {
+  TEST_CASE("a job of no pe, or of too many, or that waits for nobody, is refused") {
     for (std::uint32_t const count : {0u, max_pe_count + 1}) {
       auto const jobs = make_local_jobs(count, std::chrono::milliseconds{1});
       REQUIRE_FALSE(jobs.has_value());
       CHECK(jobs.error().code == net_errc::bad_environment);
       CHECK(contains(jobs.error().what, std::to_string(count)));
     }
+    auto const jobs = make_local_jobs(2, std::chrono::milliseconds{0});
+    REQUIRE_FALSE(jobs.has_value());
+    CHECK(jobs.error().what == "a job with a timeout of 0 ms; allowed are 1 to 86400000");
   }
 }

@@ -70,14 +70,17 @@ inline ends in_process_ends(std::uint32_t pe_count) {
     all.push_back(std::move(end));
   return all;
 }
-inline ends loopback_ends(std::uint32_t pe_count) {
-  auto const jobs = make_local_jobs(pe_count, 10s).value();
+inline ends loopback_ends_within(std::uint32_t pe_count, std::chrono::milliseconds timeout) {
+  auto const jobs = make_local_jobs(pe_count, timeout).value();
   ends all(pe_count);
   std::vector<std::jthread> threads;
   for (std::uint32_t i = 0; i < pe_count; ++i)
     threads.emplace_back([&, i] { all[i] = loopback::open(jobs[i]).value(); });
   threads.clear();
   return all;
+}
+inline ends loopback_ends(std::uint32_t pe_count) {
+  return loopback_ends_within(pe_count, 10s);
 }
 
 inline std::string run_one(executor& scheduler, std::unique_ptr<transport_port> end,

@@ -3,10 +3,13 @@
 #include "shmem_job.hpp"
 
 #include <cstdint>
+#include <latch>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <thread>
+#include <vector>
 
 using namespace shmem_test;
 
@@ -220,6 +223,51 @@ TEST_SUITE("net.shmem_refusals") {
       QUARRY_SAYS(n.free(w), net_errc::outside_heap, {"given back already"});
       return "";
     });
+  }
+
+  TEST_CASE("elements that are combined lie where they can be read") {
+    on_all(2, [](node& n) -> std::string {
+      auto const words = n.malloc<std::uint64_t>(4);
+      QUARRY_OK(words);
+      auto* const w = words->data();
+      auto* const off = reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(w) + 4);
+      QUARRY_SAYS(n.world().reduce(reduction::sum, off, w + 2, 1), net_errc::misaligned,
+                  {"reduce at offset 4, which is not a multiple of 8"});
+      QUARRY_SAYS(n.world().reduce(reduction::sum, w, off, 1), net_errc::misaligned, {"offset 4"});
+      QUARRY_OK(n.barrier_all());
+      return "";
+    });
+  }
+
+  TEST_CASE("of two threads of a pe in collectives of one team one is sent away") {
+    for (auto const& make : {in_process_ends, loopback_ends}) {
+      std::latch is_refused(1);
+      all_well(run_native(make, 2, small, [&](node& n) -> std::string {
+        if (n.self() == pe{1}) {
+          is_refused.wait();
+          QUARRY_OK(n.barrier_all());
+          return "";
+        }
+        result<void> ended[2];
+        {
+          std::vector<std::jthread> both;
+          for (auto& mine : ended)
+            both.emplace_back([&] {
+              mine = n.barrier_all();
+              if (!mine)
+                is_refused.count_down();
+            });
+        }
+        auto const& refused = ended[0] ? ended[1] : ended[0];
+        QUARRY_OK(ended[0] ? ended[0] : ended[1]);
+        QUARRY_EXPECT(refused.has_error());
+        QUARRY_EXPECT(refused.error().code ==
+                      std::make_error_code(std::errc::device_or_resource_busy));
+        QUARRY_EXPECT(refused.error().what.starts_with(
+            "shmem: barrier_all: another thread of pe 0 is in a collective of the same team"));
+        return "";
+      }));
+    }
   }
 
   TEST_CASE("options outside their limits are refused with them") {

@@ -291,8 +291,7 @@ private:
     any |= got && *got != 0;
     auto const now = time_.now();
     leaves_since_ = any || !leaves_since_ ? now : *leaves_since_;
-    bool const is_late =
-        !shared_.scheduler.decides() && now - *leaves_since_ > shared_.options.timeout;
+    bool const is_late = !shared_.scheduler.decides() && now - *leaves_since_ > shared_.timeout;
     if (!got || is_late)
       controls_.clear();
     if (!controls_.empty())
@@ -427,17 +426,16 @@ private:
     auto const now = time_.now();
     last_words_.look(now, [this](std::uint32_t n) { return waits_for(n); });
     if (has_entered && !has_told_ && !shared_.has_failed() &&
-        last_words_.are_missing(now - shared_.options.timeout / 2))
+        last_words_.are_missing(now - shared_.timeout / 2))
       tell_that_it_waits();
     if (progressed || begins)
       waiting_since_ = now;
-    auto const since = now - shared_.options.timeout;
+    auto const since = now - shared_.timeout;
     if (!has_entered && waiting_since_ > since)
       return;
     if (std::string const who = last_words_.missing(since); !who.empty())
-      shared_.fail(
-          make_error(net_errc::timeout, fmt::format("gravel: no word from {} for {} ms", who,
-                                                    shared_.options.timeout.count())));
+      shared_.fail(make_error(net_errc::timeout, fmt::format("gravel: no word from {} for {} ms",
+                                                             who, shared_.timeout.count())));
   }
 
   shared_state& shared_;
@@ -453,7 +451,7 @@ private:
   quiet_round quiet_{shared_.buffers.size(), nodes_, self_id_};
   std::uint64_t gather_seen_ = 0;
   contributions gathers_{nodes_};
-  awake_time time_{shared_.options.timeout};
+  awake_time time_{shared_.timeout};
   clock::time_point waiting_since_{}; ///< nothing has happened since then
   last_words last_words_{nodes_};
   bool has_told_ = false;                         ///< tell_that_it_waits(), in this wait

@@ -55,8 +55,9 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::ui
     refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
   if (pe_count > 65'536) // what a remote_word can say
     refuse(fmt::format("a job of {} nodes; at most 65536 are allowed", pe_count));
-  if (auto const why = refusal_of_timeout(o.timeout); !why.empty())
-    refuse(why);
+  if (o.timeout)
+    if (auto const why = refusal_of_timeout(*o.timeout); !why.empty())
+      refuse(why);
   constexpr std::chrono::microseconds latest = max_job_timeout;
   if (o.flush_after < std::chrono::microseconds::zero() || o.flush_after > latest)
     refuse(fmt::format("a flush after {} us; allowed are 0 to {}", o.flush_after.count(),
@@ -77,8 +78,8 @@ public:
       : transport_(std::move(transport)), heap_(heap),
         known_heap_(agent.known(), heap.data(), heap.size_bytes(), "symmetric heap"),
         packages_(agent.known(), writes == direct::yes ? 1 : o.queue_slots, o.package_columns),
-        shared_(agent, o, queue_slots(o),
-                {transport_->self(), transport_->pe_count(), heap.size()}),
+        shared_(agent, o, queue_slots(o), {transport_->self(), transport_->pe_count(), heap.size()},
+                o.timeout.value_or(transport_->timeout())),
         interface_(agent.scheduler(),
                    fmt::format("network interface of {}", to_string(transport_->self()))) {
     std::size_t const words = o.buffer_bytes / sizeof(std::uint32_t);

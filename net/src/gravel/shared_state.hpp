@@ -17,6 +17,7 @@
 #include <fmt/core.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -80,6 +81,7 @@ struct shared_state final : job_state {
   gravel_node::options options;
   emu::mpmc_queue<outgoing> to_network;
   heap_shape shape;
+  std::chrono::milliseconds timeout;                ///< of every wait for another node
   std::vector<std::unique_ptr<buffer_set>> buffers; ///< one an aggregator
 
   // Requests of the host are numbers that grow; what is done is a number that follows. Release and
@@ -101,9 +103,9 @@ struct shared_state final : job_state {
   std::vector<std::vector<std::byte>> gather_all; ///< the interface's, until gather_done
 
   shared_state(emu::agent_core& agent, gravel_node::options const& o, std::uint32_t queue_slots,
-               heap_shape s)
-      : scheduler(agent.scheduler()), options(o), to_network(agent.known(), queue_slots), shape(s) {
-  }
+               heap_shape s, std::chrono::milliseconds longest)
+      : scheduler(agent.scheduler()), options(o), to_network(agent.known(), queue_slots), shape(s),
+        timeout(longest) {}
 
   /// Keeps the first error and lets everybody who waits look. False if there was one before.
   bool fail(error e) {

@@ -35,6 +35,9 @@ pe mpi::self() const {
 std::uint32_t mpi::pe_count() const {
   return 0;
 }
+std::chrono::milliseconds mpi::timeout() const {
+  return job{}.timeout;
+}
 result<bool> mpi::try_send(pe, std::span<std::byte const>, std::span<std::byte const>) {
   return no_mpi();
 }

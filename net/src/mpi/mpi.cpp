@@ -74,6 +74,9 @@ pe mpi::self() const {
 std::uint32_t mpi::pe_count() const {
   return state_->who.pe_count;
 }
+std::chrono::milliseconds mpi::timeout() const {
+  return state_->who.timeout;
+}
 
 result<bool> mpi::try_send(pe target, std::span<std::byte const> head,
                            std::span<std::byte const> body) {

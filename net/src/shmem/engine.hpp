@@ -260,6 +260,7 @@ protected:
   emu::allocations& known_;
   std::unique_ptr<transport_port> transport_;
   node::options options_;
+  std::chrono::milliseconds timeout_;
   pe self_;
   std::uint32_t count_;
   bool const decides_;

@@ -111,13 +111,13 @@ std::uint64_t engine::watch(std::string_view what, std::optional<pe> on,
   };
   if (auto const why = ask_about(waited))
     give_up(net_errc::timeout, *why);
-  else if (on && waited >= options_.timeout && peers_[on->id].has_left())
+  else if (on && waited >= timeout_ && peers_[on->id].has_left())
     give_up(net_errc::mismatched_collective, "it has called finish()");
   return questions_.load(std::memory_order_relaxed);
 }
 
 std::optional<std::string> engine::ask_about(std::chrono::nanoseconds waited) {
-  if (waited < options_.timeout / 2)
+  if (waited < timeout_ / 2)
     return {};
   auto const now = clock::now().time_since_epoch();
   // An answer may come late, behind many operations.
@@ -128,12 +128,12 @@ std::optional<std::string> engine::ask_about(std::chrono::nanoseconds waited) {
   // First what became of this wait's last question, after a time for this pe, too, which may have
   // been stopped, to hear the answers.
   std::optional<std::string> why;
-  if (since >= options_.timeout / 8 && since < waited)
+  if (since >= timeout_ / 8 && since < waited)
     why = overdue(waited, since);
   if (why && asked_at_.load(std::memory_order_relaxed) == before)
     return why;
   // Several threads may wait: one of them asks.
-  if (since >= options_.timeout / 3 &&
+  if (since >= timeout_ / 3 &&
       asked_at_.compare_exchange_strong(before, now.count(), std::memory_order_relaxed))
     ask_everybody();
   return {};
@@ -141,16 +141,15 @@ std::optional<std::string> engine::ask_about(std::chrono::nanoseconds waited) {
 
 std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited,
                                            std::chrono::nanoseconds since_question) const {
-  if (waited < options_.timeout)
+  if (waited < timeout_)
     return {};
   if (std::string const silent = silent_pes(); !silent.empty())
-    return fmt::format("not over after {} ms; no word from {}", options_.timeout.count(), silent);
-  auto const longest = patience * options_.timeout;
+    return fmt::format("not over after {} ms; no word from {}", timeout_.count(), silent);
+  auto const longest = patience * timeout_;
   auto const still =
       clock::now().time_since_epoch() - clock::duration(moved_at_.load(std::memory_order_relaxed));
   // It was not asked in the first half of a timeout. News are as old as the question.
-  if (waited < longest || still < longest - options_.timeout / 2 ||
-      since_question >= options_.timeout)
+  if (waited < longest || still < longest - timeout_ / 2 || since_question >= timeout_)
     return {};
   return fmt::format("every pe answers, but none has begun an operation for {} ms; if one computes "
                      "for so long, the timeout is too short",

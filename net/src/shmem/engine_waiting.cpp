@@ -40,7 +40,8 @@ engine::engine(executor& scheduler, emu::allocations* known,
                std::unique_ptr<transport_port> transport, node::options const& o)
     : user_heap((o.heap_bytes + 63) / 64 * 64), free_teams(0), scheduler_(scheduler),
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
-      self_(transport_->self()), count_(transport_->pe_count()), decides_(scheduler.decides()),
+      timeout_(o.timeout.value_or(transport_->timeout())), self_(transport_->self()),
+      count_(transport_->pe_count()), decides_(scheduler.decides()),
       spins_(count_ > std::thread::hardware_concurrency() ? 1 : 64),
       native_(dynamic_cast<native_scheduler*>(&scheduler)),
       // Nothing wakes such a thread for its kernels: it must look after them now and then.
@@ -220,7 +221,7 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
 
 /// Of who has waited so long.
 microseconds engine::longest_sleep(std::chrono::nanoseconds waited) const {
-  microseconds const longest = std::min<microseconds>(long_sleep, options_.timeout / 8);
+  microseconds const longest = std::min<microseconds>(long_sleep, timeout_ / 8);
   if (!runs_kernels_alone_)
     return longest;
   auto const part = std::chrono::duration_cast<microseconds>(waited) / 16;

@@ -15,6 +15,8 @@ constexpr std::uint64_t slots = 4;              ///< of the ring: messages on th
 } // namespace
 
 result<void> team_work::reduce(vectors const& v, std::uint64_t details) {
+  if (!has_turn_)
+    return out_of_turn();
   bool const at_once = is_at_once(v), is_small = !at_once && is_gathered(v);
   if (at_once)
     copy(offered(team_.meetings + 1), v.source, v.bytes());

@@ -20,6 +20,7 @@ struct team_state {
   std::uint64_t arrivals = 0; ///< that were waited for so far
   std::uint64_t credits = 0;  ///< the same
   bool is_destroyed = false;  ///< copies of the team know it, too
+  bool is_at_work = false;    ///< a thread is in a collective; read and written atomically
 
   [[nodiscard]] pe at(std::uint32_t i) const noexcept { return pe{start + i * stride}; }
 };

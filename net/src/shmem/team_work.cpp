@@ -14,6 +14,8 @@ namespace quarry::net::shmem {
 result<void> team_work::meet_with(collective what, std::uint64_t details, std::size_t bytes) {
   if (engine_.has_failed())
     return engine_.failed({name_});
+  if (!has_turn_)
+    return out_of_turn();
   std::uint64_t const number = ++team_.meetings & 0xffffffff;
   std::uint64_t const word =
       number << 32 | static_cast<std::uint64_t>(what) << 24 | (details & 0xffffff);
@@ -52,6 +54,13 @@ result<void> team_work::meet_with(collective what, std::uint64_t details, std::s
     return engine_.failed({name_});
   }
   return {};
+}
+
+error team_work::out_of_turn() const {
+  return {std::make_error_code(std::errc::device_or_resource_busy),
+          fmt::format("shmem: {}: another thread of {} is in a collective of the same team; a "
+                      "team's collectives come one after the other",
+                      name_, to_string(engine_.self()))};
 }
 
 void team_work::copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {

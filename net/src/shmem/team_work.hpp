@@ -4,6 +4,7 @@
 #include "engine.hpp"
 #include "team_state.hpp"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -13,19 +14,24 @@ namespace quarry::net::shmem {
 
 /// One collective of a team, on one member: puts, signals and words to wait for, as users have
 /// them, in the team's own memory.
+///
+/// Errors   std::errc::device_or_resource_busy – another thread of this pe is in one of the same
+///          team
 class team_work {
 public:
   using combiner = void(void* into, void const* from, std::size_t count);
 
   team_work(engine& e, team_state& t, char const* name)
       : engine_(e), team_(t), area_{e.memory().user_bytes + t.id * team_area::bytes(e.options())},
-        name_(name) {}
+        name_(name), has_turn_(!std::atomic_ref(t.is_at_work).exchange(true)) {}
   team_work(team_work const&) = delete;
   team_work& operator=(team_work const&) = delete;
   /// Where it ends in this member's heap, a host finds its own part, too.
   ~team_work() {
     if (engine_.decides())
       emu::bring_own_to_host();
+    if (has_turn_) // release: the next one's thread sees what this one has left in the team
+      std::atomic_ref(team_.is_at_work).store(false, std::memory_order_release);
   }
 
   struct vectors {
@@ -96,10 +102,13 @@ private:
   [[nodiscard]] bool is_at_once(vectors const& v) const;
   [[nodiscard]] std::uint64_t offered(std::uint64_t meeting) const;
 
+  [[nodiscard]] error out_of_turn() const;
+
   engine& engine_;
   team_state& team_;
   team_area area_;
   char const* name_;
+  bool has_turn_;
 };
 
 /// A hash of what all members must agree on.

@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -80,10 +81,11 @@ public:
     std::uint32_t aggregators = 1; ///< 1 … most_aggregators
     /// A buffer that is not full leaves then; 0 … 24 hours.
     std::chrono::microseconds flush_after{125};
-    std::uint32_t queue_slots = 64;            ///< packages in flight; a power of two
-    std::uint32_t package_columns = 1024;      ///< work-items of the largest work-group
-    std::chrono::milliseconds timeout{10'000}; ///< for every wait for another node
-    direct_orders direct{};                    ///< of the style simt_direct
+    std::uint32_t queue_slots = 64;       ///< packages in flight; a power of two
+    std::uint32_t package_columns = 1024; ///< work-items of the largest work-group
+    /// For every wait for another node; none: the job's, as the transport says.
+    std::optional<std::chrono::milliseconds> timeout{};
+    direct_orders direct{}; ///< of the style simt_direct
   };
 
   /// `heap`: this node's symmetric heap, whose words the operations of all nodes may touch; as

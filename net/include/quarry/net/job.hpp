@@ -47,10 +47,12 @@ struct job {
   job_token token;
   std::vector<endpoint> endpoints; ///< one a pe, in the order of their ids
   /// Bounds everything in which one pe waits for another: connecting, finishing, a stalled peer.
+  /// Nodes wait so long, too, unless their options say otherwise.
   std::chrono::milliseconds timeout{10'000};
   /// A socket that already listens at endpoints[self.id], bound by whoever made the job, so that
   /// no other process can take the port in between; -1: this pe binds the port itself. Whoever
-  /// opens a transport with the job gives the descriptor away, whether or not that succeeds.
+  /// opens a transport with the job gives the descriptor away, whether or not that succeeds: for
+  /// another network, one after the other, it is -1.
   int listen_fd = -1;
   /// On what all pes must have agreed before they meet, in lines: the options of a program, say.
   /// Compared by the transports `mpi`, up to most_terms bytes, and `loopback`, by a hash.
@@ -84,7 +86,7 @@ struct job {
 /// The caller owns the descriptors. They are close-on-exec: a launcher clears the flag of listen_fd
 /// in the child that is to inherit it, and closes its own copies once the children are started.
 ///
-/// Errors   bad_environment – pe_count is not 1 … max_pe_count
+/// Errors   bad_environment – pe_count is not 1 … max_pe_count, or refusal_of_timeout()
 ///          a std::errc – the system has no more sockets or descriptors
 [[nodiscard]] result<std::vector<job>> make_local_jobs(std::uint32_t pe_count,
                                                        std::chrono::milliseconds timeout);

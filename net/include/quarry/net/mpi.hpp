@@ -48,6 +48,7 @@ public:
 
   [[nodiscard]] pe self() const override;
   [[nodiscard]] std::uint32_t pe_count() const override;
+  [[nodiscard]] std::chrono::milliseconds timeout() const override;
   [[nodiscard]] result<bool> try_send(pe target, std::span<std::byte const> head,
                                       std::span<std::byte const> body) override;
   [[nodiscard]] result<std::size_t> poll(sink const& deliver) override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/net/job.hpp>
 #include <quarry/net/pe.hpp>
 #include <quarry/result.hpp>
 
@@ -24,6 +25,8 @@ public:
   virtual ~transport_port() = default;
   [[nodiscard]] virtual pe self() const = 0;
   [[nodiscard]] virtual std::uint32_t pe_count() const = 0;
+  /// How long its pes wait for each other, unless they have been told otherwise: the job's timeout.
+  [[nodiscard]] virtual std::chrono::milliseconds timeout() const { return job{}.timeout; }
 
   /// Takes the message `head` + `body` for `target`; false: no room now, or a pe is lost whose last
   /// messages poll() has not delivered: poll() and try again. The bytes may be reused on return.

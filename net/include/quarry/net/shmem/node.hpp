@@ -42,8 +42,9 @@ public:
   struct options {
     std::size_t heap_bytes = 16 * 1024 * 1024; ///< for malloc(); the same everywhere
     /// For every wait for another pe. Where all answer, three times as long after the last
-    /// operation that any of them has begun: they may be slow.
-    std::chrono::milliseconds timeout{10'000};
+    /// operation that any of them has begun: they may be slow. None: the job's, as the transport
+    /// says.
+    std::optional<std::chrono::milliseconds> timeout{};
     std::uint32_t most_teams = 8; ///< the world is one
     /// A team's memory for messages of its collectives. Long reductions go round in quarters of it:
     /// the less there is, the more often members wait for each other.

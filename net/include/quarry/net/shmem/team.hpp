@@ -22,7 +22,8 @@ struct team_state;
 /// All collectives check that every member is in the same one, with the same sizes, and begin
 /// together: nobody writes into a member's destination before that member has come.
 ///
-/// Errors   as context; net_errc::mismatched_collective – a member is in another one
+/// Errors   as context; net_errc::mismatched_collective – a member is in another one;
+///          std::errc::device_or_resource_busy – another thread of this pe is in one of this team
 /// Source   OpenSHMEM 1.5 §9.4, §9.9; differs: teams of stride only (no split_2d, no configuration,
 ///          no shared team), no contexts of a team, no alltoalls
 class team {
