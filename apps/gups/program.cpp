@@ -152,7 +152,7 @@ command::program_call add_options(CLI::App& app) {
 
 command::program program() {
   return {.name = "gups",
-          .summary = "random increments of a distributed table, through Gravel",
+          .summary = "random increments of a table on a power of two of nodes, through Gravel",
           .examples = "Examples:\n"
                       "  quarry run gups\n"
                       "  quarry run gups --nodes 4 --transport loopback --updates 100000000\n"

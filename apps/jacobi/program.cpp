@@ -138,6 +138,11 @@ command::program_result describe(settings const& s, command::run_options const& 
                {"time", sum.seconds * 1e3, "ms"},
                {"time/sweep", sum.seconds * 1e6 / sweeps, "us"},
                {"cells/s", cells * sweeps / sum.seconds / 1e6, "M/s"}};
+  if (double const tolerance = shape_of(s, o.node_count).tolerance; sum.change > tolerance)
+    r.lines.push_back(
+        fmt::format("not at rest: the limit of sweeps (--sweeps {}) has ended it; the last change "
+                    "is {:.2g}, more than {:.0e} (--digits {})",
+                    s.most_sweeps, sum.change, tolerance, s.digits));
   return r;
 }
 
@@ -177,10 +182,12 @@ command::program_call add_options(CLI::App& app) {
   command::add_comp_net_options(app, s->common);
   command::add_number(app, "--rows", s->rows, 1, 1U << 16, "of each node");
   command::add_number(app, "--columns", s->columns, 1, 1U << 16, "of the grid");
-  command::add_number(app, "--sweeps", s->most_sweeps, 1, 1U << 30, "at most");
+  command::add_number(app, "--sweeps", s->most_sweeps, 1, 1U << 30,
+                      "at most: they end it even where the grid still changes, which is said");
   command::add_number(app, "--check-every", s->sweeps_per_check, 1, 1U << 30,
                       "sweeps until the largest change is looked at");
-  command::add_number(app, "--digits", s->digits, 1, 15, "it ends below 10 to minus this");
+  command::add_number(app, "--digits", s->digits, 1, 15,
+                      "at rest is a grid that changes by 10 to minus this at most");
   command::check_when_read(app, [s, &app] { check(app, *s); });
   return {.check = [s](command::run_options const& o) { check(o, *s); },
           .run = [s](command::run_options const& o) { return run(o, *s); }};
@@ -190,7 +197,7 @@ command::program_call add_options(CLI::App& app) {
 
 command::program program() {
   return {.name = "jacobi",
-          .summary = "a grid relaxed until it changes no more, with halo exchange",
+          .summary = "a grid relaxed until it is at rest or --sweeps are done, with halo exchange",
           .examples = "Examples:\n"
                       "  quarry run jacobi --nodes 4\n"
                       "  quarry run jacobi --nodes 8 --rows 1024 --columns 1024 --work-groups 4\n"

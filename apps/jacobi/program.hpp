@@ -5,7 +5,7 @@
 
 namespace quarry::jacobi {
 
-/// `quarry run jacobi`: a grid relaxed until it changes no more (ComP-Net §5.3).
+/// `quarry run jacobi`: a grid relaxed until it is at rest, or so many times (ComP-Net §5.3).
 [[nodiscard]] command::program program();
 
 } // namespace quarry::jacobi

@@ -158,7 +158,7 @@ void check_memory(command::run_options const& o, settings const& s) {
   std::uint64_t const graph =
       s.graph_file.empty() ? (1 + edges) * sizeof(std::uint32_t) << s.scale : 0;
   bool const is_shared = o.transport == command::transport_kind::in_process;
-  command::need_memory(o, "--nodes, --scale",
+  command::need_memory(o, s.graph_file.empty() ? "--nodes, --scale" : "--nodes",
                        (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o));
 }
 

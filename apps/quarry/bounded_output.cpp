@@ -64,7 +64,10 @@ std::size_t bounded_output::write_some(std::string_view text) {
     return static_cast<std::size_t>(written);
   if (errno == EAGAIN || errno == EINTR)
     return 0;
-  (errno == EPIPE ? has_lost_reader_ : has_lost_text_) = true;
+  if (errno == EPIPE)
+    has_lost_reader_ = true;
+  else if (!loss_)
+    loss_ = {errno, std::generic_category()};
   return text.size();
 }
 

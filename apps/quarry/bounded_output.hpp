@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 namespace quarry::command {
 
@@ -31,8 +32,8 @@ public:
   [[nodiscard]] bool is_full() const { return !drops_excess_ && waiting_.size() >= room; }
   /// What to poll for room (POLLOUT) before the next flush(); -1 if nothing waits to be written.
   [[nodiscard]] int fd_to_wait_for() const { return waiting_.empty() ? -1 : fd(); }
-  /// Something was dropped that could not be written, as to a full disk.
-  [[nodiscard]] bool has_lost_text() const { return has_lost_text_; }
+  /// Why something was dropped that could not be written, as to a full disk; none: nothing was.
+  [[nodiscard]] std::error_code loss() const { return loss_; }
   /// Nobody can read what we write any more (EPIPE). Only while SIGPIPE is ignored.
   [[nodiscard]] bool has_lost_reader() const { return has_lost_reader_; }
 
@@ -44,7 +45,7 @@ private:
   owned_fd again_; // the target, opened once more, or -1
   std::string waiting_;
   bool drops_excess_ = false;
-  bool has_lost_text_ = false;
+  std::error_code loss_; // the first
   bool has_lost_reader_ = false;
 };
 

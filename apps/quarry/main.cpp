@@ -45,9 +45,11 @@ constexpr char const* examples =
 
 /// What CLI11 says in words of its own.
 std::string message_of(CLI::App const& app, CLI::Error const& e) {
-  if (e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError))
-    if (auto ours = quarry::command::unexpected_argument(app); !ours.empty())
-      return ours;
+  bool const is_too_many = e.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError);
+  if (auto ours = is_too_many ? quarry::command::unexpected_argument(app)
+                              : quarry::command::unknown_option(app);
+      !ours.empty())
+    return ours;
   std::string text = e.what();
   auto const say = [&text](std::string_view instead_of, std::string_view ours) {
     if (auto const at = text.find(instead_of); at != std::string::npos)

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace quarry::command {
@@ -41,7 +42,7 @@ public:
 
   /// From now on what there is no room for is dropped, and no child waits for room.
   void drop_excess() { out_.drop_excess(); }
-  [[nodiscard]] bool has_lost_text() const { return out_.has_lost_text(); }
+  [[nodiscard]] std::error_code loss() const { return out_.loss(); }
   [[nodiscard]] bool has_lost_reader() const { return out_.has_lost_reader(); }
 
 private:

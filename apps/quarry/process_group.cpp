@@ -20,6 +20,7 @@
 #include <poll.h>
 #include <set>
 #include <span>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -193,13 +194,17 @@ bool process_group::take_lost_output() {
   if (exit_status_) // it is about to end anyway
     return false;
   bool const has_no_reader = std::ranges::any_of(outputs_, &merged_output::has_lost_reader);
-  if (!has_no_reader && std::ranges::none_of(outputs_, &merged_output::has_lost_text))
+  std::error_code loss;
+  for (auto const& one : outputs_)
+    if (!loss)
+      loss = one.loss();
+  if (!has_no_reader && !loss)
     return false;
   send_all(SIGTERM);
   if (has_no_reader)
     begin_to_end(128 + SIGPIPE, "nobody reads the output any more");
   else
-    begin_to_end(world_fault, "output of the nodes: cannot write");
+    begin_to_end(world_fault, "output of the nodes: cannot write: " + loss.message());
   return true;
 }
 

@@ -35,6 +35,7 @@ struct program_result {
   std::vector<setting> settings{};
   std::vector<figure> figures{};
   std::vector<std::string> lines{}; ///< printed after the table, such as a list of the first ten
+  std::string reason{}; ///< of a wrong answer, for the verdict; empty: the number says all
 
   [[nodiscard]] bool is_verified() const { return is_checked && wrong_count == 0; }
 };

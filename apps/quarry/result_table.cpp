@@ -58,7 +58,10 @@ std::vector<setting> common_settings(run_options const& options) {
 std::string verdict_of(program_result const& result) {
   if (!result.is_checked)
     return "not checked: FAILED";
-  return fmt::format("{} wrong: {}", result.wrong_count, result.is_verified() ? "OK" : "FAILED");
+  if (result.is_verified())
+    return "0 wrong: OK";
+  return fmt::format("{} wrong: FAILED{}{}", result.wrong_count, result.reason.empty() ? "" : ": ",
+                     result.reason);
 }
 
 std::string heading(std::vector<setting> const& settings) {

@@ -53,6 +53,23 @@ std::string did_you_mean(CLI::App const& command, std::string_view word) {
   return nearest;
 }
 
+/// The last command on the command line, and how what it says begins.
+struct chosen_command {
+  CLI::App const* command;
+  std::string speaker; ///< "run gups: "; empty: the whole
+};
+
+chosen_command chosen(CLI::App const& app) {
+  chosen_command last{&app, {}};
+  for (auto next = app.get_subcommands(); !next.empty(); next = last.command->get_subcommands()) {
+    last.command = next.front();
+    last.speaker += (last.speaker.empty() ? "" : " ") + last.command->get_name();
+  }
+  if (!last.speaker.empty())
+    last.speaker += ": ";
+  return last;
+}
+
 } // namespace
 
 std::string not_expected(CLI::App const& command, std::string_view word,
@@ -63,17 +80,19 @@ std::string not_expected(CLI::App const& command, std::string_view word,
 }
 
 std::string unexpected_argument(CLI::App const& app) {
-  std::string speaker;
-  CLI::App const* command = &app;
-  for (auto chosen = app.get_subcommands(); !chosen.empty(); chosen = command->get_subcommands()) {
-    command = chosen.front();
-    speaker += (speaker.empty() ? "" : " ") + command->get_name();
-  }
+  auto const [command, speaker] = chosen(app);
   auto const rest = command->remaining();
-  if (rest.empty())
+  return rest.empty() ? std::string() : speaker + not_expected(*command, name_in(rest.front()));
+}
+
+std::string unknown_option(CLI::App const& app) {
+  auto const [command, speaker] = chosen(app);
+  if (command->get_allow_extras())
     return {};
-  return fmt::format("{}{}{}", speaker, speaker.empty() ? "" : ": ",
-                     not_expected(*command, name_in(rest.front())));
+  for (auto const& word : command->remaining())
+    if (word.starts_with('-'))
+      return speaker + not_expected(*command, name_in(word));
+  return {};
 }
 
 } // namespace quarry::command

@@ -18,4 +18,9 @@ namespace quarry::command {
 /// did you mean --updates?"
 [[nodiscard]] std::string unexpected_argument(CLI::App const& app);
 
+/// After a parse that ended otherwise: the same of the first option that its command does not know,
+/// which may be why something else is wrong, as its value was taken for another argument. Empty:
+/// there is none, or the command looks at arguments too many itself.
+[[nodiscard]] std::string unknown_option(CLI::App const& app);
+
 } // namespace quarry::command

@@ -16,6 +16,9 @@
 #include <comp_net_cluster.hpp>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace quarry::sgd {
 namespace {
@@ -63,26 +66,53 @@ result<node_outcome> run_one(comp_net_node& node, settings const& s, training co
                       .learnt = learner->learnt()};
 }
 
+/// What is wrong with an answer: how often in all, and in words.
+struct mistakes {
+  std::uint64_t count = 0;
+  std::vector<std::string> kinds;
+
+  void add(std::uint64_t often, std::string kind) {
+    if (often == 0)
+      return;
+    count += often;
+    kinds.push_back(std::move(kind));
+  }
+};
+
 /// Nodes that have learnt something else than node 0, and of node 0 the parameters that are not
 /// those of one process alone, and whether it gets too many samples wrong.
-std::uint64_t count_wrong(settings const& s, training const& t,
-                          std::vector<node_outcome> const& all) {
-  std::uint64_t wrong = 0;
+mistakes find_mistakes(settings const& s, training const& t, std::vector<node_outcome> const& all,
+                       double accuracy_percent) {
+  mistakes found;
   parameters const& first = all.front().learnt;
   using bits = std::array<std::uint32_t, parameter_count>;
+  std::uint64_t strangers = 0;
   for (node_outcome const& one : all)
-    wrong += std::bit_cast<bits>(one.learnt) == std::bit_cast<bits>(first) ? 0 : 1;
+    strangers += std::bit_cast<bits>(one.learnt) == std::bit_cast<bits>(first) ? 0 : 1;
+  found.add(strangers, fmt::format("{} of {} nodes have learnt something else than node 0",
+                                   strangers, all.size()));
   parameters const alone = reference(t);
+  std::uint64_t off = 0;
   for (std::uint32_t i = 0; i < parameter_count; ++i)
-    wrong += std::abs(first[i] - alone[i]) <= tolerance ? 0 : 1;
-  return wrong + (t.accuracy(first) * 100 >= s.percent ? 0 : 1);
+    off += std::abs(first[i] - alone[i]) <= tolerance ? 0 : 1;
+  found.add(off, fmt::format("{} of {} parameters are not those of one process alone", off,
+                             parameter_count));
+  // Rounded down: what is too little does not look as if it were enough.
+  found.add(accuracy_percent >= s.percent ? 0 : 1,
+            fmt::format("accuracy {:.2f} %, asked for is {} % (--accuracy)",
+                        std::floor(accuracy_percent * 100) / 100, s.percent));
+  return found;
 }
 
 command::program_result describe(settings const& s, training const& t,
                                  std::vector<node_outcome> const& all) {
   command::program_result r;
   r.is_checked = true;
-  r.wrong_count = count_wrong(s, t, all);
+  double const accuracy_percent = t.accuracy(all.front().learnt) * 100;
+  auto found = find_mistakes(s, t, all, accuracy_percent);
+  r.wrong_count = found.count;
+  r.reason = fmt::format("{}", fmt::join(found.kinds, "; "));
+  r.lines = std::move(found.kinds);
   command::add_settings(r, s.common);
   r.settings.push_back({"batch", fmt::format("{}", s.batch)});
   r.settings.push_back({"samples", fmt::format("{}", s.sample_count)});
@@ -92,7 +122,7 @@ command::program_result describe(settings const& s, training const& t,
                {"parameters", std::uint64_t{parameter_count}, ""},
                {"time", slowest.seconds * 1e3, "ms"},
                {"allreduce", slowest.sum_seconds * 1e3, "ms"},
-               {"accuracy", t.accuracy(all.front().learnt) * 100, "%"}};
+               {"accuracy", accuracy_percent, "%"}};
   return r;
 }
 

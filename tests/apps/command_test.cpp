@@ -51,8 +51,10 @@ std::vector<std::string> subcommands_of(std::string const& help) {
 } // namespace
 
 TEST_SUITE("apps.command") {
-  TEST_CASE("gups says that it makes the same number of updates on each node") {
-    CHECK(quarry({"run", "gups", "--help"}).says("updates of all nodes; each has the same number"));
+  TEST_CASE("gups says how many nodes it runs on, and that each makes the same number of updates") {
+    auto const help = quarry({"run", "gups", "--help"});
+    CHECK(help.says("a power of two of nodes"));
+    CHECK(help.says("updates of all nodes; each has the same number"));
   }
 
   TEST_CASE("every command has help with examples, and help is no failure") {

@@ -8,9 +8,11 @@
 #include <cmath>
 #include <jacobi/reference.hpp>
 #include <ping_pong/reference.hpp>
+#include <regex>
 #include <set>
 #include <sgd/reference.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace quarry;
@@ -206,6 +208,26 @@ TEST_SUITE("apps.comp_net_programs") {
   TEST_CASE("a network that has learnt too little is a wrong answer") {
     auto const outcome = quarry_run({"sgd", "--steps", "1", "--configuration", "cpu"});
     CHECK(outcome.status == 1);
-    CHECK(outcome.says("# 1 wrong: FAILED"));
+    std::regex const reason("[^]*\n(accuracy [0-9]{2}\\.[0-9]{2} %, asked for is 97 % "
+                            "\\(--accuracy\\))\n# 1 wrong: FAILED: \\1\n");
+    CHECK_MESSAGE(std::regex_match(outcome.out, reason), outcome.out);
+  }
+
+  TEST_CASE("a grid that the limit of sweeps has kept from its rest says so, and is right") {
+    auto const jacobi = [](std::vector<std::string> line) {
+      line.insert(line.begin(), {"jacobi", "--configuration", "cpu"});
+      return quarry_run(std::move(line));
+    };
+    auto const limited = jacobi({"--sweeps", "1", "--digits", "15", "--json", "/dev/stderr"});
+    CHECK(limited.status == 0);
+    std::string const words =
+        "not at rest: the limit of sweeps (--sweeps 1) has ended it; the last "
+        "change is 0.25, more than 1e-15 (--digits 15)";
+    CHECK_MESSAGE(limited.out.ends_with("\n" + words + "\n# 0 wrong: OK\n"), limited.out);
+    CHECK_MESSAGE(limited.err.find("\"" + words + "\"") != std::string::npos, limited.err);
+    auto const resting = jacobi({"--rows", "2", "--columns", "4", "--sweeps", "100"});
+    CHECK(resting.status == 0);
+    CHECK_MESSAGE(!resting.says("not at rest"), resting.out);
+    CHECK(jacobi({"--help"}).says("until it is at rest or --sweeps are done"));
   }
 }

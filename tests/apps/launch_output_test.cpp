@@ -106,8 +106,9 @@ TEST_SUITE("apps.launch_output") {
     line.insert(line.begin(), {"sh", "-c", R"(exec "$0" "$@" >/dev/full)"});
     running_command command(line);
     CHECK(command.status() == 3);
-    CHECK(command.err() == "quarry launch: output of the nodes: cannot write; "
-                           "stopping the 2 nodes that run\n");
+    CHECK(command.err() ==
+          "quarry launch: output of the nodes: cannot write: No space left on device; "
+          "stopping the 2 nodes that run\n");
     CHECK_FALSE(command.has_survivors());
   }
 

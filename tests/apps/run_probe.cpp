@@ -29,6 +29,7 @@ program_call wrong(CLI::App&) {
   return {.run = [](run_options const&) -> quarry::result<program_result> {
     auto result = right();
     result.wrong_count = 2;
+    result.reason = "libc6 and perl";
     return result;
   }};
 }

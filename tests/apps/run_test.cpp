@@ -73,7 +73,7 @@ TEST_SUITE("apps.run") {
   TEST_CASE("the exit status is 0 only for an answer that was checked and right") {
     auto const wrong = probe({"wrong"});
     CHECK(wrong.status == 1);
-    CHECK(wrong.says("# 2 wrong: FAILED"));
+    CHECK(wrong.says("# 2 wrong: FAILED: libc6 and perl\n"));
     auto const unchecked = probe({"unchecked"});
     CHECK(unchecked.status == 1);
     CHECK(unchecked.says("# not checked: FAILED"));
