@@ -157,6 +157,19 @@ TEST_SUITE("net.gravel_faults") {
                   b.error().what);
   }
 
+  TEST_CASE("nor sooner because nothing progresses at this one") {
+    auto ends = make_in_process(2);
+    auto out = make_outcome(1);
+    native_scheduler scheduler({.threads = 1, .stall_timeout = std::chrono::milliseconds(50)});
+    unchecked_agent gpu(scheduler);
+    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
+                    {.timeout = std::chrono::milliseconds(500)});
+    auto const b = net.quiet();
+    REQUIRE(b.has_error());
+    CHECK_MESSAGE(b.error().what.find("no word from pe 1 for 500 ms") != std::string::npos,
+                  b.error().what);
+  }
+
   TEST_CASE("so it does while another node goes on talking") {
     auto ends = make_in_process(3);
     auto out = make_outcome(1);
