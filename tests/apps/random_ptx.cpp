@@ -42,15 +42,24 @@ std::vector<std::vector<std::string>> const handed_over{
     {"Wz Wx Wz", "Rx Rz Rz Rx"},       // two of one word
 };
 
+std::vector<std::vector<std::string>> const left_as_is{
+    {"Ux Uy", "Ry Ux"},                                       // a bitmap and a doorbell
+    {"Ux Uy", "Uy Ux"},                                       //
+    {"Wx Uy", "Ry Ux Rx"},                                    // and looks again
+    {"Wx Wy", "Uy Ux", "Rx"},                                 //
+    {"Ux", "Ux Wy", "Ry Rx"},                                 // tells of what it has left
+    {"Wx Ux", "Ux Wy", "Ry Ux"}, {"Wx", "Wx Ux Uy", "Uy Ux"}, // part of its own release
+};
+
 } // namespace
 
 std::string random_ptx::next() {
   last_value_ = 0;
   observed_ = "x;y;z";
-  bool const hands_over = which_ == shapes::handed_over;
-  auto const threads = hands_over    ? one_of(handed_over)
-                       : happens(60) ? one_of(classic)
-                                     : random_shape();
+  auto const threads = which_ == shapes::handed_over  ? one_of(handed_over)
+                       : which_ == shapes::left_as_is ? one_of(left_as_is)
+                       : happens(60)                  ? one_of(classic)
+                                                      : random_shape();
   std::string text = "PTX random\n{x=0; y=0; z=0;}\n" + places(threads.size());
   std::vector<std::vector<std::string>> programs;
   std::size_t rows = 0;
@@ -133,6 +142,10 @@ std::string random_ptx::write(char location) {
 std::string random_ptx::update(std::size_t thread, char location) {
   auto const how = "atom" + strength({"relaxed", "acquire", "release", "acq_rel"});
   auto const at = " " + new_register(thread) + ", " + location + ", ";
+  if (which_ == shapes::left_as_is && happens(50))
+    return happens(30)
+               ? how + ".add" + at + "0"
+               : how + ".exch" + at + std::to_string(happens(60) ? 0 : below(last_value_ + 1));
   switch (below(3)) {
   case 0:
     return how + ".exch" + at + new_value();

@@ -9,12 +9,14 @@
 
 /// Small litmus tests for PTX, as text. Half of them are classic shapes with orders, scopes, fences
 /// and places by chance, since what is all by chance seldom synchronises; all that threads read,
-/// and the last values, are observed. A write's value tells it from the others at its location.
+/// and the last values, are observed. A write's value tells it from the others at its location, but
+/// for updates that may leave it as it is.
 class random_ptx {
 public:
   enum class shapes : std::uint8_t {
     any,
     handed_over, ///< a word is: by an update, to who has written it as well, or twice
+    left_as_is,  ///< by updates, half of which may write what they have read
   };
   explicit random_ptx(std::uint64_t seed, shapes which = shapes::any)
       : random_(seed), which_(which) {}

@@ -159,32 +159,41 @@ TEST_SUITE("emu.cache_updates") {
   }
 
   TEST_CASE("an update that leaves the word as it is, or fails, may read what a load may") {
-    constexpr scope far = scope::system;
     using value = std::optional<std::uint64_t>;
-    auto const reads = [&](order o, value (*f)(std::uint64_t), bool fences) {
-      return explore_all([&](five& all) {
-        add(all, all.a, x, order::relaxed, far);
-        if (fences)
-          all.machine.fence(all.host, order::release, far);
-        return all.machine.update(all.host, x, 4, o, far, f).value;
-      });
-    };
-    auto const keep = [](std::uint64_t v) { return value(v); };
-    auto const put_down = [](std::uint64_t) { return value(0); };
-    auto const add_nothing_to_0 = [](std::uint64_t v) { return v == 0 ? value() : value(v + 1); };
-    auto const change = [](std::uint64_t v) { return value(v + 1); };
-    outcomes const old{0, 1}, newest{1};
-    for (order const o : {order::relaxed, order::acquire}) {
-      CHECK(reads(o, keep, false) == old);
-      CHECK(reads(o, put_down, false) == old);
-      CHECK(reads(o, change, false) == newest);
-      CHECK(reads(o, keep, true) == newest); // a release, by the fence
+    struct {
+      cache_machine::actor_id five::* other;
+      scope far;
+    } const others[] = {{&five::host, scope::system},
+                        {&five::other_agent, scope::system},
+                        {&five::other_group, scope::agent},
+                        {&five::b, scope::work_group}};
+    for (auto const& [other, far] : others) {
+      CAPTURE(to_string(far));
+      auto const reads = [&](order o, value (*f)(std::uint64_t), bool fences) {
+        return explore_all([&](five& all) {
+          add(all, all.a, x, order::relaxed, far);
+          if (fences)
+            all.machine.fence(all.*other, order::release, far);
+          return all.machine.update(all.*other, x, 4, o, far, f).value;
+        });
+      };
+      auto const keep = [](std::uint64_t v) { return value(v); };
+      auto const put_down = [](std::uint64_t) { return value(0); };
+      auto const add_to_others = [](std::uint64_t v) { return v == 0 ? value() : value(v + 1); };
+      auto const change = [](std::uint64_t v) { return value(v + 1); };
+      outcomes const old{0, 1}, newest{1};
+      for (order const o : {order::relaxed, order::acquire}) {
+        CHECK(reads(o, keep, false) == old);
+        CHECK(reads(o, put_down, false) == old);
+        CHECK(reads(o, change, false) == newest);
+        CHECK(reads(o, keep, true) == newest); // a release, by the fence
+      }
+      for (order const o : {order::relaxed, order::acquire, order::release, order::acq_rel})
+        for (bool const fences : {false, true})
+          CHECK(reads(o, add_to_others, fences) == old); // it has written nothing
+      CHECK(reads(order::release, keep, false) == newest);
+      CHECK(reads(order::seq_cst, add_to_others, false) == newest);
     }
-    for (order const o : {order::relaxed, order::acquire, order::release, order::acq_rel})
-      for (bool const fences : {false, true})
-        CHECK(reads(o, add_nothing_to_0, fences) == old); // it has written nothing
-    CHECK(reads(order::release, keep, false) == newest);
-    CHECK(reads(order::seq_cst, add_nothing_to_0, false) == newest);
   }
 
   TEST_CASE("but not where that continues a release of its own") {

@@ -7,6 +7,34 @@
 #include <utility>
 
 namespace quarry::emu {
+namespace {
+
+/// Whether a write right behind the candidate could stand between what an update has read and what
+/// that has written: one performed below, whose word comes up behind what has come meanwhile; or
+/// one farther up, where the candidate has come late.
+bool may_part_update(cache_way way, cache_place const& leaf, cache_candidate const& x) {
+  if (x.how != cache_candidate::kind::version || x.level == 0 || leaf.is_dirty)
+    return true;
+  std::size_t at = x.level - 1U;
+  if (std::ranges::any_of(way.places.first(at), [](auto const* p) { return p->is_dirty; }))
+    return true;
+  for (cache_place::index which = x.which;; ++at) {
+    cache_place const& p = *way.places[at];
+    for (auto later = which + 1; later < p.count; ++later)
+      if (p[later].update != 0 && p[later].update != way.level(at))
+        return true;
+    if (at + 1 == way.places.size())
+      return false;
+    cache_place::version const& v = p[which];
+    cache_place const& above = *way.places[at + 1];
+    bool const is_newest_there = above.count != 0 && v.above + 1 == above.count;
+    if (v.is_behind != 0 || (!above.is_origin_of(v) && !is_newest_there))
+      return true;
+    which = v.above;
+  }
+}
+
+} // namespace
 
 /// Of the candidates of a load that ends a wait: the newest, in any case, for late words are still
 /// to come; but once. Others, if they end it; what comes by chance only together with the newest.
@@ -265,7 +293,8 @@ std::optional<cache_machine::reading> cache_machine::read_unchanged(actor_id a, 
                           touch(self.path[0], c).has_released;
   auto const changes = [&](candidate const& x) {
     auto const desired = f(x.value, function);
-    return desired && (is_release || *desired != x.value);
+    return desired &&
+           (is_release || *desired != x.value || may_part_update(way_of(self), *way_[0], x));
   };
   candidates_.erase(std::remove_if(candidates_.begin() + 1, candidates_.end(), changes),
                     candidates_.end());
