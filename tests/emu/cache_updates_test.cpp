@@ -174,7 +174,8 @@ TEST_SUITE("emu.cache_updates") {
           add(all, all.a, x, order::relaxed, far);
           if (fences)
             all.machine.fence(all.*other, order::release, far);
-          return all.machine.update(all.*other, x, 4, o, far, f).value;
+          return all.machine.update(all.*other, x, 4, o, far, [f](std::uint64_t v) { return f(v); })
+              .value;
         });
       };
       auto const keep = [](std::uint64_t v) { return value(v); };

@@ -55,9 +55,8 @@ void check(gravel_node::options const& o, std::span<std::uint64_t> heap, std::ui
     refuse(fmt::format("packages of {} messages; allowed are 1 to 1024", o.package_columns));
   if (pe_count > 65'536) // what a remote_word can say
     refuse(fmt::format("a job of {} nodes; at most 65536 are allowed", pe_count));
-  if (o.timeout)
-    if (auto const why = refusal_of_timeout(*o.timeout); !why.empty())
-      refuse(why);
+  if (auto const why = refusal_of_timeout(o.timeout.value_or(job{}.timeout)); !why.empty())
+    refuse(why);
   constexpr std::chrono::microseconds latest = max_job_timeout;
   if (o.flush_after < std::chrono::microseconds::zero() || o.flush_after > latest)
     refuse(fmt::format("a flush after {} us; allowed are 0 to {}", o.flush_after.count(),

@@ -30,9 +30,8 @@ void check(node::options const& o, std::uint32_t pes) {
   };
   if (o.heap_bytes == 0 || o.heap_bytes > most_heap_bytes)
     refuse(fmt::format("a heap of {} bytes; allowed are 1 to {}", o.heap_bytes, most_heap_bytes));
-  if (o.timeout)
-    if (auto const why = refusal_of_timeout(*o.timeout); !why.empty())
-      refuse(why);
+  if (auto const why = refusal_of_timeout(o.timeout.value_or(job{}.timeout)); !why.empty())
+    refuse(why);
   if (o.most_teams == 0 || o.most_teams > 64)
     refuse(fmt::format("{} teams; allowed are 1 to 64", o.most_teams));
   std::size_t const least = std::size_t{pes} * 64 < 256 ? 256 : std::size_t{pes} * 64;

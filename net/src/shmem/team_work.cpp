@@ -156,11 +156,12 @@ result<void> team_work::collect(std::uint64_t dest, std::uint64_t source, std::s
                       fmt::format("shmem: collect of {} bytes of all members at offset {}; the "
                                   "heap has {}",
                                   total, dest, engine_.memory().user_bytes));
-  for (std::uint32_t i = 0; i < team_.count; ++i)
+  for (std::size_t i = 0; i < team_.count; ++i)
     if (overlaps_collected((*all)[2 * i + 1], (*all)[2 * i], dest, total, places[i]))
       return error{std::make_error_code(std::errc::invalid_argument),
                    fmt::format("shmem: collect: dest and source of {} overlap; {}",
-                               to_string(team_.at(i)), collected_overlap)};
+                               to_string(team_.at(static_cast<std::uint32_t>(i))),
+                               collected_overlap)};
   // Both are counted as arrivals: nobody sends elements while another one waits for words.
   if (auto const met = meet(collective::collect, details_of(dest, total)); !met)
     return met;
