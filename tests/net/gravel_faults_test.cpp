@@ -109,6 +109,18 @@ struct call_handler {
   }
 };
 
+/// Of one node, while those that it waits for do nothing.
+quarry::error why_quiet_fails(std::unique_ptr<transport_port> end, gravel_node::options const& o,
+                              std::chrono::milliseconds stall = std::chrono::seconds(10)) {
+  auto out = make_outcome(1);
+  native_scheduler scheduler({.threads = 1, .stall_timeout = stall});
+  unchecked_agent gpu(scheduler);
+  gravel_node net(gpu.core(), std::move(end), out.heaps[0], o);
+  auto const over = net.quiet();
+  REQUIRE(over.has_error());
+  return over.error();
+}
+
 } // namespace
 
 TEST_SUITE("net.gravel_faults") {
@@ -129,15 +141,9 @@ TEST_SUITE("net.gravel_faults") {
 
   TEST_CASE("a node that says nothing ends in a timeout that names it") {
     auto ends = make_in_process(3);
-    auto out = make_outcome(1);
-    native_scheduler scheduler({.threads = 1});
-    unchecked_agent gpu(scheduler);
-    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
-                    {.timeout = std::chrono::milliseconds(50)});
-    auto const b = net.quiet();
-    REQUIRE(b.has_error());
-    CHECK(b.error().code == net_errc::timeout);
-    CHECK(b.error().what.find("pe 1, pe 2") != std::string::npos);
+    auto const e = why_quiet_fails(std::move(ends[0]), {.timeout = std::chrono::milliseconds(50)});
+    CHECK(e.code == net_errc::timeout);
+    CHECK(e.what.find("pe 1, pe 2") != std::string::npos);
   }
 
   TEST_CASE("it does so when the job says, unless its options say otherwise") {
@@ -147,32 +153,19 @@ TEST_SUITE("net.gravel_faults") {
       std::jthread const other([&] { ends[1] = loopback::open(jobs[1]).value(); });
       ends[0] = loopback::open(jobs[0]).value();
     }
-    auto out = make_outcome(1);
-    native_scheduler scheduler({.threads = 1});
-    unchecked_agent gpu(scheduler);
-    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0], {});
-    auto const b = net.quiet();
-    REQUIRE(b.has_error());
-    CHECK_MESSAGE(b.error().what.find("no word from pe 1 for 300 ms") != std::string::npos,
-                  b.error().what);
+    auto const e = why_quiet_fails(std::move(ends[0]), {});
+    CHECK_MESSAGE(e.what.find("no word from pe 1 for 300 ms") != std::string::npos, e.what);
   }
 
   TEST_CASE("nor sooner because nothing progresses at this one") {
     auto ends = make_in_process(2);
-    auto out = make_outcome(1);
-    native_scheduler scheduler({.threads = 1, .stall_timeout = std::chrono::milliseconds(50)});
-    unchecked_agent gpu(scheduler);
-    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
-                    {.timeout = std::chrono::milliseconds(500)});
-    auto const b = net.quiet();
-    REQUIRE(b.has_error());
-    CHECK_MESSAGE(b.error().what.find("no word from pe 1 for 500 ms") != std::string::npos,
-                  b.error().what);
+    auto const e = why_quiet_fails(std::move(ends[0]), {.timeout = std::chrono::milliseconds(500)},
+                                   std::chrono::milliseconds(50));
+    CHECK_MESSAGE(e.what.find("no word from pe 1 for 500 ms") != std::string::npos, e.what);
   }
 
   TEST_CASE("so it does while another node goes on talking") {
     auto ends = make_in_process(3);
-    auto out = make_outcome(1);
     std::jthread const talks([end = std::move(ends[2])](std::stop_token const& stop) {
       constexpr std::uint32_t nothing[] = {1}; // a data frame without messages
       while (!stop.stop_requested()) {
@@ -182,13 +175,8 @@ TEST_SUITE("net.gravel_faults") {
       }
       static_cast<void>(end->finish());
     });
-    native_scheduler scheduler({.threads = 1});
-    unchecked_agent gpu(scheduler);
-    gravel_node net(gpu.core(), std::move(ends[0]), out.heaps[0],
-                    {.timeout = std::chrono::milliseconds(500)});
-    auto const b = net.quiet();
-    REQUIRE(b.has_error());
-    CHECK(b.error().what.find("no word from pe 1 for 500 ms") != std::string::npos);
+    auto const e = why_quiet_fails(std::move(ends[0]), {.timeout = std::chrono::milliseconds(500)});
+    CHECK(e.what.find("no word from pe 1 for 500 ms") != std::string::npos);
   }
 
   TEST_CASE("who waits for somebody tells others in time that it is there itself") {

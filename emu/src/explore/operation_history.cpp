@@ -38,14 +38,13 @@ void operation_history::add(operation const& o, bool is_over) {
   if (is_over)
     return;
   std::string const origin = o.more.empty() ? late_write(o) : newer;
-  if (!last_.empty()) {
-    if (past_operation& before = last_.back(); origin.empty() && continues(before, o)) {
-      ++before.count;
-      before.last_word = names_.word_of(o.at, o.bytes);
-      before.last_value = o.value;
-      before.last_at = o.at;
-      return;
-    }
+  if (!last_.empty() && origin.empty() && continues(last_.back(), o)) {
+    past_operation& before = last_.back();
+    ++before.count;
+    before.last_word = names_.word_of(o.at, o.bytes);
+    before.last_value = o.value;
+    before.last_at = o.at;
+    return;
   }
   last_.push_back({.first = o,
                    .number = count_,

@@ -187,11 +187,11 @@ public:
       return done.load(std::memory_order_acquire) == requested || shared_.has_failed();
     };
     auto const begun = std::chrono::steady_clock::now();
-    bool over = shared_.scheduler.run_until(is_over);
-    // Other nodes may compute for longer than a native scheduler sees nothing progress here.
-    while (!over && !shared_.scheduler.decides() &&
-           std::chrono::steady_clock::now() - begun < shared_.timeout)
+    bool over = false;
+    do // other nodes may compute for longer than a native scheduler sees nothing progress here
       over = shared_.scheduler.run_until(is_over);
+    while (!over && !shared_.scheduler.decides() &&
+           std::chrono::steady_clock::now() - begun < shared_.timeout);
     if (!over)
       shared_.fail(make_error(net_errc::timeout,
                               fmt::format("gravel: it does not end; nothing progresses\n{}",

@@ -35,6 +35,14 @@ result<void> engine::check(pe target, std::uint64_t offset, std::size_t bytes, c
   return {};
 }
 
+result<void> engine::check_aligned(std::uint64_t offset, std::size_t each, char const* operation) {
+  if (offset % each == 0)
+    return {};
+  return make_error(net_errc::misaligned,
+                    fmt::format("shmem: {} at offset {}, which is not a multiple of {}", operation,
+                                offset, each));
+}
+
 result<std::uint64_t> engine::offset_of(void const* local, std::size_t bytes,
                                         char const* name) const {
   auto const begin = reinterpret_cast<std::uintptr_t>(region_->heap.begin());

@@ -75,6 +75,9 @@ public:
   /// As node::watch().
   std::uint64_t watch(std::string_view what, std::optional<pe> on, std::chrono::nanoseconds waited);
 
+  /// Errors   misaligned – the elements of `each` bytes there
+  static result<void> check_aligned(std::uint64_t offset, std::size_t each, char const* operation);
+
   [[nodiscard]] pe self() const noexcept { return self_; }
   [[nodiscard]] std::uint32_t pe_count() const noexcept { return count_; }
   [[nodiscard]] region& memory() noexcept { return *region_; }

@@ -284,11 +284,7 @@ result<void> node::check_place(void const* at, std::size_t bytes, unsigned each,
   auto const offset = engine_->offset_of(at, bytes, operation);
   if (!offset)
     return offset.error();
-  if (*offset % each != 0)
-    return make_error(net_errc::misaligned,
-                      fmt::format("shmem: {} at offset {}, which is not a multiple of {}",
-                                  operation, *offset, each));
-  return {};
+  return engine::check_aligned(*offset, each, operation);
 }
 
 // All together

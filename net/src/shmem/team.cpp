@@ -186,10 +186,8 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   if (!from)
     return from.error();
   for (std::uint64_t const at : {*to, *from})
-    if (at % each != 0)
-      return make_error(
-          net_errc::misaligned,
-          fmt::format("shmem: reduce at offset {}, which is not a multiple of {}", at, each));
+    if (auto const ok = engine::check_aligned(at, each, "reduce"); !ok)
+      return ok;
   if (*to != *from && overlap(*to, *from, bytes_of(count, each)))
     return invalid(reduced_overlap);
   return team_work(*engine_, *state_, "reduce")
