@@ -80,18 +80,28 @@ TEST_SUITE("emu.explore_ends") {
 
   TEST_CASE("a deadlock is a failure that names who waits") {
     verdict const v = explore({.executions = 10}, [](world& w) {
-      auto flag = w.allocate<std::uint32_t>(1, "flag");
+      auto flag = w.allocate<std::uint32_t>(1, "flag"),
+           other = w.allocate<std::uint32_t>(1, "other");
+      auto const is_set = [](std::uint32_t f) { return f == 1; };
       w.start_task("waiter", [&](world_core& self) -> task<> {
-        auto const is_set = [](std::uint32_t f) { return f == 1; };
         static_cast<void>(
             co_await self.wait_until(flag.global(), is_set, order::acquire, scope::system));
+      });
+      w.start_task("second", [&](world_core& self) -> task<> {
+        self.store(flag.global(), 2, order::release, scope::system);
+        static_cast<void>(
+            co_await self.wait_until(other.global(), is_set, order::acquire, scope::system));
       });
       w.join();
     });
     REQUIRE(v.failure);
     CHECK(v.failure->kind == "deadlock");
-    CHECK(v.failure->report.starts_with("deadlock: nobody can go on\n"));
-    CHECK(v.failure->report.find("waiter") != std::string::npos);
+    std::string const& report = v.failure->report;
+    CHECK(report.starts_with("deadlock: nobody can go on\n"));
+    CHECK(report.find("waiter") != std::string::npos);
+    CHECK(report.find("  awaited  flag[0]: 0x2, written by second at explore_ends_test.cpp:") !=
+          std::string::npos);
+    CHECK(report.find("  awaited  other[0]: nobody has written to it\n") != std::string::npos);
   }
 
   TEST_CASE("who spins for what never comes is a livelock, however many do, and by any strategy") {

@@ -244,6 +244,34 @@ TEST_SUITE("emu.explore_mended") {
     CHECK(acquires(changes[0].how));
   }
 
+  TEST_CASE("of several that do alone that one is named which the race's report calls too weak") {
+    verdict const v = explore({.keeps_failures = false}, [](world& w) {
+      three_words words(w);
+      auto const data = words[0], flag = words[1], ticket = words[2];
+      constexpr scope far = scope::system;
+      w.start("writer", [=](world_core& self) {
+        self.store(data, 1);
+        self.fetch_add(ticket, 1, order::release, far);
+        self.store(flag, 1, order::release, far);
+      });
+      w.start("reader", [=](world_core& self) {
+        if (self.load(flag, order::relaxed, far) == 0) // should acquire; so might the update
+          return;
+        self.fetch_add(ticket, 1, order::relaxed, far);
+        static_cast<void>(self.load(data));
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "race");
+    REQUIRE(v.failure->mended);
+    auto const& changes = v.failure->mended->changes;
+    REQUIRE_MESSAGE(changes.size() == 1, v.to_string());
+    CHECK_MESSAGE(changes[0].at.what == operation_kind::update, v.to_string());
+    CHECK(v.failure->report.find("missing  no acquire in reader, " +
+                                 quarry::to_string(changes[0].at.where)) != std::string::npos);
+  }
+
   TEST_CASE("what makes a race atomic, and orders nothing, is not said to mend it") {
     verdict const v = explore({.executions = 50}, [](world& w) {
       auto word = w.allocate<std::uint32_t>(1, "word");

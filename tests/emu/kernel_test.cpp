@@ -335,8 +335,14 @@ TEST_SUITE("emu.kernel") {
     basic_agent<native_targets> gpu(s, {.wavefront_size = 32});
     CHECK_THROWS_WITH_AS(static_cast<void>(gpu.run({.work_items = 64}, named_kernel{})),
                          "launch of named_kernel: not instantiated for native memory and "
-                         "wavefronts of 32; its agent is for native memory and wavefronts of 64 "
-                         "(machine::wavefront_size)",
+                         "wavefronts of 32; its agent is for native memory and wavefronts of 64: "
+                         "set machine::wavefront_size",
+                         std::invalid_argument);
+    explored_agent other(s);
+    CHECK_THROWS_WITH_AS(static_cast<void>(other.run({.work_items = 64}, named_kernel{})),
+                         "launch of named_kernel: not instantiated for native memory and "
+                         "wavefronts of 32; its agent is for interleaving memory and wavefronts "
+                         "of 32: emu::agent is for all",
                          std::invalid_argument);
     agent any(s, {.wavefront_size = 32});
     CHECK_THROWS_WITH_AS(static_cast<void>(any.run({.work_items = 64}, [](wavefront&) {})),

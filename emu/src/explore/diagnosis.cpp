@@ -38,16 +38,6 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
     }
 }
 
-/// Fences before other operations, which may be there for something else, too.
-std::vector<adjustment> fences_first(std::vector<adjustment> const& all) {
-  std::vector<adjustment> sorted;
-  for (bool const are_fences : {true, false})
-    for (adjustment const& a : all)
-      if ((a.at.what == emu::operation_kind::fence) == are_fences)
-        sorted.push_back(a);
-  return sorted;
-}
-
 /// Of those that do alone, the one that has to change least; the first of several.
 std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fails const& fails) {
   std::optional<adjustment> best;
@@ -82,9 +72,10 @@ mending mend(std::vector<operation_site> const& sites, still_fails const& fails)
     auto needed = all_strongest(sites, plain_too);
     if (needed.empty() || fails(needed))
       continue;
-    if (auto const one = one_alone(fences_first(needed), fails)) {
+    if (auto const one = one_alone(needed, fails)) {
       needed = {*one};
     } else {
+      std::ranges::reverse(needed); // what goes first is what stands first
       needed = fewer(std::move(needed), fails);
       weaken(needed, fails);
     }

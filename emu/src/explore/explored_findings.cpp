@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <set>
 #include <utility>
 
 namespace quarry::emu {
@@ -90,6 +91,21 @@ std::string explored_memory::idlest(report const& table, std::size_t most) const
       break;
     text += fmt::format("{}{}", text.empty() ? "" : ", ",
                         port == nullptr ? row.actor : name_of(port->id()));
+  }
+  return text;
+}
+
+std::string explored_memory::awaited(report const& table) const {
+  std::string text;
+  if (!history_.is_kept())
+    return text;
+  std::set<std::uintptr_t> told;
+  for (report_row const& row : table.rows) {
+    auto const at = reinterpret_cast<std::uintptr_t>(row.reason.on);
+    if (row.state != actor_state::polling || !told.insert(at).second)
+      continue;
+    if (auto const word = word_of(at); !word.empty())
+      text += fmt::format("  awaited  {}: {}\n", word, history_.last_write(at));
   }
   return text;
 }

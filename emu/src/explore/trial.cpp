@@ -2,6 +2,7 @@
 #include "trial.hpp"
 
 #include "diagnosis.hpp"
+#include "failure_class.hpp"
 #include "stretch.hpp"
 
 #include <quarry/exhaustive.hpp>
@@ -10,7 +11,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <set>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 
 namespace quarry {
 namespace {
@@ -166,6 +170,24 @@ struct effort {
   std::uint64_t in_the_end;
 };
 
+/// Those first that the report of a race says should be stronger; then fences, before other
+/// operations, which may be there for something else, too.
+std::vector<emu::operation_site> in_order(std::vector<emu::operation_site> sites,
+                                          std::string_view report) {
+  constexpr std::string_view label = "\n  missing ";
+  std::set<std::string> named;
+  for (std::size_t at = report.find(label); at != std::string_view::npos;
+       at = report.find(label, at + 1))
+    named.insert(source_lines_of(report.substr(at, report.find('\n', at + 1) - at)));
+  auto const rank = [&named](emu::operation_site const& s) {
+    if (named.contains(to_string(s.where)))
+      return 0;
+    return s.what == emu::operation_kind::fence ? 1 : 2;
+  };
+  std::ranges::stable_sort(sites, {}, rank);
+  return sites;
+}
+
 /// Whether nothing fails any more, with executions that nobody has tried so far: drawn ones, and
 /// one after the other, which may be all there are.
 bool confirms(trial& t, mending& m, std::uint64_t executions) {
@@ -188,7 +210,7 @@ void diagnose(explorer& worlds, explore_options const& options, stack_allowance 
   effort e(options, f.execution);
   trial t(worlds, options, stacks);
   t.look_for(f);
-  auto const sites = t.sites(100);
+  auto const sites = in_order(t.sites(100), f.report);
   t.ignore_what_fails(all_strongest(sites), e.each);
   for (bool is_first = true;; is_first = false) {
     t.allow(std::max<std::uint64_t>(100'000, 100 * e.each));

@@ -14,8 +14,6 @@
 #include <functional>
 #include <optional>
 #include <span>
-#include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -86,6 +86,9 @@ public:
   [[nodiscard]] std::string busiest(std::size_t most = 3) const;
   /// "wave 1:1:1:1 (0,0,0)/0": who goes on there, but has done no operation since then.
   [[nodiscard]] std::string idlest(report const& table, std::size_t most = 3) const;
+  /// What was written last to each word that somebody waits for, a line each; empty without a
+  /// history.
+  [[nodiscard]] std::string awaited(report const& table) const;
 
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;

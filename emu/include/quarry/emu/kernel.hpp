@@ -123,14 +123,17 @@ struct targets<memories<M...>, Sizes...> {
 private:
   [[noreturn]] static void refuse(std::string const& kernel, std::string_view memory,
                                   std::uint32_t wavefront_size) {
-    bool const is_agents = ((wavefront_size == Sizes) || ...) && ((memory == M::name) || ...);
+    bool const is_size = ((wavefront_size == Sizes) || ...);
+    bool const is_memory = ((memory == M::name) || ...);
+    std::string const agents = "; its agent is for" + ((std::string(" ") + M::name) + ...) +
+                               " memory and wavefronts of" + ((" " + std::to_string(Sizes)) + ...);
     throw std::invalid_argument(
         "launch of " + kernel + ": not instantiated for " + std::string(memory) +
         " memory and wavefronts of " + std::to_string(wavefront_size) +
-        (is_agents ? "; the kernel is for wavefronts of 64 alone: any_wavefront auto& is for all"
-                   : "; its agent is for" + ((std::string(" ") + M::name) + ...) +
-                         " memory and wavefronts of" + ((" " + std::to_string(Sizes)) + ...) +
-                         " (machine::wavefront_size)"));
+        (!is_memory ? agents + ": emu::agent is for all"
+         : !is_size
+             ? agents + ": set machine::wavefront_size"
+             : "; the kernel is for wavefronts of 64 alone: any_wavefront auto& is for all"));
   }
   static std::string_view wanted_memory(agent_core const& core) {
     if (core.scheduler().decides())
