@@ -265,4 +265,25 @@ TEST_SUITE("net.shmem_patience") {
         },
         "is waited for");
   }
+
+  TEST_CASE("and who of them does nothing any more") {
+    on_all_ways(
+        2, 1s,
+        [](node& n) -> std::string {
+          auto const word = n.malloc<std::uint64_t>(1);
+          QUARRY_OK(word);
+          if (n.self() == pe{1}) {
+            QUARRY_EXPECT(!n.finish());
+            return "is waited for";
+          }
+          auto const set = n.wait_until(word->data(), comparison::equal, 1);
+          QUARRY_EXPECT(!set);
+          QUARRY_EXPECT(set.error().code == net_errc::timeout);
+          QUARRY_EXPECT(set.error().what.ends_with(
+              "begun an operation for 3000 ms (pe 1: in finish()); if one computes for so long, "
+              "the timeout is too short"));
+          return "is waited for";
+        },
+        "is waited for");
+  }
 }

@@ -314,7 +314,9 @@ private:
   [[nodiscard]] std::optional<std::string> ask_about(std::chrono::nanoseconds waited);
   [[nodiscard]] std::optional<std::string> overdue(std::chrono::nanoseconds waited,
                                                    std::chrono::nanoseconds since_question) const;
-  [[nodiscard]] std::string silent_pes() const;
+  /// Their names; this pe is not among them.
+  template<class Predicate>
+  [[nodiscard]] std::string pes_that(Predicate const& are_meant) const;
   void count_operation() noexcept;
   void take_news(peer& p, std::uint64_t operations, bool is_leaving) noexcept;
   /// Under `explore`, behind caches: in the heap, in what collectives need behind it, or in other

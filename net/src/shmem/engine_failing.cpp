@@ -85,12 +85,13 @@ error engine::failed(operation const& what) const {
   return e;
 }
 
-std::string engine::silent_pes() const {
-  std::string silent;
+template<class Predicate>
+std::string engine::pes_that(Predicate const& are_meant) const {
+  std::string those;
   for (std::uint32_t id = 0; id < count_; ++id)
-    if (id != self_.id && peers_[id].is_silent())
-      silent += fmt::format("{}{}", silent.empty() ? "" : ", ", to_string(pe{id}));
-  return silent;
+    if (id != self_.id && are_meant(peers_[id]))
+      those += fmt::format("{}{}", those.empty() ? "" : ", ", to_string(pe{id}));
+  return those;
 }
 
 error engine::timed_out(operation const& what, std::string_view why) {
@@ -143,7 +144,7 @@ std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited,
                                            std::chrono::nanoseconds since_question) const {
   if (waited < timeout_)
     return {};
-  if (std::string const silent = silent_pes(); !silent.empty())
+  if (auto const silent = pes_that([](peer const& p) { return p.is_silent(); }); !silent.empty())
     return fmt::format("not over after {} ms; no word from {}", timeout_.count(), silent);
   auto const longest = patience * timeout_;
   auto const still =
@@ -151,9 +152,11 @@ std::optional<std::string> engine::overdue(std::chrono::nanoseconds waited,
   // It was not asked in the first half of a timeout. News are as old as the question.
   if (waited < longest || still < longest - timeout_ / 2 || since_question >= timeout_)
     return {};
-  return fmt::format("every pe answers, but none has begun an operation for {} ms; if one computes "
-                     "for so long, the timeout is too short",
-                     longest.count());
+  std::string const left = pes_that([](peer const& p) { return p.has_left(); });
+  return fmt::format(
+      "every pe answers, but none has begun an operation for {} ms{}; if one computes "
+      "for so long, the timeout is too short",
+      longest.count(), left.empty() ? "" : fmt::format(" ({}: in finish())", left));
 }
 
 /// Who does not answer is named when the time is up.
