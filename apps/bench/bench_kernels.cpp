@@ -81,6 +81,9 @@ void add_all(std::vector<peer> const& peers) {
     });
   each([](peer const& p) { add<item_work>(p, "item_plain", p.item_plain); });
   each([](peer const& p) { add<item_work>(p, "item_coroutine", p.item_coroutine); });
+  each([](peer const& p) { add<item_work>(p, "item_plain_barrier", p.item_plain_barrier); });
+  each(
+      [](peer const& p) { add<item_work>(p, "item_coroutine_barrier", p.item_coroutine_barrier); });
 }
 
 } // namespace

@@ -38,6 +38,8 @@ struct peer {
   prepare<launch_problem> launch_straight = {};
   prepare<item_problem> item_plain = {};
   prepare<item_problem> item_coroutine = {};
+  prepare<item_problem> item_plain_barrier = {};
+  prepare<item_problem> item_coroutine_barrier = {};
 };
 
 /// Quarry's wave and item kernels under the native scheduler.

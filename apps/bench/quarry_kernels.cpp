@@ -217,6 +217,20 @@ struct item_plain {
   }
 };
 
+/// The same, behind a barrier of the group.
+struct item_coroutine_barrier {
+  task<> operator()(any_work_item auto& wi, global<std::uint32_t> results) const {
+    co_await wi.barrier();
+    wi.store(results + wi.global_id(), wi.global_id());
+  }
+};
+struct item_plain_barrier {
+  void operator()(any_plain_work_item auto& wi, global<std::uint32_t> results) const {
+    wi.barrier();
+    wi.store(results + wi.global_id(), wi.global_id());
+  }
+};
+
 /// The emulated GPU on which all kernels run.
 class gpu {
 public:
@@ -332,6 +346,8 @@ peer quarry_peer() {
       on<launch_problem>(std::make_shared<gpu>(launch_path::straight), run_launch<nothing>);
   p.item_plain = on<item_problem>(g, run_items<item_plain>);
   p.item_coroutine = on<item_problem>(g, run_items<item_coroutine>);
+  p.item_plain_barrier = on<item_problem>(g, run_items<item_plain_barrier>);
+  p.item_coroutine_barrier = on<item_problem>(g, run_items<item_coroutine_barrier>);
   return p;
 }
 

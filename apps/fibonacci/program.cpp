@@ -31,7 +31,7 @@ command::program_result run(command::run_options const& o, settings const& s) {
   command::program_result r;
   r.is_checked = true;
   r.wrong_count = program.root_result() == number(s.n) ? 0 : 1;
-  r.settings = {{"n", fmt::format("{}", s.n)}};
+  r.settings = {{"n", s.n}};
   r.figures = {{"fibonacci", program.root_result(), ""}, {"calls", calls(s.n), ""}};
   command::add_flow(r, o, s.channels, seconds, program.totals());
   r.figures.push_back({"time/call", seconds * 1e9 / static_cast<double>(calls(s.n)), "ns"});
@@ -55,13 +55,14 @@ command::program_call add_options(CLI::App& app) {
 
 command::program program() {
   return {.name = "fibonacci",
-          .summary = "the naive recursion in Cilk, on channels",
+          .summary = "the naive recursion in Cilk, on channels of one node",
           .examples =
               "Examples:\n"
               "  quarry run fibonacci\n"
               "  quarry run fibonacci --n 30 --compute-units 8 --channel-width 65536\n"
               "  quarry run fibonacci --channel-width 64 --done-count 32 --traversal hybrid\n",
-          .add_options = &add_options};
+          .add_options = &add_options,
+          .draws = false};
 }
 
 } // namespace quarry::fibonacci

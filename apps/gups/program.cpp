@@ -106,8 +106,8 @@ command::program_result describe(settings const& s, command::run_options const& 
   std::uint64_t const updates = share_of(s, o.node_count).updates * o.node_count;
   r.is_checked = true;
   r.wrong_count = sum.wrong;
-  r.settings = {{"updates", fmt::format("{}", updates)},
-                {"table entries per node", fmt::format("{}", std::uint64_t{1} << s.log2_entries)},
+  r.settings = {{"updates", updates},
+                {"table entries per node", std::uint64_t{1} << s.log2_entries},
                 {"kernel", command::name_of(kernel_choices, s.kernel)}};
   r.figures = {{"updates", updates, ""},
                {"time", sum.seconds * 1e3, "ms"},

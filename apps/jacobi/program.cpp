@@ -129,9 +129,9 @@ command::program_result describe(settings const& s, command::run_options const& 
   r.is_checked = true;
   r.wrong_count = sum.wrong;
   command::add_settings(r, s.common);
-  r.settings.push_back({"rows per node", fmt::format("{}", s.rows)});
-  r.settings.push_back({"columns", fmt::format("{}", s.columns)});
-  r.settings.push_back({"change", fmt::format("{:.2g}", sum.change)});
+  r.settings.push_back({"rows per node", s.rows});
+  r.settings.push_back({"columns", s.columns});
+  r.settings.push_back({"change", sum.change});
   double const cells = static_cast<double>(s.rows) * s.columns * o.node_count;
   auto const sweeps = static_cast<double>(sum.sweeps);
   r.figures = {{"sweeps", sum.sweeps, ""},
@@ -202,7 +202,8 @@ command::program program() {
                       "  quarry run jacobi --nodes 4\n"
                       "  quarry run jacobi --nodes 8 --rows 1024 --columns 1024 --work-groups 4\n"
                       "  quarry run jacobi --nodes 2 --configuration inter_kernel\n",
-          .add_options = &add_options};
+          .add_options = &add_options,
+          .draws = false};
 }
 
 } // namespace quarry::jacobi

@@ -93,15 +93,16 @@ result<void> check_input(settings const& s) {
 }
 
 /// The vertices that the nodes found to have the highest ranks.
-std::vector<std::string> top_lines(input const& in, std::span<ranked_vertex const> best) {
-  std::vector<std::string> lines{fmt::format("{:>4}  {:>12}  {}", "#", "rank", "vertex")};
+void add_best(command::program_result& r, input const& in, std::span<ranked_vertex const> best) {
+  r.lines = {fmt::format("{:>4}  {:>12}  {}", "#", "rank", "vertex")};
   for (std::size_t i = 0; i < best.size(); ++i) {
-    auto const [rank, vertex] = best[i];
-    lines.push_back(fmt::format("{:>4}  {:>12.9f}  {}", i + 1, to_double(rank),
-                                in.named.names.empty() ? fmt::format("{}", vertex + 1)
-                                                       : in.named.names[vertex]));
+    auto const rank = to_double(best[i].rank);
+    auto const number = best[i].vertex;
+    auto const name =
+        in.named.names.empty() ? fmt::format("{}", number + 1) : in.named.names[number];
+    r.lines.push_back(fmt::format("{:>4}  {:>12.9f}  {}", i + 1, rank, name));
+    r.rows.push_back({{"rank", rank}, {"vertex", name}});
   }
-  return lines;
 }
 
 /// How far the serial ranks are off those in floating point, all together.
@@ -117,17 +118,18 @@ command::program_result describe(settings const& s, input const& in, ranking con
   command::program_result r;
   std::uint64_t const pushes = in.graph().edge_count() * s.iterations;
   r.is_checked = true;
+  r.is_drawn = s.graph_file.empty();
   r.wrong_count = all.wrong;
   r.settings = {{"graph", in.source},
-                {"vertices", fmt::format("{}", in.graph().vertex_count)},
-                {"edges", fmt::format("{}", in.graph().edge_count())},
+                {"vertices", in.graph().vertex_count},
+                {"edges", in.graph().edge_count()},
                 {"kernel", command::name_of(kernel_choices, s.kernel)},
-                {"fixed point off floating point by", fmt::format("{:.1e}", off)}};
+                {"fixed point off floating point by", off}};
   r.figures = {{"rounds", std::uint64_t{s.iterations}, ""},
                {"time", all.seconds * 1e3, "ms"},
                {"updates/s", static_cast<double>(pushes) / all.seconds / 1e6, "M/s"}};
   command::add_traffic(r, all.counts);
-  r.lines = top_lines(in, all.best);
+  add_best(r, in, all.best);
   return r;
 }
 
@@ -198,7 +200,11 @@ command::program_call add_options(CLI::App& app) {
   command::add_number(app, "--iterations", s->iterations, 1, 10'000, "rounds");
   command::add_number(app, "--top", s->top, 0, 1'000'000, "vertices to print");
   command::add_choice(app, "--kernel", s->kernel, kernel_choices, "how the kernel is written");
-  command::check_when_read(app, [s] { check(*s); });
+  command::check_when_read(app, [s, &app] {
+    check(*s);
+    if (!s->graph_file.empty() && command::is_given(app, "--seed"))
+      command::refuse("--seed", "has nothing to draw where --graph names a file");
+  });
   return {.check = [s](command::run_options const& o) { check(o, *s); },
           .check_input = [s](command::run_options const&) { return check_input(*s); },
           .run = [s](command::run_options const& o) { return run(o, *s); }};

@@ -144,7 +144,8 @@ command::program program() {
                       "  quarry run ping_pong --nodes 2 --pattern get --work-groups 480 "
                       "--compute-units 12 --service-threads 2\n"
                       "  quarry run ping_pong --nodes 2 --polling-rounds 32 --ring-entries 8\n",
-          .add_options = &add_options};
+          .add_options = &add_options,
+          .draws = false};
 }
 
 } // namespace quarry::ping_pong

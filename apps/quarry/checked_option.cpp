@@ -159,6 +159,10 @@ void exclude(CLI::Option* one, CLI::Option* other) {
   one->excludes(other);
 }
 
+bool is_given(CLI::App const& command, char const* name) {
+  return command.count(name) > 0;
+}
+
 void check_when_read(CLI::App& command, std::function<void()> check) {
   command.parse_complete_callback(std::move(check));
 }

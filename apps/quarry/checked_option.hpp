@@ -91,6 +91,8 @@ char const* name_of(std::array<choice<T>, N> const& choices, T value) {
 
 /// Only one of the two may be given.
 void exclude(CLI::Option* one, CLI::Option* other);
+/// Whether the option, which the command has, is on the command line.
+[[nodiscard]] bool is_given(CLI::App const& command, char const* name);
 
 /// Looks whether options go together, when all have been read and before anything runs.
 void check_when_read(CLI::App& command, std::function<void()> check);

@@ -63,7 +63,7 @@ emu::cilk_options options_of(cilk_settings const& s, std::uint32_t depth) {
 
 void add_flow(program_result& r, run_options const& o, cilk_settings const& s, double seconds,
               emu::flow_counts const& counts) {
-  r.settings.push_back({"channel width", fmt::format("{}", s.width)});
+  r.settings.push_back({"channel width", s.width});
   r.settings.push_back({"traversal", name_of(traversal_choices, s.order)});
   r.settings.push_back({"full channel", name_of(full_choices, s.full)});
   r.figures.push_back({"time", seconds * 1e3, "ms"});

@@ -117,10 +117,10 @@ net::comp_net::node::options node_options(run_options const& o, comp_net_setting
 void add_settings(program_result& result, comp_net_settings const& settings) {
   result.settings.push_back(
       {"configuration", name_of(configuration_choices, settings.configuration)});
-  result.settings.push_back({"work-groups", fmt::format("{}", settings.work_group_count)});
-  result.settings.push_back({"service threads", fmt::format("{}", settings.service_threads)});
-  result.settings.push_back({"polling rounds", fmt::format("{}", settings.polling_rounds)});
-  result.settings.push_back({"ring entries", fmt::format("{}", settings.ring_entries)});
+  result.settings.push_back({"work-groups", settings.work_group_count});
+  result.settings.push_back({"service threads", settings.service_threads});
+  result.settings.push_back({"polling rounds", settings.polling_rounds});
+  result.settings.push_back({"ring entries", settings.ring_entries});
   result.settings.push_back(
       {"command processor",
        fmt::format("{} cores, {} rounds", settings.processor_cores, settings.processor_rounds)});

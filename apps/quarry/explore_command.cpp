@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "explore_command.hpp"
 
+#include "build_info.hpp"
 #include "checked_option.hpp"
 #include "exit_status.hpp"
 #include "interrupt.hpp"
@@ -77,6 +78,7 @@ ordered_json to_json(verdict const& v) {
                    {"repeated", v.repeated},
                    {"inconclusive", v.inconclusive},
                    {"complete", v.is_complete},
+                   {"open", v.is_open()},
                    {"cut_short", v.is_cut_short},
                    {"interrupted", v.is_interrupted},
                    {"seconds", v.seconds},
@@ -84,6 +86,8 @@ ordered_json to_json(verdict const& v) {
                    {"executions_per_second", v.run_per_second()},
                    {"trace_hash", fmt::format("{:016x}", v.trace_hash)},
                    {"failed", v.failure.has_value()}};
+  if (v.is_complete_up_to)
+    row["complete_up_to"] = to_string(*v.is_complete_up_to);
   if (!v.divergence.empty())
     row["divergence"] = v.divergence;
   if (v.failure) {
@@ -101,6 +105,20 @@ ordered_json to_json(verdict const& v) {
   return row;
 }
 
+/// What was asked for, and what came of it.
+ordered_json to_json(request const& r, target const& t, ordered_json rows) {
+  ordered_json all{
+      {"version", version},     {"target", t.name},       {"strategy", r.options.strategy},
+      {"seed", r.options.seed}, {"jobs", r.options.jobs}, {"executions", r.options.executions}};
+  if (r.options.bounds)
+    all["bounds"] = to_string(r.options.bounds);
+  if (r.all_weakenings)
+    all["runs"] = r.runs;
+  all["interrupted"] = interrupt::is_wanted(); // what has no row was not tried, or not to its end
+  all["rows"] = std::move(rows);
+  return all;
+}
+
 /// With a line for who asks how far it is.
 verdict explore(target const& t, weakening const* w, explore_options options, request const& r) {
   r.progress->begin(fmt::format("{}{}{}, from seed {}", t.name, w == nullptr ? "" : " with ",
@@ -115,7 +133,7 @@ int explore_once(target const& t, weakening const* w, request const& r, ordered_
   verdict const v = explore(t, w, r.options, r);
   print(v.to_string());
   rows.push_back(to_json(v));
-  return !v || v.is_open() ? failed : v.is_interrupted ? interrupted : 0;
+  return !v || v.is_open() ? failed : v.is_interrupted ? interrupt::exit_status() : 0;
 }
 
 int run(request& r) {
@@ -138,14 +156,15 @@ int run(request& r) {
       status = explore_once(t, nullptr, r, rows);
     else
       for (auto const& those : exploration::find_together(t, r.weaken))
-        if (int const one =
-                interrupt::is_wanted() ? interrupted : explore_once(t, &those.front(), r, rows);
+        if (int const one = interrupt::is_wanted() ? interrupt::exit_status()
+                                                   : explore_once(t, &those.front(), r, rows);
             status != failed && one != 0)
           status = one;
     if (r.all_weakenings && interrupt::is_wanted())
       complain("explore", "interrupted: what has no row was not tried, or not to its end", status);
     if (!r.json.empty())
-      if (auto const written = write_text(r.json, json_text(rows)); !written)
+      if (auto const written = write_text(r.json, json_text(to_json(r, t, std::move(rows))));
+          !written)
         return complain("explore", written.error().what, world_fault);
     return status;
   } catch (std::invalid_argument const& e) {
@@ -303,8 +322,8 @@ void add_explore_command(CLI::App& quarry, int& exit_status) {
       "  quarry explore mpmc-queue --strategy exhaustive --preemptions 0 --executions 1000000\n"
       "Exit status: 0 nothing found, 1 a failure (with --all-weakenings: one that was not found),\n"
       "or more than a tenth of the executions was cut off (OPEN), 2 no such target, entry or\n"
-      "strategy, 3 a file cannot be written, 130 ended by Ctrl-C before one was found: what there\n"
-      "is by then is told.\n");
+      "strategy, 3 a file cannot be written, 130 or 143 ended by Ctrl-C or SIGTERM before one was\n"
+      "found: what there is by then is told.\n");
   auto r = std::make_shared<request>();
   r->options.replay_command = "quarry replay ";
   r->options.debug_command = "quarry gdb --replay ";

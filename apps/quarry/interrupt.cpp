@@ -4,20 +4,33 @@
 namespace quarry::command {
 
 std::atomic<bool> interrupt::has_come{false};
+std::atomic<int> interrupt::which{0};
+
+/// The second one, of either kind, ends the process.
+void interrupt::hear(int signal) noexcept {
+  which = signal;
+  if (has_come.exchange(true)) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal); // once this has returned
+  }
+}
 
 interrupt::interrupt() noexcept {
   has_come = false;
-  ::sigaction(SIGINT, nullptr, &before_);
-  if (before_.sa_handler == SIG_IGN)
-    return;
-  struct sigaction now{};
-  now.sa_handler = [](int) { has_come = true; };
-  now.sa_flags = static_cast<int>(SA_RESETHAND | SA_RESTART);
-  ::sigaction(SIGINT, &now, nullptr);
+  for (std::size_t i = 0; i < signals.size(); ++i) {
+    ::sigaction(signals[i], nullptr, &before_[i]);
+    if (before_[i].sa_handler == SIG_IGN)
+      continue;
+    struct sigaction now{};
+    now.sa_handler = &hear;
+    now.sa_flags = SA_RESTART;
+    ::sigaction(signals[i], &now, nullptr);
+  }
 }
 
 interrupt::~interrupt() {
-  ::sigaction(SIGINT, &before_, nullptr);
+  for (std::size_t i = 0; i < signals.size(); ++i)
+    ::sigaction(signals[i], &before_[i], nullptr);
 }
 
 } // namespace quarry::command

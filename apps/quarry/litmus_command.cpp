@@ -3,6 +3,7 @@
 
 #include "checked_option.hpp"
 #include "exit_status.hpp"
+#include "interrupt.hpp"
 #include "litmus_report.hpp"
 #include "named_file.hpp"
 #include "progress_report.hpp"
@@ -18,6 +19,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -43,7 +45,7 @@ constexpr char const* examples =
     "reached).\n"
     "A file that is no litmus test is refused, which its row says, and the others are run.\n"
     "Exit status: 0 all expectations are met, 1 one is not, 2 bad usage, or a file was refused,\n"
-    "3 a fault of the world.\n";
+    "3 a fault of the world, 130 or 143 ended by Ctrl-C or SIGTERM.\n";
 
 struct litmus_request {
   std::vector<std::string> paths;
@@ -75,9 +77,14 @@ result<std::vector<fs::path>> find_tests(fs::path const& path) {
   return found;
 }
 
-litmus_row read_row(fs::path const& file) {
+/// `is_found`: in a folder, where a pipe would be waited for by mistake.
+litmus_row read_row(fs::path const& file, bool is_found) {
   litmus_row row;
-  if (auto read = litmus::read_test(file)) {
+  std::error_code code;
+  if (is_found && fs::exists(file, code) && fs::is_other(file, code)) {
+    row.what.file = file.string();
+    row.refused = fmt::format("cannot read {}: it is no file", file.string());
+  } else if (auto read = litmus::read_test(file)) {
     row.what = std::move(*read);
   } else {
     row.what.file = file.string();
@@ -90,6 +97,7 @@ litmus_row read_row(fs::path const& file) {
 /// with the folders, not only the first.
 bool read_tests(litmus_request const& asked, std::vector<litmus_row>& rows) {
   bool is_good = true;
+  std::set<fs::path> read; // by several paths, perhaps
   for (auto const& path : asked.paths) {
     auto const files = find_tests(path);
     if (!files) {
@@ -97,8 +105,10 @@ bool read_tests(litmus_request const& asked, std::vector<litmus_row>& rows) {
       is_good = false;
       continue;
     }
+    std::error_code code;
     for (auto const& file : *files)
-      rows.push_back(read_row(file));
+      if (auto const one = fs::weakly_canonical(file, code); code || read.insert(one).second)
+        rows.push_back(read_row(file, fs::is_directory(path, code)));
   }
   return is_good;
 }
@@ -123,12 +133,16 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
       is_good = false;
       continue;
     }
-    std::size_t used = 0;
+    std::set<litmus::expectation const*> those;
     for (auto& row : rows)
       if (auto const* found = litmus::find_expectation(*read, row.what.file)) {
         is_good = expect(row, found->what, list) && is_good;
-        ++used;
+        those.insert(found);
       }
+    // Rows that say the same once more are used, too.
+    auto const used = static_cast<std::size_t>(std::ranges::count_if(*read, [&](auto const& row) {
+      return std::ranges::any_of(those, [&](auto const* one) { return one->test == row.test; });
+    }));
     if (used == 0) {
       say(fmt::format(
           "{}: no row is for a test that was asked for, so that nothing would be verified", list));
@@ -155,6 +169,10 @@ void check_json(litmus_request const& asked, std::vector<litmus_row> const& rows
   keep_apart({"--json", asked.json_file}, others);
 }
 
+bool is_interrupted(litmus_row const& row) {
+  return row.found && row.found->is_interrupted;
+}
+
 int run(litmus_request const& asked) {
   std::vector<litmus_row> rows;
   bool const are_tests = read_tests(asked, rows);
@@ -165,17 +183,30 @@ int run(litmus_request const& asked) {
     say(can.error().what);
     return world_fault;
   }
+  interrupt const by_user;
   print(litmus_heading(asked.most_states));
   progress_report progress("quarry litmus", "tests");
-  for (auto& row : rows) {
-    progress.begin(row.what.file, rows.size(), static_cast<std::size_t>(&row - rows.data()));
+  std::size_t tried = 0;
+  while (tried != rows.size() && !interrupt::is_wanted()) {
+    litmus_row& row = rows[tried];
+    progress.begin(row.what.file, rows.size(), tried++);
     if (row.refused.empty() && row.what.unsupported.empty())
-      row.found = litmus::explore(row.what, {.states = asked.most_states});
+      row.found = litmus::explore(row.what, {.states = asked.most_states}, &interrupt::flag());
     print(to_text(row, asked.with_outcomes));
+  }
+  // The test that was under way may be cut short: what is expected of it is not known.
+  bool const is_cut =
+      interrupt::is_wanted() && (tried != rows.size() || is_interrupted(rows.back()));
+  if (is_cut) {
+    say(fmt::format("interrupted: {} of {} tests were tried to their end",
+                    tried - (is_interrupted(rows[tried - 1]) ? 1 : 0), rows.size()));
+    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(tried), rows.end());
+    if (is_interrupted(rows.back()))
+      rows.back().expected.reset();
   }
   print(litmus_summary(rows));
   if (!asked.json_file.empty())
-    if (auto const written = write_text(asked.json_file, to_json(rows, asked.most_states));
+    if (auto const written = write_text(asked.json_file, to_json(rows, asked.most_states, is_cut));
         !written) {
       say(written.error().what);
       return world_fault;
@@ -186,6 +217,8 @@ int run(litmus_request const& asked) {
   }
   if (!std::ranges::all_of(rows, &litmus_row::is_met))
     return not_met;
+  if (is_cut)
+    return interrupt::exit_status();
   bool const is_any_refused =
       std::ranges::any_of(rows, [](auto const& row) { return !row.refused.empty(); });
   return is_any_refused ? bad_input : 0;

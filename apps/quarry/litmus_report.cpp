@@ -98,6 +98,9 @@ std::string to_text(litmus_row const& row, bool with_outcomes) {
                   row.found->state_count, row.found->execution_count, expected, met, row.what.file);
   if (row.found->what == verdict::no_end)
     text += fmt::format("                 {}\n", why_no_end(row));
+  if (row.found->what == verdict::inconclusive)
+    for (auto const why : row.found->bounded_by)
+      text += fmt::format("                 {}\n", why);
   return with_outcomes ? text + outcomes_of(row.what, *row.found) : text;
 }
 
@@ -121,7 +124,8 @@ std::string litmus_summary(std::vector<litmus_row> const& rows) {
   return text + fmt::format("# expected: {}: {}\n", expected, all_met ? "OK" : "FAILED");
 }
 
-std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_states) {
+std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_states,
+                    bool is_interrupted) {
   using nlohmann::ordered_json;
   ordered_json tests = ordered_json::array();
   for (auto const& row : rows) {
@@ -138,7 +142,8 @@ std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_stat
       tests.push_back(std::move(one));
       continue;
     }
-    one["bounded"] = row.found->is_bounded;
+    one["bounded"] = row.found->is_bounded();
+    one["bounded_by"] = row.found->bounded_by;
     one["states"] = row.found->state_count;
     one["executions"] = row.found->execution_count;
     one["stuck"] = row.found->stuck_count;
@@ -154,6 +159,7 @@ std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_stat
   ordered_json const all{
       {"version", version},
       {"max_states", most_states},
+      {"interrupted", is_interrupted},
       {"met", std::ranges::all_of(
                   rows, [](litmus_row const& row) { return row.is_met() && row.refused.empty(); })},
       {"tests", std::move(tests)}};

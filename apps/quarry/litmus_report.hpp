@@ -27,7 +27,8 @@ struct litmus_row {
 [[nodiscard]] std::string to_text(litmus_row const& row, bool with_outcomes);
 /// '#' lines: how many of each verdict and of each class, and whether all expectations are met.
 [[nodiscard]] std::string litmus_summary(std::vector<litmus_row> const& rows);
-/// All of it as one JSON object.
-[[nodiscard]] std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_states);
+/// All of it as one JSON object; `is_interrupted`: further executions were to come.
+[[nodiscard]] std::string to_json(std::vector<litmus_row> const& rows, std::uint64_t most_states,
+                                  bool is_interrupted = false);
 
 } // namespace quarry::command

@@ -17,7 +17,7 @@ namespace quarry::command {
 /// What a program was asked for beyond the common options: a line of the table's head.
 struct setting {
   std::string name;
-  std::string value;
+  std::variant<std::uint64_t, double, std::string> value;
 };
 
 /// A column of the result table.
@@ -31,10 +31,12 @@ struct figure {
 struct program_result {
   /// The answer was compared with the serial reference, and `wrong_count` is what came of it.
   bool is_checked = false;
+  bool is_drawn = true; ///< from the seed, as far as the program draws
   std::uint64_t wrong_count = 0;
   std::vector<setting> settings{};
   std::vector<figure> figures{};
   std::vector<std::string> lines{}; ///< printed after the table, such as a list of the first ten
+  std::vector<std::vector<setting>> rows{}; ///< what such a list says, for who reads JSON
   std::string reason{}; ///< of a wrong answer, for the verdict; empty: the number says all
 
   [[nodiscard]] bool is_verified() const { return is_checked && wrong_count == 0; }
@@ -70,6 +72,7 @@ struct program {
   /// are refused in check_when_read().
   program_call (*add_options)(CLI::App& command);
   bool has_styles = false; ///< its messages go through Gravel: it has the option --style
+  bool draws = true;       ///< what it works on is made from --seed
 };
 
 /// The programs of this build.

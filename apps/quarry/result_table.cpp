@@ -28,6 +28,14 @@ std::string to_text(std::variant<std::uint64_t, double> const& value) {
   return fmt::format("{:.{}f}", real, std::abs(real) < 100 ? 3 : 1);
 }
 
+std::string to_text(setting const& one) {
+  if (auto const* const text = std::get_if<std::string>(&one.value))
+    return *text;
+  if (auto const* const real = std::get_if<double>(&one.value))
+    return fmt::format("{:.2g}", *real);
+  return fmt::format("{}", std::get<std::uint64_t>(one.value));
+}
+
 std::vector<column> columns_of(run_options const& options, program_result const& result) {
   std::vector<column> columns{{"nodes", "", fmt::format("{}", options.node_count)}};
   for (auto const& one : result.figures)
@@ -37,19 +45,20 @@ std::vector<column> columns_of(run_options const& options, program_result const&
   return columns;
 }
 
-std::vector<setting> common_settings(run_options const& options) {
+std::vector<setting> common_settings(run_options const& options, program_result const& result) {
   std::vector<setting> all{
       {"transport", name_of(transport_choices, options.transport)},
       {"scheduler", name_of(scheduler_choices, options.scheduler)},
   };
   if (options.style) {
     all.push_back({"style", name_of(style_choices, *options.style)});
-    all.push_back({"aggregators", fmt::format("{}", options.aggregator_count)});
+    all.push_back({"aggregators", options.aggregator_count});
   }
-  all.push_back({"wavefront size", fmt::format("{}", options.wavefront_size)});
-  all.push_back({"threads per node", fmt::format("{}", threads_per_node(options))});
-  all.push_back({"compute units", fmt::format("{}", machine_of(options).compute_units)});
-  all.push_back({"seed", fmt::format("{}", options.seed)});
+  all.push_back({"wavefront size", options.wavefront_size});
+  all.push_back({"threads per node", threads_per_node(options)});
+  all.push_back({"compute units", machine_of(options).compute_units});
+  if (options.has_seed && result.is_drawn)
+    all.push_back({"seed", options.seed});
   if (options.checks_bounds)
     all.push_back({"bounds", "checked"});
   return all;
@@ -67,8 +76,15 @@ std::string verdict_of(program_result const& result) {
 std::string heading(std::vector<setting> const& settings) {
   std::string line = "#";
   for (auto const& one : settings)
-    line += fmt::format("  {} {}", one.name, one.value);
+    line += fmt::format("  {} {}", one.name, to_text(one));
   return settings.empty() ? "" : line + '\n';
+}
+
+nlohmann::ordered_json to_json(std::vector<setting> const& those) {
+  auto json = nlohmann::ordered_json::object();
+  for (auto const& one : those)
+    std::visit([&](auto const& value) { json[one.name] = value; }, one.value);
+  return json;
 }
 
 } // namespace
@@ -86,7 +102,7 @@ std::string to_table(std::string_view program, run_options const& options,
     values += fmt::format("  {:>{}}", one.value, width);
   }
   auto text = fmt::format("# quarry {} run {}\n", version, program);
-  text += heading(common_settings(options)) + heading(result.settings);
+  text += heading(common_settings(options, result)) + heading(result.settings);
   text += fmt::format("#\n{}\n{}\n{}\n", names, units, values);
   for (auto const& line : result.lines)
     text += line + '\n';
@@ -99,10 +115,8 @@ std::string to_json(std::string_view program, run_options const& options,
   json["program"] = program;
   json["version"] = version;
   json["nodes"] = options.node_count;
-  for (auto const& one : common_settings(options))
-    json["options"][one.name] = one.value;
-  for (auto const& one : result.settings)
-    json["options"][one.name] = one.value;
+  json["options"] = to_json(common_settings(options, result));
+  json["options"].update(to_json(result.settings));
   json["figures"] = nlohmann::ordered_json::array();
   for (auto const& one : result.figures) {
     nlohmann::ordered_json entry{{"name", one.name}, {"unit", one.unit}};
@@ -110,9 +124,13 @@ std::string to_json(std::string_view program, run_options const& options,
     json["figures"].push_back(std::move(entry));
   }
   json["lines"] = result.lines;
+  json["rows"] = nlohmann::ordered_json::array();
+  for (auto const& row : result.rows)
+    json["rows"].push_back(to_json(row));
   json["checked"] = result.is_checked;
   json["wrong"] = result.wrong_count;
   json["verified"] = result.is_verified();
+  json["reason"] = result.reason;
   return json_text(json);
 }
 

@@ -116,6 +116,7 @@ void add_run_command(CLI::App& quarry, std::span<program const> programs,
     asked->call = one.add_options(*command);
     if (one.has_styles)
       asked->options.style = style_kind::gravel;
+    asked->options.has_seed = one.draws;
     add_run_options(*command, asked->options);
     command->callback([command, asked, &arguments, &exit_status] {
       exit_status = run(*command, *asked, arguments);

@@ -94,7 +94,8 @@ void add_run_options(CLI::App& command, run_options& options) {
              "lanes of a wavefront");
   add_number(command, "--threads", options.thread_count, 0, most_threads,
              "threads of each node; 0: those that may be used, shared among the nodes");
-  add_number(command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same input");
+  if (options.has_seed)
+    add_number(command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same input");
   add_flag(command, "--check-bounds", options.checks_bounds, "check every access to global memory");
   add_seconds(command, "--timeout", options.timeout,
               "how long a node waits for another before it counts as lost");

@@ -39,6 +39,7 @@ struct run_options {
   std::uint32_t wavefront_size = 64;    ///< 32 or 64
   std::uint32_t thread_count = 0;       ///< of each node; 0: see threads_per_node()
   std::uint64_t seed = 1;
+  bool has_seed = true; ///< the program draws something
   bool checks_bounds = false;
   std::chrono::milliseconds timeout{10'000}; ///< of waiting for another node
   std::string json_file;                     ///< empty: none

@@ -116,7 +116,7 @@ int weaken_all(target const& t, weakening_search const& how, ordered_json& rows)
   for (weakening const& w : t.weakenings) {
     auto const found = look_for(w, how);
     if (interrupt::is_wanted())
-      return interrupted;
+      return interrupt::exit_status();
     add_row(w, found, t, how, rows);
     if (!found.always(how.runs))
       alone.push_back(w);
@@ -128,7 +128,7 @@ int weaken_all(target const& t, weakening_search const& how, ordered_json& rows)
       print(fmt::format("{:<62} indistinguishable: other entries order the same\n", w.name()));
     bool const is_noticed = add_together(w, alone, t, how, rows);
     if (interrupt::is_wanted())
-      return status == unnoticed ? unnoticed : interrupted;
+      return status == unnoticed ? unnoticed : interrupt::exit_status();
     if (!is_listed && !is_noticed)
       status = unnoticed;
   }

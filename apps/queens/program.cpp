@@ -54,12 +54,13 @@ command::program_call add_options(CLI::App& app) {
 
 command::program program() {
   return {.name = "queens",
-          .summary = "counts the solutions of the n queens puzzle in Cilk, on channels",
+          .summary = "counts the solutions of the n queens puzzle in Cilk, on channels of one node",
           .examples = "Examples:\n"
                       "  quarry run queens\n"
                       "  quarry run queens --size 13 --compute-units 8 --channel-width 16384\n"
                       "  quarry run queens --channel-width 64 --done-count 32 --full yield\n",
-          .add_options = &add_options};
+          .add_options = &add_options,
+          .draws = false};
 }
 
 } // namespace quarry::queens

@@ -114,8 +114,8 @@ command::program_result describe(settings const& s, training const& t,
   r.reason = fmt::format("{}", fmt::join(found.kinds, "; "));
   r.lines = std::move(found.kinds);
   command::add_settings(r, s.common);
-  r.settings.push_back({"batch", fmt::format("{}", s.batch)});
-  r.settings.push_back({"samples", fmt::format("{}", s.sample_count)});
+  r.settings.push_back({"batch", s.batch});
+  r.settings.push_back({"samples", s.sample_count});
   node_outcome const& slowest =
       *std::ranges::max_element(all, {}, [](node_outcome const& o) { return o.seconds; });
   r.figures = {{"steps", std::uint64_t{s.steps}, ""},

@@ -40,7 +40,7 @@ command::program_result run(command::run_options const& o, settings const& s) {
   r.is_checked = true;
   for (std::size_t i = 0; i < right.size(); ++i)
     r.wrong_count += values.host()[i] != right[i] ? 1 : 0;
-  r.settings = {{"values", fmt::format("{}", s.count)}};
+  r.settings = {{"values", s.count}};
   command::add_flow(r, o, s.channels, seconds, program.totals());
   r.figures.push_back({"values/s", s.count / seconds / 1e6, "M/s"});
   return r;
@@ -65,7 +65,7 @@ command::program_call add_options(CLI::App& app) {
 
 command::program program() {
   return {.name = "sort",
-          .summary = "a merge sort of four parts in Cilk, on channels",
+          .summary = "a merge sort of four parts in Cilk, on channels of one node",
           .examples = "Examples:\n"
                       "  quarry run sort\n"
                       "  quarry run sort --count 10000000 --compute-units 8\n"

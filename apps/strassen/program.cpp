@@ -71,7 +71,7 @@ command::program_call add_options(CLI::App& app) {
 
 command::program program() {
   return {.name = "strassen",
-          .summary = "a matrix product by division into quadrants in Cilk, on channels",
+          .summary = "a matrix product by division into quadrants in Cilk, on channels of one node",
           .examples = "Examples:\n"
                       "  quarry run strassen\n"
                       "  quarry run strassen --size 1024 --compute-units 8\n"

@@ -67,26 +67,64 @@ allocations::ranges::const_iterator allocations::after(std::uintptr_t at) const 
   return ranges_.upper_bound(at);
 }
 
-void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
-                      coherence grain, std::source_location where) {
+namespace {
+
+known_range range_of(void const* begin, std::size_t bytes, std::string&& name,
+                     std::source_location where) {
   std::uintptr_t const first = number(begin);
   if (bytes > static_cast<std::uintptr_t>(-1) - first)
     throw std::invalid_argument(
         fmt::format("allocations: '{}' ({} bytes) goes beyond the last address", name, bytes));
+  return {first, first + bytes, std::move(name), where, 0};
+}
+
+} // namespace
+
+void allocations::insert(range&& r) {
   std::unique_lock const lock(mutex_);
   // Known ranges are apart, so that only a neighbour can be in the way.
-  auto const next = after(first);
-  if (next != ranges_.end() && next->begin - first < bytes)
-    overlaps(name, bytes, next->name, next->end - next->begin);
+  auto const next = after(r.begin);
+  std::size_t const bytes = r.end - r.begin;
+  if (next != ranges_.end() && next->begin < r.end)
+    overlaps(r.name, bytes, next->name, next->end - next->begin);
   if (next != ranges_.begin())
-    if (range const& e = *std::prev(next); e.end > first || e.begin == first)
-      overlaps(name, bytes, e.name, e.end - e.begin);
-  ranges_.insert(next, range{first, first + bytes, std::move(name), where, ++added_});
+    if (range const& e = *std::prev(next); e.end > r.begin || e.begin == r.begin)
+      overlaps(r.name, bytes, e.name, e.end - e.begin);
+  r.number = ++added_;
+  ranges_.insert(next, std::move(r));
   version_.fetch_add(1, std::memory_order_release);
+}
+
+void allocations::add_lds(void const* begin, std::size_t bytes, std::string name,
+                          std::source_location where) {
+  range r = range_of(begin, bytes, std::move(name), where);
+  r.is_lds = true;
+  insert(std::move(r));
+}
+
+void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
+                      coherence grain, std::source_location where) {
+  insert(range_of(begin, bytes, std::move(name), where));
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
   if (grain == coherence::coarse_grained && listener_ != nullptr)
     listener_->added_coarse_grained(begin, bytes);
+}
+
+/// Of what is given back the last few are known to reports; LDS is used again.
+void allocations::note_gone(range&& r) noexcept {
+  if (r.is_lds)
+    return;
+  gone_[gone_count_++ % gone_.size()] = std::move(r);
+}
+
+allocations::range const* allocations::find_gone(std::uintptr_t at) const noexcept {
+  if (find(at) != nullptr)
+    return nullptr;
+  for (std::size_t i = 1; i <= gone_.size(); ++i)
+    if (range const& g = gone_[(gone_count_ - i) % gone_.size()]; at >= g.begin && at < g.end)
+      return &g;
+  return nullptr;
 }
 
 void allocations::remove(void const* begin) noexcept {
@@ -105,6 +143,8 @@ void allocations::remove(void const* begin) noexcept {
     auto gone = ranges_.extract(at);
     if (listener_ != nullptr)
       listener_->has_gone(std::move(gone.value()));
+    else
+      note_gone(std::move(gone.value()));
     version_.fetch_add(1, std::memory_order_release);
   }
 }
@@ -168,6 +208,8 @@ std::string allocations::title_of(range const& r) const {
 
 std::string allocations::offset_of(void const* at) const {
   std::shared_lock const lock(mutex_);
+  if (range const* const g = find_gone(number(at)))
+    return g->offset_of(g->name, number(at));
   range const* const r = find_near(number(at));
   return r == nullptr ? fmt::format("{}", at) : r->offset_of(title_of(*r), number(at));
 }
@@ -178,18 +220,26 @@ std::string allocations::locate(void const* at) const {
   return r == nullptr ? "" : fmt::format("{}, byte {}", title_of(*r), number(at) - r->begin);
 }
 
-std::string allocations::describe(void const* at) const {
+std::string allocations::describe(void const* at, std::size_t bytes) const {
   std::shared_lock const lock(mutex_);
-  range const* const near = find_near(number(at));
+  std::uintptr_t const first = number(at);
+  if (range const* const g = find_gone(first))
+    return fmt::format("at byte {} of {}, which was given back", first - g->begin,
+                       described(*g, g->name));
+  range const* const near = find_near(first);
   if (near == nullptr)
-    return "far from every allocation";
+    return first < 4096 ? "far from every allocation"
+                        : "far from every allocation that its agent knows; what another one has it "
+                          "knows by agent::expose()";
   auto const next = after(number(at));
   if (next == ranges_.begin())
     return fmt::format("{} bytes before {}", near->begin - number(at),
                        described(*near, title_of(*near)));
   range const& e = *std::prev(next);
-  if (number(at) < e.end)
-    return fmt::format("{} bytes before the end of {}", e.end - number(at),
+  if (first < e.end && bytes <= e.end - first)
+    return fmt::format("at byte {} of {}", first - e.begin, described(e, title_of(e)));
+  if (first < e.end)
+    return fmt::format("{} bytes over the end of {}", bytes - (e.end - first),
                        described(e, title_of(e)));
   return fmt::format(
       "{} bytes after the end of {}{}", number(at) - e.end, described(e, title_of(e)),
@@ -202,25 +252,26 @@ void check_bounds(allocations const& known, void const* at, std::size_t bytes, a
   if (bytes == 0 || known.contain(at, bytes))
     return;
   explored_memory const* const memory = explored_memory::running();
-  throw kernel_stop{
-      fault::kind::out_of_bounds,
-      fmt::format("{} of {} bytes at {}: {}", how.what, bytes,
-                  memory != nullptr ? memory->offset_of(at) : known.offset_of(at),
-                  memory != nullptr ? memory->surroundings_of(at, bytes) : known.describe(at)),
-      how.where, how.lane};
+  throw kernel_stop{fault::kind::out_of_bounds,
+                    fmt::format("{} of {} bytes at {}: {}", how.what, bytes,
+                                memory != nullptr ? memory->offset_of(at) : known.offset_of(at),
+                                memory != nullptr ? memory->surroundings_of(at, bytes)
+                                                  : known.describe(at, bytes)),
+                    how.where, how.lane};
 }
 
-void check_alignment(void const* at, std::size_t bytes, attempt how, allocations const* known) {
-  if (number(at) % bytes == 0)
+void check_alignment(void const* at, std::size_t bytes, std::size_t alignment, attempt how,
+                     allocations const* known) {
+  if (number(at) % alignment == 0)
     return;
   explored_memory const* const memory = explored_memory::running();
-  throw kernel_stop{fault::kind::misaligned_atomic,
+  throw kernel_stop{fault::kind::misaligned,
                     fmt::format("{} of {} bytes at {}, which is not a multiple of {}", how.what,
                                 bytes,
                                 memory != nullptr  ? memory->offset_of(at)
                                 : known != nullptr ? known->offset_of(at)
                                                    : fmt::format("{}", at),
-                                bytes),
+                                alignment),
                     how.where, how.lane};
 }
 

@@ -16,8 +16,8 @@ std::string_view to_string(fault::kind k) noexcept {
     return "out of bounds";
   case fault::kind::lds_out_of_bounds:
     return "LDS out of bounds";
-  case fault::kind::misaligned_atomic:
-    return "misaligned atomic";
+  case fault::kind::misaligned:
+    return "misaligned access";
   case fault::kind::deadlock:
     return "deadlock";
   case fault::kind::not_resident:

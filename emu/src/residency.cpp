@@ -2,12 +2,14 @@
 // Which work-groups are resident on a compute unit: how they come and how they go.
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/compute_unit.hpp>
+#include <quarry/emu/debug_agents.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -24,6 +26,12 @@ void take_groups(std::vector<work_group*>& from, launch_state const& l,
       into.push_back(g);
     return g->launch == &l;
   });
+}
+
+/// For reports, in which two agents' groups of one number must not have one name.
+std::string lds_name(std::uint64_t group, std::uint32_t agent) {
+  return agent == 1 ? fmt::format("LDS of group {}", group)
+                    : fmt::format("LDS of group {} of agent {}", group, agent);
 }
 
 } // namespace
@@ -123,8 +131,8 @@ void compute_unit::enter(work_group& g, launch_state& l) {
     if (decides_) // who reads what nobody has written reads the same in every execution
       std::memset(g.lds, uninitialised_byte, g.lds_capacity);
     if (l.bounds != nullptr)
-      agent_.known().add(g.lds, l.config.lds_bytes, fmt::format("LDS of group {}", g.linear_id),
-                         contents::zeroed, coherence::fine_grained, l.config.where);
+      agent_.known().add_lds(g.lds, l.config.lds_bytes,
+                             lds_name(g.linear_id, rank_of(agent_.debug_entry())), l.config.where);
   }
   if (!decides_) {
     // They start as late as can be: one that never waits leaves its frame, still in the cache, to

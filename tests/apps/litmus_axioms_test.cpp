@@ -363,7 +363,7 @@ TEST_SUITE("apps.litmus_axioms") {
       auto const may_be = allowed_outcomes(t);
       auto const like_caches = allowed_outcomes(t, {.like_caches = true});
       auto const found = explore(t);
-      CHECK_FALSE(found.is_bounded);
+      CHECK_FALSE(found.is_bounded());
       for (auto const& [end, one] : found.outcomes) {
         CHECK_MESSAGE(may_be.contains(end), end_of(t, end));
         CHECK_MESSAGE(like_caches.contains(end), end_of(t, end));

@@ -5,6 +5,8 @@
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
+#include <sys/stat.h>
+
 namespace {
 
 /// Message passing within a work-group; P1 looks in the same way in all of them.
@@ -107,7 +109,32 @@ TEST_SUITE("apps.litmus_command") {
         litmus({here.path() / "right.litmus", "--max-states", "3", "--expected", here.list});
     CHECK(done.status == 1);
     CHECK(done.says("   inconclusive          3 "));
+    CHECK(done.says("\n                 it has more states than the limit (--max-states)\n"));
     CHECK(done.says("1 of 2 rows are for tests that were not asked for"));
+  }
+
+  TEST_CASE(
+      "a file that is asked for by several paths is one test, a row that stands twice is one") {
+    corpus const here;
+    auto const list = here.write("twice.csv", "test,verdict,class\n"
+                                              "right.litmus,forbidden,exact-forbidden\n"
+                                              "right.litmus,forbidden,exact-forbidden\n"
+                                              "none.litmus,allowed,exact-allowed\n");
+    auto const right = here.path() / "right.litmus";
+    auto const done =
+        litmus({here.path(), right, here.path() / "." / "right.litmus", "--expected", list});
+    CHECK(done.status == 0);
+    CHECK(done.says("# 2 tests: "));
+    CHECK(done.says("twice.csv: 1 of 3 rows are for tests that were not asked for"));
+  }
+
+  TEST_CASE("what is no file is refused where a folder has it, and not waited for") {
+    corpus const here;
+    REQUIRE(::mkfifo((here.path() / "pipe.litmus").c_str(), 0600) == 0);
+    auto const done = litmus({here.path()});
+    CHECK(done.status == 2);
+    CHECK(done.says("cannot read " + (here.path() / "pipe.litmus").string() + ": it is no file"));
+    CHECK(done.says("# 3 tests: 1 allowed, 1 forbidden"));
   }
 
   TEST_CASE("a test of which nothing comes to an end says so") {
@@ -158,6 +185,8 @@ TEST_SUITE("apps.litmus_command") {
     CHECK(wrong.at("verdict") == "allowed");
     CHECK(wrong.at("expected") == "exact-allowed");
     CHECK(wrong.at("bounded") == false);
+    CHECK(wrong.at("bounded_by").empty());
+    CHECK(json.at("interrupted") == false);
     CHECK(wrong.at("states") > 3);
     int targets = 0;
     for (auto const& outcome : wrong.at("outcomes"))

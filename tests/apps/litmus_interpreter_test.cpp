@@ -84,7 +84,7 @@ TEST_SUITE("apps.litmus_interpreter") {
     CHECK(ends(group(1, counting("300000"), "x")) == std::set<values>{{7}});
     auto const longer = run(group(1, counting("600000"), "x"));
     CHECK(longer.what == verdict::inconclusive);
-    CHECK(longer.is_bounded);
+    CHECK(longer.is_bounded());
     CHECK(longer.stuck_count == 1);
     // Its registers come to be the same again, after 600 000 steps.
     auto const around = run(group(1,
@@ -92,7 +92,7 @@ TEST_SUITE("apps.litmus_interpreter") {
                                   " ld r0, 0 ;\n goto LC00 ;\n",
                                   "x"));
     CHECK(around.what == verdict::no_end);
-    CHECK_FALSE(around.is_bounded);
+    CHECK_FALSE(around.is_bounded());
   }
 
   TEST_CASE("no end that the filter lets count is a verdict of its own") {
@@ -219,15 +219,15 @@ TEST_SUITE("apps.litmus_interpreter") {
                             " st.weak z, 1 | ld.weak r2, z ;\n",
                             "P1:r0");
     auto const whole = run(text);
-    CHECK_FALSE(whole.is_bounded);
+    CHECK_FALSE(whole.is_bounded());
     CHECK(whole.what == verdict::forbidden); // x is 1 at the end
     auto const cut = run(text, {.states = whole.state_count - 1});
-    CHECK(cut.is_bounded);
+    CHECK(cut.is_bounded());
     CHECK(cut.what == verdict::inconclusive);
     auto const reached = run("PTX t\n{x=0;}\n P0@cta 0,gpu 0 | P1@cta 0,gpu 0 ;\n"
                              " ld.weak r0, x | ld.weak r1, x ;\nexists (x == 0)",
                              {.states = 3});
-    CHECK(reached.is_bounded);
+    CHECK(reached.is_bounded());
     CHECK(reached.what == verdict::allowed);
   }
 }

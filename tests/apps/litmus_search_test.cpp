@@ -18,7 +18,7 @@ std::set<values> message_passing(std::string const& places, std::string const& p
       parsed("PTX MP\n{x=0; y=0;}\n " + places + " ;\n st.weak x, 1 | " + look + " r0, y ;\n " +
              publish + " y, 1 | ld.weak r1, x ;\n" + "~exists (P1:r0 == 1 /\\ P1:r1 == 0)\n");
   auto const found = explore(t);
-  CHECK_FALSE(found.is_bounded);
+  CHECK_FALSE(found.is_bounded());
   std::set<values> all;
   for (auto const& [end, one] : found.outcomes)
     all.insert(end);
@@ -63,7 +63,7 @@ TEST_SUITE("apps.litmus_search") {
     CHECK(lag(2).what == verdict::allowed);
     auto const far = lag(9);
     CHECK(far.what != verdict::forbidden);
-    CHECK((far.what == verdict::allowed || far.is_bounded));
+    CHECK((far.what == verdict::allowed || far.is_bounded()));
   }
 
   TEST_CASE("the orders in which the last writes arrive are bounded as states are") {
@@ -80,7 +80,7 @@ TEST_SUITE("apps.litmus_search") {
     };
     auto const many = all_write(40, 100);
     CHECK(many.what == verdict::inconclusive);
-    CHECK(many.is_bounded);
+    CHECK(many.is_bounded());
     CHECK(many.execution_count <= 100);
     auto const few = all_write(3, 1000);
     CHECK(few.what == verdict::forbidden);

@@ -62,7 +62,7 @@ TEST_SUITE("apps.run") {
     CHECK(json["wrong"] == 0);
     CHECK(json["options"]["style"] == "no_aggregation");
     CHECK(json["options"]["answers"] == "two");
-    CHECK(json["options"]["compute units"] == "3");
+    CHECK(json["options"]["compute units"] == 3);
     CHECK(json["options"]["bounds"] == "checked");
     CHECK(json["figures"].size() == 3);
     CHECK(json["figures"][0]["value"] == std::uint64_t{1} << 60);

@@ -115,7 +115,7 @@ TEST_SUITE("emu.buffer") {
     CHECK_THROWS_AS(buffer<char>(known, std::size_t{1} << 47, "all"), std::bad_alloc);
     CHECK_THROWS_AS(buffer<wide>(known, std::size_t{1} << 39, "all"), std::bad_alloc);
 #endif
-    CHECK(known.describe(&known) == "far from every allocation"); // nothing is left of them
+    CHECK(known.describe(&known).starts_with("far from every allocation")); // nothing is left
   }
 
   TEST_CASE("an empty buffer has no element, and empty ranges may be anywhere") {

@@ -105,6 +105,33 @@ struct elsewhere {
     co_return;
   }
 };
+struct misaligned_plain {
+  task<> operator()(any_wavefront auto& wf, words data) const {
+    auto* const odd = reinterpret_cast<std::byte*>(data.get()) + 2;
+    wf.store(words(reinterpret_cast<std::uint32_t*>(odd)) + wf.local_id(),
+             wf.load(data + wf.local_id()));
+    co_return;
+  }
+};
+/// Group 0 tells group 1 where its LDS is, and stays there.
+struct looks_into_others_lds {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> place,
+                    global<std::uint64_t> is_over) const {
+    constexpr auto is_set = [](std::uint64_t v) { return v != 0; };
+    words const mine = wf.template lds<std::uint32_t, 1>() + 0;
+    if (wf.group_id().x == 0) {
+      wf.store(mine, 77U);
+      wf.store(place, reinterpret_cast<std::uintptr_t>(mine.get()), order::release, scope::agent);
+      auto over = wf.wait_until(is_over, is_set, order::acquire, scope::agent);
+      co_await over;
+      co_return;
+    }
+    auto there = wf.wait_until(place, is_set, order::acquire, scope::agent);
+    auto* const at = reinterpret_cast<std::uint32_t*>(co_await there); // NOLINT(*-int-to-ptr)
+    static_cast<void>(wf.load(words(at)));
+    wf.store(is_over, 1U, order::release, scope::agent);
+  }
+};
 struct misaligned {
   task<> operator()(any_wavefront auto& wf, words data) const {
     auto* const odd = reinterpret_cast<std::byte*>(data.get()) + 2;
@@ -278,13 +305,27 @@ TEST_SUITE("emu.explore_faults") {
           {"store of 4 bytes at 'LDS of group 0' + 256: 0 bytes after the end of 'LDS of group 0' "
            "(256 bytes of LDS, ",
            "lane 1, work-item "});
-    fails(misaligned{}, fault::kind::misaligned_atomic,
+    fails(misaligned{}, fault::kind::misaligned,
           {"read-modify-write of 4 bytes at 'words' + 2, which is not a multiple of 4",
            "  by       wave 1:1:1:"});
-    fails(misaligned_lanes{}, fault::kind::misaligned_atomic,
+    fails(misaligned_lanes{}, fault::kind::misaligned,
           {"read-modify-write of 4 bytes at 'words' + 14, which is not a multiple of 4",
            "lane 3, work-item "});
+    fails(misaligned_plain{}, fault::kind::misaligned,
+          {"store of 4 bytes at 'words' + 2, which is not a multiple of 4", "lane 0, work-item "});
     fails(not_so_wide{}, fault::kind::wrong_shape, {"64 x 1 x 1 work-items"});
+  }
+
+  TEST_CASE("another work-group's LDS is nobody else's to touch") {
+    verdict const v = explore({.executions = 100}, [](world& w) {
+      explored_agent gpu(w.scheduler(), two_units);
+      auto place = gpu.allocate<std::uint64_t>(16, "place");
+      static_cast<void>(gpu.run({.work_groups = 2, .work_items_per_group = 32, .lds_bytes = 4},
+                                looks_into_others_lds{}, place.global(), place.global() + 8));
+    });
+    has_failed(v, fault::kind::out_of_bounds,
+               {"accesses 4 bytes at byte 0 of 'LDS of group 0' (4 bytes of LDS, ",
+                "which its own work-group alone may access"});
   }
 
   TEST_CASE("what a kernel throws is its fault, of whatever kind it is") {

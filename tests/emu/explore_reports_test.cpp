@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <regex>
 #include <source_location>
 #include <sstream>
 #include <stdexcept>
@@ -135,6 +136,33 @@ TEST_SUITE("emu.explore_reports") {
     REQUIRE(v.failure);
     CHECK(v.failure->equal == 31); // a lane each
     CHECK(says(v, "  31 more like it in the same execution\n"));
+  }
+
+  TEST_CASE("a failure that is shrunk does not spin for longer than the one that was found") {
+    for (std::uint64_t const seed : {1U, 2U, 3U, 4U, 5U, 6U}) {
+      CAPTURE(seed);
+      verdict const v = explore({.seed = seed, .diagnoses = false}, [](world& w) {
+        auto words = w.allocate<std::uint32_t>(32, "words");
+        auto const data = words.global(), flag = words.global() + 16;
+        w.start("reader", [=](world_core& self) {
+          while (self.load(flag, order::relaxed, scope::system) == 0) { // should acquire
+          }
+          self.load(data);
+        });
+        w.start("writer", [=](world_core& self) {
+          self.store(data, 1);
+          self.store(flag, 1, order::release, scope::system);
+        });
+        w.join();
+      });
+      REQUIRE(v.failure);
+      std::smatch times; // as in "(20000 times)"
+      std::string const text = v.to_string();
+      if (std::regex_search(text, times, std::regex("\\(([0-9]+) times\\)")))
+        CHECK_MESSAGE(std::stoul(times[1]) < 200, text);
+      CHECK(v.failure->shrunk.nonzero_count() <= v.failure->found.nonzero_count());
+      CHECK(v.failure->shrunk.preemption_count() <= v.failure->found.preemption_count());
+    }
   }
 
   TEST_CASE("what the lanes of an instruction do is one line of the history") {

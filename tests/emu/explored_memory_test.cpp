@@ -157,9 +157,9 @@ TEST_SUITE("emu.explored_memory") {
     explored_hosts m;
     m.begin();
     auto const where = here();
-    m.memory.found(kernel_stop{fault::kind::misaligned_atomic, "odd", where}, "the aggregator");
+    m.memory.found(kernel_stop{fault::kind::misaligned, "odd", where}, "the aggregator");
     REQUIRE(m.memory.first_finding());
-    CHECK(m.kind_found() == to_string(fault::kind::misaligned_atomic));
+    CHECK(m.kind_found() == to_string(fault::kind::misaligned));
     CHECK(m.memory.first_finding()->where == to_string(where));
     CHECK(m.report() == to_string(where) + ": the aggregator: odd\n");
   }

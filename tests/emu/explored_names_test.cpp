@@ -48,7 +48,7 @@ TEST_SUITE("emu.explored_names") {
     CHECK(m.memory.offset_of(&space[2 << 20]) == "an address");
     CHECK(m.memory.offset_of(reinterpret_cast<void const*>(8)) == "null + 8"); // NOLINT
     CHECK_SAYS(m.memory.surroundings_of(&space[60], 50),
-               "40 bytes before the end of 'first' (100 bytes of memory, allocated at "
+               "10 bytes over the end of 'first' (100 bytes of memory, allocated at "
                "explored_names_test.cpp:");
     CHECK_SAYS(m.memory.surroundings_of(&space[60], 40), "at byte 60 of 'first' (");
     CHECK_SAYS(m.memory.surroundings_of(&space[60], 40), "), which another agent may access");
@@ -87,7 +87,7 @@ TEST_SUITE("emu.explored_names") {
     work(1, 5);
     work(2, 1);
     CHECK(m.memory.busiest() == "bob" + at + " (5 operations), ann" + at + " (2 operations), eve" +
-                                    at + " (1 operations)");
+                                    at + " (1 operation)");
     CHECK(m.memory.busiest(1) == "bob" + at + " (5 operations)");
     m.memory.count_operations();
     CHECK(m.memory.busiest() == "");

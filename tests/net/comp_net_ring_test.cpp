@@ -21,7 +21,7 @@ namespace {
 using tiny_rings = basic_rings<2>;
 
 command numbered(std::uint32_t n) {
-  return {.target = n, .operand = ~std::uint64_t{n}, .pe = n};
+  return {.target = n, .operand = ~std::uint64_t{n}, .pe = static_cast<std::uint16_t>(n)};
 }
 bool is_whole(command const& c) {
   return c.operand == ~c.target && c.pe == c.target;

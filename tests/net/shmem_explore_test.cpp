@@ -10,7 +10,9 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <source_location>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -127,6 +129,34 @@ TEST_SUITE("net.shmem_explore") {
     verdict const v = two_pes({.executions = 500}, giver(true), taker);
     CHECK_MESSAGE(v, v.to_string());
     CHECK(v.inconclusive == 0);
+  }
+
+  TEST_CASE("a report names the lines that have begun what arrives, and what is on its way") {
+    std::uint_least32_t first_line = 0;
+    auto const give = [&](world& w, world_core&, node& n) {
+      first_line = std::source_location::current().line() + 1;
+      w.check(n.default_context().p(word(n, 0), 1, pe{1}).has_value(), "p");
+      w.check(n.default_context().p(word(n, 1), 1, pe{1}).has_value(), "p"); // a fence is missing
+    };
+    auto const take = [](world& w, world_core& self, node& n) {
+      w.check(n.wait_until(word(n, 1), shmem::comparison::equal, 1).has_value(), "wait_until");
+      w.check(self.load(emu::global<std::uint64_t>(word(n, 0)), emu::order::acquire,
+                        emu::scope::system) == 1,
+              "the data came after their flag");
+    };
+    verdict const v = two_pes({.executions = 500, .detects_races = false}, give, take);
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "check");
+    auto const line = [&](unsigned more) {
+      return "shmem_explore_test.cpp:" + std::to_string(first_line + more);
+    };
+    std::string const text = v.to_string();
+    CHECK_MESSAGE(text.find("  on its way  put by pe 0 to pe 1, begun at " + line(0)) !=
+                      std::string::npos,
+                  text);
+    CHECK_MESSAGE(text.find("symmetric heap of pe 1[8] = 0x1") != std::string::npos, text);
+    CHECK_MESSAGE(text.find(line(1)) != std::string::npos, text);
+    CHECK(text.find("heap_access.hpp") == std::string::npos);
   }
 
   TEST_CASE("without a fence, or with one of another context, a flag may overtake its data") {

@@ -267,23 +267,35 @@ TEST_SUITE("net.shmem_patience") {
   }
 
   TEST_CASE("and who of them does nothing any more") {
-    on_all_ways(
-        2, 1s,
-        [](node& n) -> std::string {
-          auto const word = n.malloc<std::uint64_t>(1);
-          QUARRY_OK(word);
-          if (n.self() == pe{1}) {
-            QUARRY_EXPECT(!n.finish());
-            return "is waited for";
-          }
-          auto const set = n.wait_until(word->data(), comparison::equal, 1);
-          QUARRY_EXPECT(!set);
-          QUARRY_EXPECT(set.error().code == net_errc::timeout);
-          QUARRY_EXPECT(set.error().what.ends_with(
-              "begun an operation for 3000 ms (pe 1: in finish()); if one computes for so long, "
-              "the timeout is too short"));
-          return "is waited for";
-        },
-        "is waited for");
+    body const what = [](node& n) -> std::string {
+      auto const word = n.malloc<std::uint64_t>(1);
+      QUARRY_OK(word);
+      if (n.self() == pe{1}) { // more patient than the other one
+        QUARRY_EXPECT(!n.finish());
+        return "is waited for";
+      }
+      auto const set = n.wait_until(word->data(), comparison::equal, 1);
+      QUARRY_EXPECT(!set);
+      QUARRY_EXPECT(set.error().code == net_errc::timeout);
+      QUARRY_EXPECT(set.error().what.ends_with(
+          "begun an operation for 3000 ms (pe 1: in finish()); if one computes for so long, the "
+          "timeout is too short"));
+      return "is waited for";
+    };
+    std::vector<std::string> outcomes(2 * all_ways.size());
+    {
+      std::vector<std::jthread> hosts;
+      for (std::size_t i = 0; i < all_ways.size(); ++i) {
+        auto ends = std::make_shared<shmem_test::ends>(all_ways[i].make(2));
+        for (std::size_t id = 0; id < 2; ++id)
+          hosts.emplace_back([&, ends, i, id] {
+            native_scheduler scheduler({.threads = 1});
+            outcomes[2 * i + id] = run_one(scheduler, std::move((*ends)[id]),
+                                           options_of(all_ways[i], id == 0 ? 1s : 20s), what);
+          });
+      }
+    }
+    for (std::string const& outcome : outcomes)
+      CHECK(outcome == "is waited for");
   }
 }

@@ -43,7 +43,8 @@ struct ring_world {
 };
 
 command numbered(std::uint32_t i, operation what) {
-  return {.target = i, .operand = ~std::uint64_t{i}, .pe = i, .what = what};
+  return {
+      .target = i, .operand = ~std::uint64_t{i}, .pe = static_cast<std::uint16_t>(i), .what = what};
 }
 
 /// Puts that do not wait, each of a word of its own; then a get, which does.

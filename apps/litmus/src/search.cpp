@@ -20,8 +20,9 @@ std::string_view to_string(verdict v) {
   return "no end";
 }
 
-search_result explore(test const& t, exhaustive_search::limits most) {
-  return explore_on<emu::cache_machine>(t, most);
+search_result explore(test const& t, exhaustive_search::limits most,
+                      std::atomic<bool> const* interrupted) {
+  return explore_on<emu::cache_machine>(t, most, interrupted);
 }
 
 } // namespace quarry::litmus

@@ -213,6 +213,8 @@ decision N E     of execution E (a replay repeats its execution: the first one i
         words = argument.split()
         if len(words) > 2 or not all(session.is_number(w) for w in words):
             raise gdb.GdbError('decision [N [EXECUTION]]: numbers, not "%s"' % argument)
+        if len(words) == 2 and int(words[1]) == 0:
+            raise gdb.GdbError('There is no execution 0: the first one is 1.')
         if not words:
             print('Decision %d of execution %d comes next.' % tuple(
                 reversed(control.here(Image()))))

@@ -78,6 +78,7 @@ mending mend(std::vector<operation_site> const& sites, still_fails const& fails)
       std::ranges::reverse(needed); // what goes first is what stands first
       needed = fewer(std::move(needed), fails);
       weaken(needed, fails);
+      std::ranges::reverse(needed);
     }
     return {.changes = std::move(needed), .is_possible = true};
   }

@@ -39,12 +39,20 @@ void examine(explorer& worlds, explore_options const& options, stack_allowance c
     return worlds.chosen().record();
   };
   auto const first = again(f.found);
+  bool const came_to_limit = worlds.came_to_limit();
+  // One that spins for long may need fewer choices, and tells less.
+  auto const most_decisions = 2 * worlds.decision_count() + 100;
   f.is_repeatable = first && *first == f.found;
   f.shrunk = f.found;
   if (!f.is_repeatable || !options.shrinks)
     return;
   auto const unless_over = [&](choice_record const& r) {
-    return is_interrupted(options) || stacks.is_half_used() ? std::nullopt : again(r);
+    if (is_interrupted(options) || stacks.is_half_used())
+      return std::optional<choice_record>();
+    auto ran = again(r);
+    bool const is_long =
+        worlds.decision_count() > most_decisions || (worlds.came_to_limit() && !came_to_limit);
+    return is_long ? std::nullopt : std::move(ran);
   };
   f.shrunk =
       shrink(f.found, failing_execution(unless_over), {.most_runs = options.most_shrinking}).record;

@@ -73,9 +73,9 @@ std::string explored_memory::busiest(std::size_t most) const {
   those.resize(std::min(those.size(), most));
   std::string text;
   for (known_actor const* a : those)
-    text += fmt::format("{}{} at {} ({} operations)", text.empty() ? "" : ", ",
+    text += fmt::format("{}{} at {} ({} operation{})", text.empty() ? "" : ", ",
                         name_of(static_cast<actor_id>(a - actors_.data())),
-                        quarry::to_string(a->last), a->operations);
+                        quarry::to_string(a->last), a->operations, a->operations == 1 ? "" : "s");
   return text;
 }
 
@@ -92,6 +92,20 @@ std::string explored_memory::idlest(report const& table, std::size_t most) const
     text += fmt::format("{}{}", text.empty() ? "" : ", ",
                         port == nullptr ? row.actor : name_of(port->id()));
   }
+  return text;
+}
+
+void explored_memory::tell_of(void const* who, std::function<std::string()> tell) {
+  std::erase_if(tellers_, [who](auto const& t) { return t.first == who; });
+  if (tell != nullptr)
+    tellers_.emplace_back(who, std::move(tell));
+}
+
+std::string explored_memory::told_of() const {
+  std::string text;
+  if (history_.is_kept())
+    for (auto const& [who, tell] : tellers_)
+      text += tell();
   return text;
 }
 
@@ -128,6 +142,8 @@ void explored_memory::found(finding f) {
   bool const is_of_values = finding_->kind == "check" || finding_->kind == "deadlock";
   if (is_of_values && !history_.stale_read().empty())
     finding_->report += "  stale    " + history_.stale_read();
+  if (finding_->kind == "check" || finding_->kind == "race")
+    finding_->report += told_of();
   if (is_of_values && missed_)
     finding_->report +=
         fmt::format("  note: {} has last not seen at {} what others may have written to "
@@ -192,6 +208,8 @@ void explored_memory::report_race(race_detector::race const& race) {
   access const& a = race.second.what == access::kind::fence ? race.first : race.second;
   if (std::string const memory = allocation_of(a.actor, a.address); !memory.empty())
     report += fmt::format("  memory   {}\n", memory);
+  if ((race.first.order || race.second.order) && coarse_.contain(a.address))
+    report += "           (coarse-grained memory knows no scope beyond the agent)\n";
   found({"race", std::move(where), std::move(report)});
 }
 

@@ -95,6 +95,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
   ++execution_;
   map_.clear();
+  tellers_.clear();
   races_.reset();
   port_count_ = 0;
   coming_waves_ = 0;

@@ -50,17 +50,22 @@ std::string explored_memory::surroundings_of(void const* address, std::size_t by
     return "far from every allocation";
   actor const* const self = scheduler_.current();
   cache_port const* const port = self == nullptr ? nullptr : find_port(*self);
-  std::string const space = port == nullptr ? "memory" : space_of(port->id(), r->begin);
+  std::string const space = r->is_lds         ? "LDS"
+                            : port == nullptr ? "memory"
+                                              : space_of(port->id(), r->begin);
   bool const is_within = at >= r->begin && at < r->end && bytes <= r->end - at;
   std::string const where = at < r->begin ? fmt::format("{} bytes before", r->begin - at)
                             : is_within   ? fmt::format("at byte {} of", at - r->begin)
-                            : at < r->end ? fmt::format("{} bytes before the end of", r->end - at)
-                                          : fmt::format("{} bytes after the end of", at - r->end);
+                            : at < r->end
+                                ? fmt::format("{} bytes over the end of", bytes - (r->end - at))
+                                : fmt::format("{} bytes after the end of", at - r->end);
   return fmt::format(
       "{} '{}' ({} bytes of {}, allocated at {}){}", where, map_.title_of(*r), r->end - r->begin,
       space, quarry::to_string(r->where),
-      is_within ? ", which another agent may access: agent::expose() it, or take world::allocate()"
-                : "");
+      !is_within ? ""
+      : r->is_lds
+          ? ", which its own work-group alone may access"
+          : ", which another agent may access: agent::expose() it, or take world::allocate()");
 }
 
 std::string explored_memory::space_of(actor_id who, std::uintptr_t at) const {

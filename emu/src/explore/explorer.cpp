@@ -49,6 +49,7 @@ void fair_end::begin(chooser& choices) noexcept {
   has_begun_ = was_at_work_ = false;
   early_activity_.reset();
   looks_at_.reset();
+  busiest_before_.clear();
   last_ = 0;
   activity_.reset();
 }
@@ -80,6 +81,7 @@ void fair_end::begin_if_due() {
   if (scheduler_.is_out_of_decisions())
     return;
   if (!std::exchange(has_begun_, true)) {
+    busiest_before_ = memory_.busiest();
     was_at_work_ = memory_.activity() != early_activity_; // with a single decision nobody knows
     while (memory_.settle()) {
     }
@@ -131,7 +133,7 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
                       [this](report const& table) {
                         waits_ = source_lines_of(table.to_string());
                         idlest_ = memory_.idlest(table);
-                        awaited_ = memory_.awaited(table);
+                        awaited_ = memory_.awaited(table) + memory_.told_of();
                         threads_.end();
                       },
                   .when_left = [this](actor const& a) { leave(a); }}),
@@ -256,7 +258,9 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
           is_cut,
           is_beyond,
           is_beyond && end_.was_at_work(),
-          is_cut || is_beyond ? busiest() + unheard_ : "",
+          is_cut      ? busiest() + unheard_
+          : is_beyond ? end_.busiest_before() + unheard_
+                      : "",
           memory_.history(),
           memory_.equal_count(),
           memory_.has_left_out()};

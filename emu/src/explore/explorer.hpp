@@ -38,6 +38,8 @@ public:
   [[nodiscard]] bool has_begun() const noexcept { return has_begun_; }
   /// Nobody has written or woken anybody in its second half.
   [[nodiscard]] bool is_without_hope() const noexcept;
+  /// Who had done most operations until then.
+  [[nodiscard]] std::string const& busiest_before() const noexcept { return busiest_before_; }
   /// When it began somebody was at work: had written or woken somebody in the half before.
   [[nodiscard]] bool was_at_work() const noexcept { return was_at_work_; }
 
@@ -66,6 +68,7 @@ private:
   bool tells_effects_ = false;
   bool has_begun_ = false;
   bool was_at_work_ = false;
+  std::string busiest_before_;
   std::optional<std::uint64_t> early_activity_; ///< until half of what comes before it was over
   std::optional<std::uint64_t> looks_at_;       ///< the decision before the last look
   std::uint32_t last_ = 0;                      ///< who went on
@@ -115,7 +118,8 @@ public:
   [[nodiscard]] std::uint64_t seed() const noexcept {
     return seed_.load(std::memory_order_relaxed);
   }
-  // Of an execution that does not go on
+  // Of the last execution, or the one that does not go on
+  [[nodiscard]] bool came_to_limit() const noexcept { return end_.has_begun(); }
   [[nodiscard]] std::uint64_t decision_count() const noexcept {
     return scheduler_.decision_count();
   }

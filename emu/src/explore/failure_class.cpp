@@ -48,6 +48,11 @@ std::string source_lines_of(std::string_view report) {
   return text;
 }
 
+bool names_line(std::string_view report, std::string_view line) {
+  std::string const all = ", " + source_lines_of(report) + ",";
+  return all.find(", " + std::string(line) + ",") != std::string::npos;
+}
+
 std::string both_lines_of(std::string one, std::string other) {
   auto const place = [](std::string const& line) {
     // Of two numbers the longer one is the larger.

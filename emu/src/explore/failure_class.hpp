@@ -24,6 +24,8 @@ template<class Failure>
 
 /// The source lines that a report names, each once, sorted: "a.cpp:3, b.hpp:12".
 [[nodiscard]] std::string source_lines_of(std::string_view report);
+/// Whether "lock.hpp:12" is among them.
+[[nodiscard]] bool names_line(std::string_view report, std::string_view line);
 /// The two of a race, "a.cpp:3 and b.hpp:12", whichever of them came first: it is the same race.
 [[nodiscard]] std::string both_lines_of(std::string one, std::string other);
 /// The first line, without what looks like an address.

@@ -37,7 +37,7 @@ bool memory_map::allows(std::uintptr_t at, unsigned bytes) noexcept {
   if (shared_ == nullptr)
     return true;
   known_range const* const r = find(at);
-  if (r == nullptr || at + bytes > r->end)
+  if (r == nullptr || at + bytes > r->end || r->is_lds) // an actor's own LDS is not asked for
     return false;
   accessed_[next_accessed_++ % accessed_.size()] = {r->begin, r->end};
   return true;

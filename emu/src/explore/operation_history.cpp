@@ -98,7 +98,7 @@ std::string operation_history::newer_write(operation const& o) const {
 std::string operation_history::last_write(std::uintptr_t word) const {
   auto const known = writes_.find(word);
   if (known == writes_.end())
-    return "nobody has written to it";
+    return "no store to it is known";
   past_write const& w = known->second.back();
   return fmt::format("{:#x}, written by {} at {} (operation {})", w.value, names_.name_of(w.who),
                      quarry::to_string(w.where), w.number);

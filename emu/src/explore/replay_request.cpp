@@ -16,11 +16,15 @@ namespace {
 
 constexpr std::string_view option = "--quarry-replay=";
 
-/// Of the program, with the file or without one; empty: there is none.
+/// Of the program, with the file or without one; empty: there is none. What stands behind -- is
+/// somebody else's: `quarry launch -- PROGRAM --quarry-replay=FILE`.
 std::string find_argument() {
-  for (std::string const& argument : program_arguments())
+  for (std::string const& argument : program_arguments()) {
     if (is_replay_option(argument))
       return argument;
+    if (argument == "--")
+      break;
+  }
   return "";
 }
 

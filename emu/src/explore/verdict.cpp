@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an exploration says.
 #include "command_lines.hpp"
+#include "failure_class.hpp"
 
 #include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_place.hpp>
@@ -42,13 +43,27 @@ std::string reservations_of(mending const& m) {
   return text;
 }
 
+bool was_plain(emu::adjustment const& a) {
+  return !a.at.how.has_value();
+}
+
+/// What fails all the same does so where plain accesses would have become atomic.
+bool fails_where_it_changes(mending const& m) {
+  return std::ranges::all_of(m.changes, was_plain) &&
+         std::ranges::any_of(m.others, [&](std::string const& other) {
+           return std::ranges::any_of(m.changes, [&](emu::adjustment const& a) {
+             return names_line(other, to_string(a.at.where));
+           });
+         });
+}
+
 std::string describe_changes(mending const& m) {
   if (!m.is_possible && !m.given_up.empty())
     return fmt::format("  whether a stronger order or a wider scope mends it is not known: {}\n",
                        m.given_up);
   if (!m.is_possible)
     return "  no stronger order or wider scope mends it: look at the logic\n";
-  if (m.only_silences() && !m.others.empty())
+  if (fails_where_it_changes(m) || (m.only_silences() && !m.others.empty()))
     return fmt::format(
         "  nothing races where these are atomic, but it fails all the same: orders do not mend it. "
         "Is a\n  barrier missing?\n{}",

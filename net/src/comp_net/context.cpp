@@ -53,8 +53,11 @@ command context::symmetric(operation o, void const* at, std::size_t bytes, pe ta
   handle_.check_made(what, where);
   device const& net = handle_.net();
   net.check_pe(target, what, where);
-  return {
-      .target = net.offset_of(at, bytes, what, where), .bytes = bytes, .pe = target.id, .what = o};
+  return {.target = net.offset_of(at, bytes, what, where),
+          .bytes = bytes,
+          .pe = pe_number(target.id),
+          .site = net.site_number(where),
+          .what = o};
 }
 
 } // namespace quarry::net::comp_net

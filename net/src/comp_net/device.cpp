@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "../call_sites.hpp"
+
+#include <quarry/emu/explored_memory.hpp>
 #include <quarry/net/comp_net/configuration.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/error.hpp>
@@ -19,6 +22,10 @@ configuration_choice const& find_configuration(std::string_view name) {
   }
   throw std::invalid_argument(
       fmt::format("comp_net: no configuration '{}'; there are: {}", name, names));
+}
+
+std::uint16_t device::site_number(std::source_location where) const {
+  return emu::explored_memory::running() == nullptr ? std::uint16_t{0} : call_site_number(where);
 }
 
 std::uint64_t device::offset_of(void const* at, std::size_t bytes, char const* what,

@@ -209,7 +209,7 @@ node::node(node&&) noexcept = default;
 node::~node() = default;
 
 result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
-                         options const& o) {
+                         options const& o, std::source_location where) {
   check(o);
   if (transport == nullptr)
     throw std::invalid_argument("comp_net: no transport; has it been moved from?");
@@ -222,7 +222,7 @@ result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port>
     with_meetings.heap_bytes = std::max(o.shmem.heap_bytes, o.shmem.heap_bytes + more);
     with_meetings.mark = std::uint64_t{o.rings} << 32 | o.reduce_bytes;
   }
-  auto network = shmem::node::start(agent, std::move(transport), with_meetings);
+  auto network = shmem::node::start(agent, std::move(transport), with_meetings, where);
   if (!network)
     return network.error();
   auto made = std::make_unique<parts>(agent, std::move(*network), choice, o.rings);

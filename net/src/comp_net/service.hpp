@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../call_sites.hpp"
 #include "../shmem/heap_access.hpp"
 #include "overdue.hpp"
 
@@ -96,6 +97,7 @@ private:
     shmem::ticket when;
     std::byte* dest;
     std::vector<std::byte> bytes;
+    std::source_location where; ///< for reports
   };
   struct served_ring {
     served_ring(std::uint32_t n, shmem::context c) : number(n), network(std::move(c)) {}
@@ -266,16 +268,16 @@ private:
     pe const target{c.pe};
     switch (c.what) {
     case operation::put:
-      return r.network.put_nbi(at, payload(self, c), target);
+      return r.network.put_nbi(at, payload(self, c), target, line_of(c));
     case operation::put_signal:
       return r.network.put_signal_nbi(at, payload(self, c), symmetric_address{c.extra}, c.operand,
-                                      static_cast<shmem::signal_op>(c.kind), target);
+                                      static_cast<shmem::signal_op>(c.kind), target, line_of(c));
     case operation::get:
       return begin_get(r, c.has(command::is_inline), Core::memory_type::may_explore);
     case operation::atomic:
       return r.network.atomic_nbi(static_cast<shmem::atomic_op>(c.kind), at, c.operand, c.extra,
                                   c.has(command::is_blocking) ? &r.fetched : nullptr, target,
-                                  c.width);
+                                  c.width, line_of(c));
     case operation::fence:
       r.network.fence();
       break;
@@ -283,6 +285,11 @@ private:
       break;
     }
     return shmem::ticket{};
+  }
+
+  /// The kernel's, where it is known.
+  static std::source_location line_of(command const& c) {
+    return call_site(c.site).value_or(std::source_location::current());
   }
 
   /// The bytes that a put sends. Device memory itself where host and device memory are the same.
@@ -294,7 +301,7 @@ private:
     if constexpr (!Core::memory_type::may_explore)
       return {from, c.bytes};
     copied_.resize(c.bytes);
-    memory(self).read(copied_.data(), from, c.bytes);
+    memory(self, line_of(c)).read(copied_.data(), from, c.bytes);
     return copied_;
   }
 
@@ -304,12 +311,12 @@ private:
     r.fetched = 0;
     if (is_inline)
       return r.network.get_nbi(std::as_writable_bytes(std::span(&r.fetched, 1)).first(c.bytes),
-                               from, pe{c.pe});
+                               from, pe{c.pe}, line_of(c));
     auto* const dest = reinterpret_cast<std::byte*>(c.local); // NOLINT(*-int-to-ptr)
     if (!needs_copy)
-      return r.network.get_nbi({dest, c.bytes}, from, pe{c.pe});
-    r.gets.push_back({{}, dest, std::vector<std::byte>(c.bytes)});
-    auto const begun = r.network.get_nbi(r.gets.back().bytes, from, pe{c.pe});
+      return r.network.get_nbi({dest, c.bytes}, from, pe{c.pe}, line_of(c));
+    r.gets.push_back({{}, dest, std::vector<std::byte>(c.bytes), line_of(c)});
+    auto const begun = r.network.get_nbi(r.gets.back().bytes, from, pe{c.pe}, line_of(c));
     if (begun)
       r.gets.back().when = *begun;
     else
@@ -327,13 +334,13 @@ private:
     r.gets.remove_if([&](arriving& a) {
       if (!r.network.is_done(a.when))
         return false;
-      memory(self).write(a.dest, a.bytes.data(), a.bytes.size());
+      memory(self, a.where).write(a.dest, a.bytes.data(), a.bytes.size());
       return true;
     });
   }
   template<class Core>
-  auto memory(Core& self) {
-    return shmem::heap_access<typename Core::memory_type>(self, network_.orders());
+  auto memory(Core& self, std::source_location where) {
+    return shmem::heap_access<typename Core::memory_type>(self, network_.orders(), where);
   }
 
   place place_;

@@ -75,7 +75,8 @@ public:
   pipeline(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
            std::span<std::uint64_t> heap, options const& o, direct writes)
       : transport_(std::move(transport)), heap_(heap),
-        known_heap_(agent.known(), heap.data(), heap.size_bytes(), "symmetric heap"),
+        known_heap_(agent.known(), heap.data(), heap.size_bytes(),
+                    "symmetric heap of " + to_string(transport_->self())),
         packages_(agent.known(), writes == direct::yes ? 1 : o.queue_slots, o.package_columns),
         shared_(agent, o, queue_slots(o), {transport_->self(), transport_->pe_count(), heap.size()},
                 o.timeout.value_or(transport_->timeout())),

@@ -36,25 +36,27 @@ result<symmetric_address> context::address_of(void const* local, char const* ope
 
 // Blocking
 
-result<void> context::put_bytes(void* dest, std::span<std::byte const> source, pe target) {
+result<void> context::put_bytes(void* dest, std::span<std::byte const> source, pe target,
+                                std::source_location where) {
   auto const offset = engine_->offset_of(dest, source.size(), "put");
   if (!offset)
     return offset.error();
   if (auto const ok = engine_->check(target, *offset, source.size(), "put"); !ok)
     return ok;
-  auto const sent = engine_->put(*state_, *offset, source, target, "put");
+  auto const sent = engine_->put(*state_, *offset, source, target, "put", where);
   if (!sent)
     return sent.error();
   return {};
 }
 
-result<void> context::get_bytes(std::span<std::byte> dest, void const* source, pe target) {
+result<void> context::get_bytes(std::span<std::byte> dest, void const* source, pe target,
+                                std::source_location where) {
   auto const offset = engine_->offset_of(source, dest.size(), "get");
   if (!offset)
     return offset.error();
   if (auto const ok = engine_->check(target, *offset, dest.size(), "get"); !ok)
     return ok;
-  auto const asked = engine_->get(*state_, dest, *offset, target);
+  auto const asked = engine_->get(*state_, dest, *offset, target, where);
   if (!asked)
     return asked.error();
   return engine_->wait_for(*state_, *asked, {"get", target});
@@ -62,7 +64,7 @@ result<void> context::get_bytes(std::span<std::byte> dest, void const* source, p
 
 result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> source,
                                        std::uint64_t* signal, std::uint64_t value, signal_op how,
-                                       pe target) {
+                                       pe target, std::source_location where) {
   auto const offset = engine_->offset_of(dest, source.size(), "put_signal");
   if (!offset)
     return offset.error();
@@ -74,14 +76,15 @@ result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> so
   if (auto const ok = check_signal(how, *word, "put_signal"); !ok)
     return ok;
   auto const sent =
-      engine_->put_signal(*state_, *offset, source, *word, value, how, target, "put_signal");
+      engine_->put_signal(*state_, *offset, source, *word, value, how, target, "put_signal", where);
   if (!sent)
     return sent.error();
   return {};
 }
 
 result<std::uint64_t> context::atomic_word_op(atomic_op op, void const* at, std::uint64_t operand,
-                                              std::uint64_t comparand, pe target, unsigned bytes) {
+                                              std::uint64_t comparand, pe target, unsigned bytes,
+                                              std::source_location where) {
   auto const offset = engine_->offset_of(at, bytes, "atomic");
   if (!offset)
     return offset.error();
@@ -91,7 +94,7 @@ result<std::uint64_t> context::atomic_word_op(atomic_op op, void const* at, std:
     return ok.error();
   std::uint64_t fetched = 0;
   auto const asked = engine_->atomic(*state_, {op, bytes, *offset, operand, comparand}, &fetched,
-                                     target, "atomic");
+                                     target, "atomic", where);
   if (!asked)
     return asked.error();
   if (auto const came = engine_->wait_for(*state_, *asked, {"atomic", target}); !came)
@@ -100,7 +103,7 @@ result<std::uint64_t> context::atomic_word_op(atomic_op op, void const* at, std:
 }
 
 result<void> context::atomic_word_silently(atomic_op op, void* at, std::uint64_t operand, pe target,
-                                           unsigned bytes) {
+                                           unsigned bytes, std::source_location where) {
   auto const offset = engine_->offset_of(at, bytes, "atomic");
   if (!offset)
     return offset.error();
@@ -109,7 +112,7 @@ result<void> context::atomic_word_silently(atomic_op op, void* at, std::uint64_t
   if (auto const ok = check_word(*offset, bytes, "atomic"); !ok)
     return ok;
   auto const sent =
-      engine_->atomic(*state_, {op, bytes, *offset, operand, 0}, nullptr, target, "atomic");
+      engine_->atomic(*state_, {op, bytes, *offset, operand, 0}, nullptr, target, "atomic", where);
   if (!sent)
     return sent.error();
   return {};
@@ -126,21 +129,22 @@ void context::fence() {
 }
 
 result<ticket> context::put_nbi(symmetric_address dest, std::span<std::byte const> source,
-                                pe target) {
+                                pe target, std::source_location where) {
   if (auto const ok = engine_->check(target, dest.offset, source.size(), "put_nbi"); !ok)
     return ok.error();
-  return engine_->put(*state_, dest.offset, source, target, nullptr);
+  return engine_->put(*state_, dest.offset, source, target, nullptr, where);
 }
 
-result<ticket> context::get_nbi(std::span<std::byte> dest, symmetric_address source, pe target) {
+result<ticket> context::get_nbi(std::span<std::byte> dest, symmetric_address source, pe target,
+                                std::source_location where) {
   if (auto const ok = engine_->check(target, source.offset, dest.size(), "get_nbi"); !ok)
     return ok.error();
-  return engine_->get(*state_, dest, source.offset, target);
+  return engine_->get(*state_, dest, source.offset, target, where);
 }
 
 result<ticket> context::put_signal_nbi(symmetric_address dest, std::span<std::byte const> source,
                                        symmetric_address signal, std::uint64_t value, signal_op how,
-                                       pe target) {
+                                       pe target, std::source_location where) {
   if (auto const ok = engine_->check(target, dest.offset, source.size(), "put_signal_nbi"); !ok)
     return ok.error();
   if (auto const ok = engine_->check(target, signal.offset, 8, "put_signal_nbi"); !ok)
@@ -148,12 +152,12 @@ result<ticket> context::put_signal_nbi(symmetric_address dest, std::span<std::by
   if (auto const ok = check_signal(how, signal.offset, "put_signal_nbi"); !ok)
     return ok.error();
   return engine_->put_signal(*state_, dest.offset, source, signal.offset, value, how, target,
-                             nullptr);
+                             nullptr, where);
 }
 
 result<ticket> context::atomic_nbi(atomic_op op, symmetric_address dest, std::uint64_t operand,
                                    std::uint64_t comparand, std::uint64_t* fetched, pe target,
-                                   unsigned bytes) {
+                                   unsigned bytes, std::source_location where) {
   if (static_cast<int>(op) >= atomic_op_count || (bytes != 4 && bytes != 8))
     return error{std::make_error_code(std::errc::invalid_argument),
                  fmt::format("shmem: atomic_nbi: operation {} of {} bytes; allowed are those of "
@@ -164,7 +168,7 @@ result<ticket> context::atomic_nbi(atomic_op op, symmetric_address dest, std::ui
   if (auto const ok = check_word(dest.offset, bytes, "atomic_nbi"); !ok)
     return ok.error();
   return engine_->atomic(*state_, {op, bytes, dest.offset, operand, comparand}, fetched, target,
-                         nullptr);
+                         nullptr, where);
 }
 
 bool context::is_done(ticket const& t) {

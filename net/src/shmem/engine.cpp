@@ -2,6 +2,8 @@
 // Operations become messages, or direct accesses; answers come back.
 #include "engine.hpp"
 
+#include "../call_sites.hpp"
+
 #include <quarry/net/error.hpp>
 
 #include <fmt/core.h>
@@ -81,13 +83,22 @@ bool engine::is_full(pe target) {
   return is_now() && (decides_ || !drive() || is_now());
 }
 
-std::vector<std::byte> engine::seen_here(std::span<std::byte const> source) {
+std::vector<std::byte> engine::seen_here(std::span<std::byte const> source,
+                                         std::source_location where) {
   std::vector<std::byte> bytes(source.size());
   if (is_emulated(source.data(), source.size()))
-    load_here(bytes.data(), source.data(), source.size());
+    load_here(bytes.data(), source.data(), source.size(), where);
   else
     std::memcpy(bytes.data(), source.data(), source.size());
   return bytes;
+}
+
+/// In an explored job, with the line that has begun it.
+message engine::begun(message_kind what, std::source_location where) const {
+  message m{.kind = what};
+  if (knows_sites_)
+    site_number(m) = call_site_number(where);
+  return m;
 }
 
 /// Waits for room, if `waits_in` says where.
@@ -101,10 +112,10 @@ result<void> engine::send(context_state& c, message const& m, std::span<std::byt
 
 /// In messages of a size that transports like.
 result<void> engine::put_messages(context_state& c, message m, std::span<std::byte const> source,
-                                  pe target, char const* waits_in) {
+                                  pe target, char const* waits_in, std::source_location where) {
   std::vector<std::byte> seen;
   if (decides_ && !source.empty())
-    source = seen = seen_here(source);
+    source = seen = seen_here(source, where);
   do {
     auto const part = source.first(std::min(source.size(), most_body_bytes));
     if (auto const sent = send(c, m, part, target, waits_in); !sent)
@@ -116,7 +127,8 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
 }
 
 result<ticket> engine::put(context_state& c, std::uint64_t offset,
-                           std::span<std::byte const> source, pe target, char const* waits_in) {
+                           std::span<std::byte const> source, pe target, char const* waits_in,
+                           std::source_location where) {
   region* const r = direct(target);
   if (r == nullptr && waits_in == nullptr && is_full(target))
     return try_again(target);
@@ -126,9 +138,9 @@ result<ticket> engine::put(context_state& c, std::uint64_t offset,
     r->arrivals.ring();
     return ticket{};
   }
-  message m{.kind = message_kind::put};
+  message m = begun(message_kind::put, where);
   m.offset = offset;
-  if (auto const sent = put_messages(c, m, source, target, waits_in); !sent)
+  if (auto const sent = put_messages(c, m, source, target, waits_in, where); !sent)
     return sent.error();
   std::lock_guard const lock(mutex_);
   return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
@@ -137,7 +149,7 @@ result<ticket> engine::put(context_state& c, std::uint64_t offset,
 result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
                                   std::span<std::byte const> source, std::uint64_t signal,
                                   std::uint64_t value, signal_op how, pe target,
-                                  char const* waits_in) {
+                                  char const* waits_in, std::source_location where) {
   region* const r = direct(target);
   if (r == nullptr && waits_in == nullptr && is_full(target))
     return try_again(target);
@@ -152,16 +164,16 @@ result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
                                ? 0
                                : (source.size() - 1) / most_body_bytes * most_body_bytes;
   if (last != 0) {
-    if (auto const first = put(c, offset, source.first(last), target, waits_in); !first)
+    if (auto const first = put(c, offset, source.first(last), target, waits_in, where); !first)
       return first;
     fence(c); // the signal comes after all of it
   }
-  message m{.kind = message_kind::put_signal};
+  message m = begun(message_kind::put_signal, where);
   m.offset = offset + last;
   m.what = static_cast<std::uint8_t>(how);
   m.second = signal;
   m.value = value;
-  if (auto const sent = put_messages(c, m, source.subspan(last), target, waits_in); !sent)
+  if (auto const sent = put_messages(c, m, source.subspan(last), target, waits_in, where); !sent)
     return sent.error();
   std::lock_guard const lock(mutex_);
   return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
@@ -169,10 +181,10 @@ result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
 
 // What brings something back
 
-std::uint64_t engine::expect(context_state& c, pe target, std::span<std::byte> dest,
-                             bool is_atomic) {
+std::uint64_t engine::expect(context_state& c, pe target, std::span<std::byte> dest, bool is_atomic,
+                             std::source_location where) {
   std::lock_guard const lock(mutex_);
-  fetches_[++last_fetch_] = {&c, target.id, dest.data(), dest.size(), is_atomic};
+  fetches_[++last_fetch_] = {&c, target.id, dest.data(), dest.size(), is_atomic, where};
   ++c.open_fetches;
   return last_fetch_;
 }
@@ -208,7 +220,7 @@ void engine::ask_next(pe target, std::size_t came) {
 }
 
 result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uint64_t offset,
-                           pe target) {
+                           pe target, std::source_location where) {
   count_operation();
   if (region* const r = direct(target)) {
     near_get(*r, dest, offset);
@@ -217,10 +229,10 @@ result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uin
   ticket t{ticket::kind::fetch, target.id, 0, 0};
   while (!dest.empty()) {
     auto const part = dest.first(std::min(dest.size(), most_body_bytes));
-    message m{.kind = message_kind::get};
+    message m = begun(message_kind::get, where);
     m.offset = offset;
     m.length = part.size();
-    m.id = t.last = expect(c, target, part, false);
+    m.id = t.last = expect(c, target, part, false, where);
     t.first = t.first == 0 ? m.id : t.first;
     ask(c, target, m);
     offset += part.size();
@@ -230,7 +242,7 @@ result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uin
 }
 
 result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
-                              pe target, char const* waits_in) {
+                              pe target, char const* waits_in, std::source_location where) {
   region* const there = direct(target);
   if (there == nullptr && fetched == nullptr && waits_in == nullptr && is_full(target))
     return try_again(target);
@@ -242,7 +254,7 @@ result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::ui
     there->arrivals.ring();
     return ticket{};
   }
-  message m{.kind = message_kind::atomic};
+  message m = begun(message_kind::atomic, where);
   m.what = static_cast<std::uint8_t>(r.op);
   m.width = static_cast<std::uint8_t>(r.width);
   m.offset = r.offset;
@@ -254,7 +266,7 @@ result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::ui
     std::lock_guard const lock(mutex_);
     return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};
   }
-  m.id = expect(c, target, std::as_writable_bytes(std::span(fetched, 1)), true);
+  m.id = expect(c, target, std::as_writable_bytes(std::span(fetched, 1)), true, where);
   post(target, m, {}, &c);
   return ticket{ticket::kind::fetch, target.id, m.id, m.id};
 }
@@ -292,7 +304,7 @@ bool engine::take_value(pe from, message const& m, std::span<std::byte const> bo
   if (f.is_atomic)
     std::memcpy(f.dest, &m.value, sizeof m.value);
   else if (is_emulated(f.dest, f.bytes))
-    store_here(f.dest, body.data(), body.size());
+    store_here(f.dest, body.data(), body.size(), f.where);
   else
     std::memcpy(f.dest, body.data(), body.size());
   if (decides_)

@@ -24,6 +24,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string>
 #include <string_view>
@@ -58,7 +59,7 @@ class engine {
 public:
   /// `known`: what kernels may touch; null: there are none.
   engine(executor& scheduler, emu::allocations* known, std::unique_ptr<transport_port> transport,
-         node::options const& o);
+         node::options const& o, std::source_location where);
   engine(engine const&) = delete;
   engine& operator=(engine const&) = delete;
   virtual ~engine();
@@ -96,13 +97,17 @@ public:
 
   // Operations, whose places are known to be in the heap
 
-  /// `waits_in`: the call that waits while there is no room, by its name; null: none does.
+  /// `waits_in`: the call that waits while there is no room, by its name; null: none does. `where`:
+  /// for reports.
   result<ticket> put(context_state& c, std::uint64_t offset, std::span<std::byte const> source,
-                     pe target, char const* waits_in);
+                     pe target, char const* waits_in,
+                     std::source_location where = std::source_location::current());
   result<ticket> put_signal(context_state& c, std::uint64_t offset,
                             std::span<std::byte const> source, std::uint64_t signal,
-                            std::uint64_t value, signal_op how, pe target, char const* waits_in);
-  result<ticket> get(context_state& c, std::span<std::byte> dest, std::uint64_t offset, pe target);
+                            std::uint64_t value, signal_op how, pe target, char const* waits_in,
+                            std::source_location where = std::source_location::current());
+  result<ticket> get(context_state& c, std::span<std::byte> dest, std::uint64_t offset, pe target,
+                     std::source_location where = std::source_location::current());
   struct atomic_request {
     atomic_op op;
     unsigned width;
@@ -112,7 +117,8 @@ public:
   };
   /// `waits_in`: as of a put, for one that fetches nothing.
   result<ticket> atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
-                        pe target, char const* waits_in);
+                        pe target, char const* waits_in,
+                        std::source_location where = std::source_location::current());
   void fence(context_state& c);
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
@@ -124,8 +130,10 @@ public:
 
   // Memory, on behalf of the caller
 
-  virtual void store_here(std::byte* at, std::byte const* from, std::size_t bytes) = 0;
-  virtual void load_here(std::byte* to, std::byte const* at, std::size_t bytes) = 0;
+  virtual void store_here(std::byte* at, std::byte const* from, std::size_t bytes,
+                          std::source_location where = std::source_location::current()) = 0;
+  virtual void load_here(std::byte* to, std::byte const* at, std::size_t bytes,
+                         std::source_location where = std::source_location::current()) = 0;
   virtual std::uint64_t read_word(void const* at, unsigned width) = 0;
   using word_predicate = bool (*)(std::uint64_t word, void const* condition);
   /// Waits until the predicate holds for the word, which is in the heap.
@@ -256,6 +264,7 @@ protected:
     std::byte* dest; ///< of an atomic, a 64-bit word
     std::size_t bytes;
     bool is_atomic;
+    std::source_location where; ///< for reports
   };
 
   executor& scheduler_;
@@ -267,6 +276,7 @@ protected:
   pe self_;
   std::uint32_t count_;
   bool const decides_;
+  bool const knows_sites_;         ///< an explored job, whose pes are all in this process
   int const spins_;                ///< rounds of a wait that only pause: few, if pes share cores
   native_scheduler* const native_; ///< null under a deterministic one
   bool const runs_kernels_alone_;  ///< the thread that waits must look after them
@@ -309,6 +319,7 @@ private:
   void ask_everybody();
   /// Fails.
   error timed_out(operation const& what, std::string_view why);
+  [[nodiscard]] message begun(message_kind what, std::source_location where) const;
   /// Why a wait that lasts so long is in vain, if it is: somebody is silent, or nobody has begun an
   /// operation for long. Asks all pes now and then. From any thread.
   [[nodiscard]] std::optional<std::string> ask_about(std::chrono::nanoseconds waited);
@@ -323,15 +334,17 @@ private:
   /// device memory.
   [[nodiscard]] bool is_emulated(void const* local, std::size_t bytes) const noexcept;
   /// The source as it is for the caller: through its caches, if it has such.
-  [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source);
+  [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source,
+                                                 std::source_location where);
   result<void> send(context_state& c, message const& m, std::span<std::byte const> body, pe target,
                     char const* waits_in);
   void ask(context_state& c, pe target, message const& m);
   void ask_next(pe target, std::size_t came); ///< entered
   result<void> put_messages(context_state& c, message m, std::span<std::byte const> source,
-                            pe target, char const* waits_in);
+                            pe target, char const* waits_in, std::source_location where);
   [[nodiscard]] bool is_full(pe target);
-  std::uint64_t expect(context_state& c, pe target, std::span<std::byte> dest, bool is_atomic);
+  std::uint64_t expect(context_state& c, pe target, std::span<std::byte> dest, bool is_atomic,
+                       std::source_location where);
   void touch();
   class driving;
   // As times since the clock's epoch
@@ -354,6 +367,7 @@ private:
 /// Makes the engine for the scheduler's kind of memory.
 [[nodiscard]] std::unique_ptr<engine> make_engine(executor& scheduler, emu::allocations* known,
                                                   std::unique_ptr<transport_port> transport,
-                                                  node::options const& o);
+                                                  node::options const& o,
+                                                  std::source_location where);
 
 } // namespace quarry::net::shmem

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../call_sites.hpp"
 #include "engine.hpp"
 #include "heap_access.hpp"
 
 #include <quarry/assert.hpp>
 #include <quarry/emu/core.hpp>
+#include <quarry/emu/explored_memory.hpp>
+#include <quarry/report.hpp>
 #include <quarry/sequential_scheduler.hpp>
 #include <quarry/strand.hpp>
 #include <quarry/task.hpp>
 #include <quarry/this_actor.hpp>
 #include <quarry/yield.hpp>
+
+#include <fmt/core.h>
 
 #include <array>
 #include <list>
@@ -33,19 +38,29 @@ class engine_of final : public engine {
 
 public:
   engine_of(executor& scheduler, emu::allocations* known, std::unique_ptr<transport_port> transport,
-            node::options const& o)
-      : engine(scheduler, known, std::move(transport), o),
+            node::options const& o, std::source_location where)
+      : engine(scheduler, known, std::move(transport), o, where),
         sequential_(dynamic_cast<sequential_scheduler*>(&scheduler)),
-        network_(scheduler, fmt_name("network interface")), lanes_(scheduler, fmt_name("lanes")) {}
-  ~engine_of() override { stop(); }
-
-  void store_here(std::byte* at, std::byte const* from, std::size_t bytes) override {
-    core const self = here();
-    access(self, options_.orders).write(at, from, bytes);
+        explored_(emu::explored_memory::of(scheduler)),
+        network_(scheduler, fmt_name("network interface")), lanes_(scheduler, fmt_name("lanes")) {
+    if (explored_ != nullptr)
+      explored_->tell_of(this, [this] { return under_way(); });
   }
-  void load_here(std::byte* to, std::byte const* at, std::size_t bytes) override {
+  ~engine_of() override {
+    if (explored_ != nullptr)
+      explored_->tell_of(this, nullptr);
+    stop();
+  }
+
+  void store_here(std::byte* at, std::byte const* from, std::size_t bytes,
+                  std::source_location where) override {
     core const self = here();
-    access(self, options_.orders).read(to, at, bytes);
+    access(self, options_.orders, where).write(at, from, bytes);
+  }
+  void load_here(std::byte* to, std::byte const* at, std::size_t bytes,
+                 std::source_location where) override {
+    core const self = here();
+    access(self, options_.orders, where).read(to, at, bytes);
   }
   std::uint64_t read_word(void const* at, unsigned width) override {
     return width == 4 ? look<std::uint32_t>(at) : look<std::uint64_t>(at);
@@ -214,7 +229,9 @@ private:
 
   void act(core const& self, pe from, message const& m, std::span<std::byte const> body,
            entered inside) {
-    access const memory(self, options_.orders);
+    constexpr auto this_line = std::source_location::current();
+    access const memory(self, options_.orders,
+                        knows_sites_ ? call_site(site_number(m)).value_or(this_line) : this_line);
     message answer{.context = m.context, .number = m.number, .id = m.id};
     switch (m.kind) {
     case message_kind::put:
@@ -294,6 +311,17 @@ private:
     return false;
   }
 
+  /// What has come and is not applied, a line each: why a value is not there, perhaps.
+  std::string under_way() const {
+    std::string text;
+    for (parcel const& p : bag_)
+      if (auto const where = knows_sites_ ? call_site(site_number(p.head)) : std::nullopt)
+        text += fmt::format("  on its way  {} by {} to {}, begun at {}{}\n", to_string(p.head.kind),
+                            to_string(p.from), to_string(self_), quarry::to_string(*where),
+                            p.is_taken ? ", being applied" : "");
+    return text;
+  }
+
   /// May it be applied before all that is still in the bag?
   bool is_free(typename std::list<parcel>::iterator p) {
     if (p->is_taken)
@@ -341,7 +369,8 @@ private:
   }
 
   sequential_scheduler* sequential_;
-  std::list<parcel> bag_; ///< in the order in which they came
+  emu::explored_memory* explored_; ///< null: nobody explores
+  std::list<parcel> bag_;          ///< in the order in which they came
   std::vector<typename std::list<parcel>::iterator> free_{};
   std::map<stream, std::array<lane_record, lane_count>> records_;
   strand network_;

@@ -37,11 +37,13 @@ constexpr milliseconds idler_looks_at_last{16};
 // Beginning and ending
 
 engine::engine(executor& scheduler, emu::allocations* known,
-               std::unique_ptr<transport_port> transport, node::options const& o)
+               std::unique_ptr<transport_port> transport, node::options const& o,
+               std::source_location where)
     : user_heap((o.heap_bytes + 63) / 64 * 64), free_teams(0), scheduler_(scheduler),
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
       timeout_(o.timeout.value_or(transport_->timeout())), self_(transport_->self()),
       count_(transport_->pe_count()), decides_(scheduler.decides()),
+      knows_sites_(decides_ && dynamic_cast<in_process*>(transport_.get()) != nullptr),
       spins_(count_ > std::thread::hardware_concurrency() ? 1 : 64),
       native_(dynamic_cast<native_scheduler*>(&scheduler)),
       // Nothing wakes such a thread for its kernels: it must look after them now and then.
@@ -52,7 +54,9 @@ engine::engine(executor& scheduler, emu::allocations* known,
   if (auto* const explored = emu::explored_memory::of(scheduler);
       explored != nullptr && known == nullptr)
     own_known_.tell(explored);
-  exposed_.emplace(known_, region_->heap.begin(), region_->heap.size(), "symmetric heap");
+  exposed_.emplace(known_, region_->heap.begin(), region_->heap.size(),
+                   "symmetric heap of " + to_string(self_), emu::contents::zeroed,
+                   emu::coherence::fine_grained, where);
   peers_[self_.id].has_met = true;
   if (!decides_)
     peers_[self_.id].memory = region_;

@@ -13,23 +13,26 @@
 #include <cstdint>
 #include <cstring>
 #include <optional>
+#include <source_location>
 
 namespace quarry::net::shmem {
 
-/// What operations do to a heap, on behalf of one actor.
+/// What operations do to a heap, on behalf of one actor; for reports, at one line.
 template<emu::memory_model M>
 class heap_access {
   using core = emu::basic_core<M>;
 
 public:
-  heap_access(core const& self, shmem_orders const& orders) : self_(self), orders_(orders) {}
+  heap_access(core const& self, shmem_orders const& orders,
+              std::source_location where = std::source_location::current())
+      : self_(self), orders_(orders), where_(where) {}
 
   void put(std::byte* at, std::byte const* from, std::size_t bytes) const {
     if (is_word(at, bytes))
       for_width(bytes, [&]<class T>(T) {
         T value;
         std::memcpy(&value, from, sizeof value);
-        self_.store(global<T>(at), value, orders_.apply_word);
+        self_.store(global<T>(at), value, orders_.apply_word, where_);
       });
     else
       write(at, from, bytes);
@@ -37,7 +40,7 @@ public:
   void get(std::byte* to, std::byte const* at, std::size_t bytes) const {
     if (is_word(at, bytes))
       for_width(bytes, [&]<class T>(T) {
-        T const value = self_.load(global<T>(at), orders_.fetch_word);
+        T const value = self_.load(global<T>(at), orders_.fetch_word, where_);
         std::memcpy(to, &value, sizeof value);
       });
     else
@@ -54,7 +57,7 @@ public:
       for_words(at, bytes, [&]<class T>(T, std::size_t i) {
         T value;
         std::memcpy(&value, from + i, sizeof value);
-        self_.store(global<T>(at + i), value);
+        self_.store(global<T>(at + i), value, where_);
       });
   }
   void read(std::byte* to, std::byte const* at, std::size_t bytes) const {
@@ -64,16 +67,17 @@ public:
       std::memcpy(to, at, bytes);
     else
       for_words(at, bytes, [&]<class T>(T, std::size_t i) {
-        T const value = self_.load(global<T>(at + i));
+        T const value = self_.load(global<T>(at + i), where_);
         std::memcpy(to + i, &value, sizeof value);
       });
   }
 
   void signal(std::byte* at, signal_op how, std::uint64_t value) const {
     if (how == signal_op::set)
-      self_.store(global<std::uint64_t>(at), value, orders_.apply_word);
+      self_.store(global<std::uint64_t>(at), value, orders_.apply_word, where_);
     else
-      static_cast<void>(self_.fetch_add(global<std::uint64_t>(at), value, orders_.apply_update));
+      static_cast<void>(
+          self_.fetch_add(global<std::uint64_t>(at), value, orders_.apply_update, where_));
   }
 
   /// Gives the old value, but not that of a set whose `needs_old` is false.
@@ -100,31 +104,32 @@ private:
     emu::access const a = orders_.apply_update;
     switch (op) {
     case atomic_op::fetch:
-      return self_.load(at, orders_.fetch_word);
+      return self_.load(at, orders_.fetch_word, where_);
     case atomic_op::set:
       if (needs_old)
-        return self_.exchange(at, n, a);
-      self_.store(at, n, orders_.apply_word);
+        return self_.exchange(at, n, a, where_);
+      self_.store(at, n, orders_.apply_word, where_);
       return 0;
     case atomic_op::compare_swap: {
       auto expected = static_cast<T>(comparand);
-      self_.compare_exchange(at, expected, n, a);
+      self_.compare_exchange(at, expected, n, a, where_);
       return expected;
     }
     case atomic_op::add:
-      return self_.fetch_add(at, n, a);
+      return self_.fetch_add(at, n, a, where_);
     case atomic_op::bit_and:
-      return self_.fetch_and(at, n, a);
+      return self_.fetch_and(at, n, a, where_);
     case atomic_op::bit_or:
-      return self_.fetch_or(at, n, a);
+      return self_.fetch_or(at, n, a, where_);
     case atomic_op::bit_xor:
-      return self_.fetch_xor(at, n, a);
+      return self_.fetch_xor(at, n, a, where_);
     }
     return 0;
   }
 
   core const& self_;
   shmem_orders const& orders_;
+  std::source_location where_;
 };
 
 } // namespace quarry::net::shmem

@@ -17,11 +17,12 @@ namespace quarry::net::shmem {
 
 enum class message_kind : std::uint8_t {
   hello = 1,  ///< length: heap bytes; value: the region; second: the teams; id: the version
-  put,        ///< body to offset
+  put,        ///< body to offset; length: its call site
   put_signal, ///< the same, and then: what, second: the signal's offset, value
-  get,        ///< length bytes from offset, for id
+  get,        ///< length bytes from offset, for id; value: its call site
   get_reply,  ///< body: them
-  atomic,     ///< what, width, offset, value: operand, second: comparand; id: 0, or for the answer
+  atomic,     ///< what, width, offset, value: operand, second: comparand; id: 0, or for the answer;
+              ///< length: its call site
   atomic_reply, ///< value, for id
   ack_request,  ///< answer when all that came before, of this context, is applied
   ack,          ///< number: of the request
@@ -29,6 +30,22 @@ enum class message_kind : std::uint8_t {
   pong,         ///< value: operations that this pe has begun, about; second: 1 after its last
   failure,      ///< body: a sentence; value: its code; id: whose it was first
 };
+
+/// Of what a program asks for; of the rest "message".
+[[nodiscard]] constexpr char const* to_string(message_kind k) noexcept {
+  switch (k) {
+  case message_kind::put:
+    return "put";
+  case message_kind::put_signal:
+    return "put_signal";
+  case message_kind::get:
+    return "get";
+  case message_kind::atomic:
+    return "atomic";
+  default:
+    return "message";
+  }
+}
 
 inline constexpr std::uint64_t protocol_version = 1;
 
@@ -47,6 +64,14 @@ struct message {
   std::uint64_t id = 0;
 };
 static_assert(sizeof(message) == 64);
+
+/// Which call_site() has begun the operation; 0: nobody says.
+[[nodiscard]] inline std::uint64_t& site_number(message& m) noexcept {
+  return m.kind == message_kind::get ? m.value : m.length; // which have no other use there
+}
+[[nodiscard]] inline std::uint64_t site_number(message const& m) noexcept {
+  return m.kind == message_kind::get ? m.value : m.length;
+}
 
 /// A longer operation is several messages: they fit into a transport's buffers, and are applied
 /// while the next ones are on their way.

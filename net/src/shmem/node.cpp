@@ -42,11 +42,11 @@ void check(node::options const& o, std::uint32_t pes) {
 
 result<std::unique_ptr<engine>> started(executor& scheduler, emu::allocations* known,
                                         std::unique_ptr<transport_port> transport,
-                                        node::options const& o) {
+                                        node::options const& o, std::source_location where) {
   if (transport == nullptr)
     throw std::invalid_argument("shmem: no transport; has it been moved from?");
   check(o, transport->pe_count());
-  auto e = make_engine(scheduler, known, std::move(transport), o);
+  auto e = make_engine(scheduler, known, std::move(transport), o, where);
   auto world = std::make_shared<team_state>();
   *world = {.count = e->pe_count(), .index = e->self().id};
   e->world = std::move(world);
@@ -61,11 +61,12 @@ result<std::unique_ptr<engine>> started(executor& scheduler, emu::allocations* k
 
 std::unique_ptr<engine> make_engine(executor& scheduler, emu::allocations* known,
                                     std::unique_ptr<transport_port> transport,
-                                    node::options const& o) {
+                                    node::options const& o, std::source_location where) {
   if (scheduler.decides())
     return std::make_unique<engine_of<emu::interleaving_memory>>(scheduler, known,
-                                                                 std::move(transport), o);
-  return std::make_unique<engine_of<emu::native_memory>>(scheduler, known, std::move(transport), o);
+                                                                 std::move(transport), o, where);
+  return std::make_unique<engine_of<emu::native_memory>>(scheduler, known, std::move(transport), o,
+                                                         where);
 }
 
 node::node(std::unique_ptr<engine> e) noexcept
@@ -75,16 +76,16 @@ node::node(node&&) noexcept = default;
 node::~node() = default;
 
 result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port> transport,
-                         options const& o) {
-  auto e = started(agent.scheduler(), &agent.known(), std::move(transport), o);
+                         options const& o, std::source_location where) {
+  auto e = started(agent.scheduler(), &agent.known(), std::move(transport), o, where);
   if (!e)
     return e.error();
   return node(std::move(*e));
 }
 
 result<node> node::start(executor& scheduler, std::unique_ptr<transport_port> transport,
-                         options const& o) {
-  auto e = started(scheduler, nullptr, std::move(transport), o);
+                         options const& o, std::source_location where) {
+  auto e = started(scheduler, nullptr, std::move(transport), o, where);
   if (!e)
     return e.error();
   return node(std::move(*e));

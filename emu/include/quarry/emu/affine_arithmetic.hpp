@@ -117,6 +117,13 @@ affine<I, W, S, Size> operator/(affine<I, W, S, Size> a, N) {
   return a;
 }
 template<class I, int W, int S, int Size, std::integral N>
+  requires(S != 0)
+affine<I, W, S, Size> operator*(affine<I, W, S, Size> a, N) {
+  static_assert(is_affine_result<I>, "the step of an affine index is known when it is compiled: "
+                                     "times a std::integral_constant, or to_lanes() first");
+  return a;
+}
+template<class I, int W, int S, int Size, std::integral N>
 affine<I, W, S, Size> operator%(affine<I, W, S, Size> a, N) {
   static_assert(is_affine_result<I>, "the remainder of an affine index is none: to_lanes() first");
   return a;

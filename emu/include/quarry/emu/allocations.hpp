@@ -3,6 +3,7 @@
 
 #include <quarry/emu/lifetime.hpp>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@ struct known_range {
   std::string name;
   std::source_location where; ///< allocated, or registered
   std::uint64_t number;       ///< in the order in which its allocations were added
+  bool is_lds = false;        ///< of one work-group alone
 
   /// To an address that it does not contain, in bytes.
   [[nodiscard]] std::uintptr_t distance(std::uintptr_t at) const noexcept {
@@ -94,6 +96,8 @@ public:
   void add(void const* begin, std::size_t bytes, std::string name,
            contents holds = contents::zeroed, coherence grain = coherence::fine_grained,
            std::source_location where = std::source_location::current());
+  /// A work-group's, which under `explore` nobody else may touch. Errors   as add()
+  void add_lds(void const* begin, std::size_t bytes, std::string name, std::source_location where);
   void remove(void const* begin) noexcept;
   /// What is known there is known here, too; null: nothing else. Borrowed.
   void include(allocations const* outer) noexcept { outer_ = outer; }
@@ -108,8 +112,9 @@ public:
   [[nodiscard]] bool contain(void const* at, std::size_t bytes) const noexcept;
 
   /// "12 bytes after the end of 'ranks' (4096 bytes, allocated at main.cpp:9), 64 bytes before
-  /// 'sums'", or "4 bytes before 'ranks' (…)": for reports.
-  [[nodiscard]] std::string describe(void const* at) const;
+  /// 'sums'", "4 bytes before 'ranks' (…)", "3 bytes over the end of 'ranks'", "at byte 0 of 'old'
+  /// (…), which was given back": an access of so many bytes, for reports.
+  [[nodiscard]] std::string describe(void const* at, std::size_t bytes = 1) const;
   /// "'ranks' + 4100" or "'ranks' - 4": the address as seen from the nearest allocation, of these;
   /// the address itself if that is far away.
   [[nodiscard]] std::string offset_of(void const* at) const;
@@ -137,6 +142,10 @@ private:
   };
   using ranges = std::set<range, by_begin>; // a program may have tens of thousands
 
+  void insert(range&& r);
+  void note_gone(range&& r) noexcept;
+  /// The last one that held it, unless something else does now; or null.
+  [[nodiscard]] range const* find_gone(std::uintptr_t at) const noexcept;
   /// "slots", or "slots #2" where there are several of that name.
   [[nodiscard]] std::string title_of(range const& r) const;
   /// The first one that begins after the address.
@@ -149,15 +158,17 @@ private:
   allocation_listener* listener_ = nullptr;
   mutable std::shared_mutex mutex_;
   ranges ranges_;
+  std::array<range, 16> gone_{};                        ///< the last ones, for who has no listener
+  std::size_t gone_count_ = 0;                          ///< so far
   std::uint64_t added_ = 0;                             ///< ranges, so far
   std::atomic<std::uint64_t> version_{first_version()}; ///< of these, here
 };
 
 /// Throws kernel_stop out_of_bounds unless [at, at + bytes) lies inside one allocation.
 void check_bounds(allocations const& known, void const* at, std::size_t bytes, attempt how);
-/// Throws kernel_stop misaligned_atomic unless `at` is a multiple of `bytes`. `known`: where
-/// reports look for its allocation.
-void check_alignment(void const* at, std::size_t bytes, attempt how,
+/// Throws kernel_stop misaligned unless `at`, of an access of so many bytes, is a multiple of
+/// `alignment`. `known`: where reports look for its allocation.
+void check_alignment(void const* at, std::size_t bytes, std::size_t alignment, attempt how,
                      allocations const* known = nullptr);
 
 } // namespace quarry::emu

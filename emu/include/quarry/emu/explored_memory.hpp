@@ -20,6 +20,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -27,6 +28,7 @@
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 namespace quarry::emu {
@@ -86,6 +88,10 @@ public:
   [[nodiscard]] std::string busiest(std::size_t most = 3) const;
   /// "wave 1:1:1:1 (0,0,0)/0": who goes on there, but has done no operation since then.
   [[nodiscard]] std::string idlest(report const& table, std::size_t most = 3) const;
+  /// Asked at a failure what else there is to know, lines of its report: what a network has not
+  /// delivered, say. Called by who it is, until it is told of by nothing.
+  void tell_of(void const* who, std::function<std::string()> tell);
+  [[nodiscard]] std::string told_of() const;
   /// What was written last to each word that somebody waits for, a line each; empty without a
   /// history.
   [[nodiscard]] std::string awaited(report const& table) const;
@@ -427,6 +433,7 @@ private:
   std::optional<thrown_exceptions::entry> cause_;
   bool is_found_by_unwinding_ = false;
   std::optional<finding> finding_;
+  std::vector<std::pair<void const*, std::function<std::string()>>> tellers_;
   bool is_told_ = false; ///< to a debugger
   std::uint64_t equal_count_ = 0;
   std::vector<known_dispatch> dispatches_;

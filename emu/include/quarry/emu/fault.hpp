@@ -18,7 +18,7 @@ struct fault {
     barrier_divergence, ///< some wavefronts of a group wait where others never arrive
     out_of_bounds,      ///< a global access outside every allocation, or across the end of one
     lds_out_of_bounds,  ///< more LDS asked for than the launch reserved
-    misaligned_atomic,  ///< an atomic access that is not naturally aligned
+    misaligned,         ///< an access that is not aligned for its type; an atomic one, for its size
     deadlock,           ///< nobody can go on, and all groups are resident or done
     not_resident,       ///< nobody can go on while groups wait for a place on a compute unit
     stall,              ///< `native`: no progress for the stall timeout

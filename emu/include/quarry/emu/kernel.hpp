@@ -159,7 +159,8 @@ private:
       static_assert(
           kernel_for<Kernel, dynamic_memory, 64, std::unwrap_reference_t<Args>...>,
           "a kernel's first parameter is any_wavefront auto&, any_work_item auto& or "
-          "work_item&, the others match the launch's arguments; it returns task<> or void");
+          "work_item&, the others match the launch's arguments; it returns task<> or void, and its "
+          "operator() is const, not that of a mutable lambda");
   }
 };
 

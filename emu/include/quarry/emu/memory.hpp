@@ -31,8 +31,8 @@ struct memory_context {
 /// `native` contains no trace of the others; a test per access would spill the vector registers
 /// (design §2).
 ///
-/// before() is called ahead of every access that may be refused or scheduled: `element_bytes` for
-/// an atomic access, whose address must be a multiple of it, 0 for a plain one. check() only
+/// before() is called ahead of every access that may be refused or scheduled: its address must be a
+/// multiple of `alignment`, which is its size for an atomic one; 0: of nothing. check() only
 /// refuses: for the second and later elements of one access. A null address with no bytes is a
 /// fence. covers() says that check() would refuse nothing there. `may_explore` says that there may
 /// be a port(): then accesses go through it; otherwise memory is the host's own, coherent.
@@ -67,16 +67,16 @@ public:
   static constexpr bool checks = true;
   static constexpr char const* name = "checked";
   explicit checked_memory(memory_context const& c) noexcept : bounds_(c.bounds) {}
-  void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
+  void before(void const* at, std::size_t bytes, std::size_t alignment, attempt how) const {
     check(at, bytes, how);
-    if (element_bytes != 0)
-      check_aligned(at, element_bytes, how);
+    if (alignment != 0)
+      check_aligned(at, bytes, alignment, how);
   }
   void check(void const* at, std::size_t bytes, attempt how) const {
     check_bounds(*bounds_, at, bytes, how);
   }
-  void check_aligned(void const* at, std::size_t element_bytes, attempt how) const {
-    check_alignment(at, element_bytes, how, bounds_);
+  void check_aligned(void const* at, std::size_t bytes, std::size_t alignment, attempt how) const {
+    check_alignment(at, bytes, alignment, how, bounds_);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return bounds_->contain(at, bytes);
@@ -95,10 +95,10 @@ public:
   static constexpr char const* name = "interleaving";
   explicit interleaving_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
   [[nodiscard]] cache_port const* port() const noexcept { return port_; }
-  void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
+  void before(void const* at, std::size_t bytes, std::size_t alignment, attempt how) const {
     check(at, bytes, how);
-    if (element_bytes != 0)
-      check_aligned(at, element_bytes, how);
+    if (alignment != 0)
+      check_aligned(at, bytes, alignment, how);
     context_.scheduler->decision_point(*context_.self);
     tell_debugger(at, bytes);
   }
@@ -111,8 +111,8 @@ public:
     if (context_.bounds != nullptr)
       check_bounds(*context_.bounds, at, bytes, how);
   }
-  void check_aligned(void const* at, std::size_t element_bytes, attempt how) const {
-    check_alignment(at, element_bytes, how, context_.bounds);
+  void check_aligned(void const* at, std::size_t bytes, std::size_t alignment, attempt how) const {
+    check_alignment(at, bytes, alignment, how, context_.bounds);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return context_.bounds == nullptr || context_.bounds->contain(at, bytes);
@@ -132,10 +132,10 @@ public:
   static constexpr char const* name = "dynamic";
   explicit dynamic_memory(memory_context const& c) : context_(c), port_(find_port(c)) {}
   [[nodiscard]] cache_port const* port() const noexcept { return port_; }
-  void before(void const* at, std::size_t bytes, std::size_t element_bytes, attempt how) const {
+  void before(void const* at, std::size_t bytes, std::size_t alignment, attempt how) const {
     check(at, bytes, how);
-    if (element_bytes != 0)
-      check_aligned(at, element_bytes, how);
+    if (alignment != 0)
+      check_aligned(at, bytes, alignment, how);
     if (context_.scheduler != nullptr && context_.scheduler->decides()) {
       context_.scheduler->decision_point(*context_.self);
       tell_debugger(at, bytes);
@@ -149,9 +149,9 @@ public:
     if (context_.bounds != nullptr)
       check_bounds(*context_.bounds, at, bytes, how);
   }
-  void check_aligned(void const* at, std::size_t element_bytes, attempt how) const {
+  void check_aligned(void const* at, std::size_t bytes, std::size_t alignment, attempt how) const {
     if (context_.bounds != nullptr)
-      check_alignment(at, element_bytes, how, context_.bounds);
+      check_alignment(at, bytes, alignment, how, context_.bounds);
   }
   [[nodiscard]] bool covers(void const* at, std::size_t bytes) const noexcept {
     return context_.bounds == nullptr || context_.bounds->contain(at, bytes);

@@ -35,7 +35,7 @@ public:
         return true;
     return false;
   }
-  /// Whether they lie in any, or nothing is checked.
+  /// Whether they lie in any that is not LDS, or nothing is checked.
   [[nodiscard]] bool allows(std::uintptr_t at, unsigned bytes) noexcept;
 
   [[nodiscard]] known_range const* find(std::uintptr_t at) const noexcept;

@@ -51,7 +51,8 @@ public:
   [[nodiscard]] std::string lines() const;
   /// The last load that has read an old value, and what is newer: a line; empty: there is none.
   [[nodiscard]] std::string const& stale_read() const noexcept { return stale_read_; }
-  /// "0x7, written by consumer at main.cpp:14 (operation 1)", or that nobody has written to it.
+  /// "0x7, written by consumer at main.cpp:14 (operation 1)", or that no store to it is known: to
+  /// exactly this address, by an actor.
   [[nodiscard]] std::string last_write(std::uintptr_t word) const;
   /// By first use, from 0 on: what words are called that have no name.
   [[nodiscard]] std::optional<std::size_t> number_of(std::uintptr_t word) const;

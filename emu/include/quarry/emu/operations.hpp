@@ -34,14 +34,16 @@ concept countable = std::integral<T> && !std::same_as<T, bool>;
 /// no release side and a store no acquire side. Each access may be a decision point, and may fault,
 /// in the memory models that check.
 ///
-/// Shape    plain: any trivially copyable T; atomic: naturally aligned, 1, 2, 4 or 8 bytes
+/// Shape    plain: any trivially copyable T, aligned for it; atomic: naturally aligned, 1, 2, 4 or
+/// 8
+///          bytes
 /// Source   HSA PRM 3.3 (orders and scopes); ComP-Net §2
 template<class Self, memory_model M>
 class memory_operations {
 public:
   template<storable T>
   T load(global<T> at, std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), 0, {where, "load"});
+    memory().before(at.get(), sizeof(T), alignof(T), {where, "load"});
     if (auto const* const port = explored())
       return port->load(at.get(), std::nullopt, scope::work_item, where);
     return *at.get();
@@ -56,7 +58,7 @@ public:
   template<storable T>
   void store(global<T> at, std::type_identity_t<T> value,
              std::source_location where = std::source_location::current()) const {
-    memory().before(at.get(), sizeof(T), 0, {where, "store"});
+    memory().before(at.get(), sizeof(T), alignof(T), {where, "store"});
     if (auto const* const port = explored())
       return port->store(at.get(), value, std::nullopt, scope::work_item, where);
     *at.get() = value;

@@ -219,7 +219,8 @@ public:
                std::source_location where = std::source_location::current()) const {
     auto const count = active_.count();
     if constexpr (M::checks)
-      port_.before(first.get(), static_cast<std::size_t>(count) * sizeof(T), 0, {where, "store"});
+      port_.before(first.get(), static_cast<std::size_t>(count) * sizeof(T),
+                   count == 0 ? 0 : alignof(T), {where, "store"});
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
         T* to = first.get();
@@ -286,13 +287,14 @@ public:
     out = emu::exclusive_prefix_sum(v, active_);
     return group_prefix<T, Size, D>(slot_, total, out, how, where);
   }
-  /// The value of the wavefront that submits one (`is_source`), for all.
+  /// The value of the wavefront that submits one (`is_source`), for all; at most 8 bytes.
   template<class T, divergence_mechanism D = converged>
   [[nodiscard]] auto group_broadcast(T value, bool is_source, D how = {},
                                      std::source_location where = std::source_location::current()) {
     return group_broadcasting<T, D>(slot_, value, is_source, how, where);
   }
-  /// Where this wavefront's `count` items stand among the group's: the scalar part of a prefix sum.
+  /// Where this wavefront's `count` items stand among the group's, a `group_place`: the scalar part
+  /// of a prefix sum.
   template<divergence_mechanism D = converged>
   [[nodiscard]] auto group_offset(std::uint32_t count, D how = {},
                                   std::source_location where = std::source_location::current()) {
@@ -349,7 +351,7 @@ private:
     check_lanes(at, "read-modify-write", where);
     if constexpr (M::checks)
       if (int const first = active_.first(); active_.any()) // aligned as all the others are
-        port_.check_aligned(at.base + at.index[first], sizeof(T),
+        port_.check_aligned(at.base + at.index[first], sizeof(T), sizeof(T),
                             {where, "read-modify-write", first});
     if constexpr (M::may_explore)
       if (auto const* const port = port_.port()) {
@@ -367,7 +369,8 @@ private:
       if (!active_.any())
         return;
       int const first = active_.first();
-      port_.before(at.base + at.index[first], sizeof(T), 0, {where, what, first});
+      port_.before(at.base + at.index[first], sizeof(T), alignof(T), // as all the others are
+                   {where, what, first});
       check_lanes(at, what, where);
     }
   }

@@ -5,6 +5,7 @@
 #include <quarry/litmus/interpreter.hpp>
 #include <quarry/litmus/test.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -27,7 +28,10 @@ struct search_result {
   };
 
   verdict what = verdict::forbidden;
-  bool is_bounded = false; ///< executions are missing, whatever the verdict
+  bool is_interrupted = false;
+  /// Why executions are missing, whatever the verdict; empty: none are.
+  std::vector<std::string_view> bounded_by{};
+  [[nodiscard]] bool is_bounded() const noexcept { return !bounded_by.empty(); }
   std::uint64_t state_count = 0;
   std::uint64_t execution_count = 0;
   std::uint64_t stuck_count = 0;
@@ -36,11 +40,14 @@ struct search_result {
 
 /// All executions of a test on emu::cache_machine. The test has nothing unsupported. Of the states
 /// that `most` allows each further order in which the last writes of an end arrive takes one, too.
-[[nodiscard]] search_result explore(test const& t, exhaustive_search::limits most = {});
+/// It ends early once `interrupted` is true; null: never.
+[[nodiscard]] search_result explore(test const& t, exhaustive_search::limits most = {},
+                                    std::atomic<bool> const* interrupted = nullptr);
 
 /// The same on another machine, which is constructed from the choices.
 template<class Machine>
-[[nodiscard]] search_result explore_on(test const& t, exhaustive_search::limits most = {}) {
+[[nodiscard]] search_result explore_on(test const& t, exhaustive_search::limits most = {},
+                                       std::atomic<bool> const* interrupted = nullptr) {
   exhaustive_search choices(most);
   Machine machine(choices);
   interpreter<Machine> program(t, machine);
@@ -51,6 +58,10 @@ template<class Machine>
   // Once all threads have ended there are no new states, but factorially many orders of writes.
   auto const is_beyond = [&] {
     return choices.state_count() + program.further_end_count() > most.states;
+  };
+  auto const is_interrupted = [&] {
+    return found.is_interrupted =
+               interrupted != nullptr && interrupted->load(std::memory_order_relaxed);
   };
   do {
     choices.begin();
@@ -64,10 +75,16 @@ template<class Machine>
     one.is_target = t.final.is_target(values);
     if (one.is_target)
       found.what = verdict::allowed;
-  } while (choices.next() && !is_beyond());
-  found.is_bounded =
-      choices.is_bounded() || has_left_out || is_beyond() || program.has_left_loops();
-  if (found.what == verdict::forbidden && found.is_bounded)
+  } while (choices.next() && !is_beyond() && !is_interrupted());
+  if (found.is_interrupted)
+    found.bounded_by.emplace_back("it was interrupted");
+  if (choices.is_bounded() || is_beyond())
+    found.bounded_by.emplace_back("it has more states than the limit (--max-states)");
+  if (has_left_out)
+    found.bounded_by.emplace_back("its caches remember no more");
+  if (program.has_left_loops())
+    found.bounded_by.emplace_back("a loop without memory was left after many steps");
+  if (found.what == verdict::forbidden && found.is_bounded())
     found.what = verdict::inconclusive;
   else if (found.what == verdict::forbidden && found.outcomes.empty())
     found.what = verdict::no_end;

@@ -186,7 +186,8 @@ struct barrier_call {
       std::uint64_t* const word = net.meetings().barrier_word(words.ring, round);
       command const arrive{.target = net.offset_of(word, sizeof *word, what, where),
                            .operand = 1,
-                           .pe = (net.self().id + distance) % net.pe_count(),
+                           .pe = pe_number((net.self().id + distance) % net.pe_count()),
+                           .site = net.site_number(where),
                            .what = operation::atomic,
                            .kind = static_cast<std::uint8_t>(shmem::atomic_op::add),
                            .width = sizeof *word};
@@ -267,7 +268,8 @@ private:
                         .bytes = n * sizeof(T),
                         .operand = signal_of(words),
                         .extra = net.offset_of(signal, sizeof *signal, what, where),
-                        .pe = (net.self().id + i) % net.pe_count(),
+                        .pe = pe_number((net.self().id + i) % net.pe_count()),
+                        .site = net.site_number(where),
                         .what = operation::put_signal,
                         .kind = static_cast<std::uint8_t>(shmem::signal_op::set)};
       task<std::uint32_t> posted = me.post(put);

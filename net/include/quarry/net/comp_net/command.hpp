@@ -20,6 +20,11 @@ enum class operation : std::uint8_t {
   return names[static_cast<int>(o)];
 }
 
+/// As a command has it: there are at most max_pe_count.
+[[nodiscard]] constexpr std::uint16_t pe_number(std::uint32_t pe) noexcept {
+  return static_cast<std::uint16_t>(pe);
+}
+
 /// A network operation as it stands in a ring: operation type, destination, length, and so on.
 ///
 /// Source   ComP-Net §4.2.1 ②
@@ -31,7 +36,8 @@ struct command {
   std::uint64_t bytes = 0;
   std::uint64_t operand = 0; ///< of an atomic operation, or a signal's
   std::uint64_t extra = 0;   ///< what compare_swap expects; a signal's offset
-  std::uint32_t pe = 0;
+  std::uint16_t pe = 0;
+  std::uint16_t site = 0; ///< whose call_site() it is, in an explored job; 0: it is unknown
   operation what = operation::put;
   std::uint8_t kind = 0;  ///< which shmem::atomic_op or shmem::signal_op
   std::uint8_t width = 0; ///< bytes of an atomic word

@@ -36,7 +36,7 @@ namespace quarry::net::comp_net {
 ///
 /// Errors   fault out_of_bounds – a symmetric object outside the heap (put, wait_until, …), a pe
 ///          outside the job; wrong_shape – a context of another work-group, destroyed, or never
-///          made; misaligned_atomic; exception – the job has failed, and why
+///          made; misaligned; exception – the job has failed, and why
 /// Source   ComP-Net §4.1, Figure 5; OpenSHMEM 1.5 §9
 class context {
 public:
@@ -230,7 +230,7 @@ public:
     using word = std::remove_const_t<T>;
     handle_.check_made(wait_call<word>::what, where);
     static_cast<void>(handle_.net().offset_of(at.get(), sizeof(T), wait_call<word>::what, where));
-    emu::check_alignment(at.get(), sizeof(T), where);
+    emu::check_alignment(at.get(), sizeof(T), sizeof(T), where);
     if (!shmem::exists(how)) [[unlikely]]
       context_handle::stop_no_comparison(how, where);
     return start(self, wait_call<word>{at, how, value}, where);
@@ -305,7 +305,7 @@ private:
     if (!shmem::exists(signal.how)) [[unlikely]]
       context_handle::stop_no_signal_op(signal.how, where);
     c.extra = handle_.net().offset_of(signal.at, sizeof *signal.at, "put_signal's signal", where);
-    emu::check_alignment(signal.at, sizeof *signal.at, where);
+    emu::check_alignment(signal.at, sizeof *signal.at, sizeof *signal.at, where);
     c.operand = signal.value;
     c.kind = static_cast<std::uint8_t>(signal.how);
     return start(self, with_data(c, flags), where);
@@ -322,7 +322,7 @@ private:
   command atomic(shmem::atomic_op op, emu::global<T> at, T operand, T expected, pe target,
                  std::source_location where) const {
     command c = symmetric(operation::atomic, at.get(), sizeof(T), target, "atomic", where);
-    emu::check_alignment(at.get(), sizeof(T), where);
+    emu::check_alignment(at.get(), sizeof(T), sizeof(T), where);
     std::memcpy(&c.operand, &operand, sizeof operand);
     std::memcpy(&c.extra, &expected, sizeof expected);
     c.bytes = 0; // the operand is in the entry

@@ -248,6 +248,8 @@ public:
   /// heap; `what` is the operation's name.
   [[nodiscard]] std::uint64_t offset_of(void const* at, std::size_t bytes, char const* what,
                                         std::source_location where) const;
+  /// For command::site; 0 where nothing is explored.
+  [[nodiscard]] std::uint16_t site_number(std::source_location where) const;
   /// Throws kernel_stop out_of_bounds.
   void check_pe(pe target, char const* what, std::source_location where) const;
   /// Work-groups of one number that are in different collectives.

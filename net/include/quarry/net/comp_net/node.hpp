@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <string_view>
 
 namespace quarry::net::comp_net {
@@ -43,7 +44,8 @@ public:
   ///          throws std::invalid_argument – a configuration that does not exist, options outside
   ///          their limits
   [[nodiscard]] static result<node>
-  start(emu::agent_core& agent, std::unique_ptr<transport_port> transport, options const& o);
+  start(emu::agent_core& agent, std::unique_ptr<transport_port> transport, options const& o,
+        std::source_location where = std::source_location::current());
   node(node&&) noexcept;
   node& operator=(node&&) = delete;
   /// Ends the service. No kernel may be running.

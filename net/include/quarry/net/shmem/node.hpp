@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <source_location>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -54,15 +55,18 @@ public:
     shmem_orders orders{};
   };
 
-  /// Meets the other pes of the job; kernels of `agent` may touch the heap. It outlives the node.
+  /// Meets the other pes of the job; kernels of `agent` may touch the heap, which in reports is
+  /// "symmetric heap of pe 0", allocated at `where`. The agent outlives the node.
   ///
   /// Errors   net_errc::mismatched_job – pes have other options; timeout, peer_lost, …
   ///          throws std::invalid_argument – options outside their limits
   [[nodiscard]] static result<node>
-  start(emu::agent_core& agent, std::unique_ptr<transport_port> transport, options const& o);
+  start(emu::agent_core& agent, std::unique_ptr<transport_port> transport, options const& o,
+        std::source_location where = std::source_location::current());
   /// Without kernels. The scheduler outlives the node.
   [[nodiscard]] static result<node>
-  start(executor& scheduler, std::unique_ptr<transport_port> transport, options const& o);
+  start(executor& scheduler, std::unique_ptr<transport_port> transport, options const& o,
+        std::source_location where = std::source_location::current());
   node(node&&) noexcept;
   node& operator=(node&&) = delete;
   /// Without finish() before, the others see this pe as lost.
