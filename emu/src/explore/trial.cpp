@@ -11,6 +11,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -172,7 +173,7 @@ struct effort {
 
 /// Those first that the report of a race says should be stronger; then fences, before other
 /// operations, which may be there for something else, too.
-std::vector<emu::operation_site> in_order(std::vector<emu::operation_site> sites,
+std::vector<emu::operation_site> in_order(std::vector<emu::operation_site> const& sites,
                                           std::string_view report) {
   constexpr std::string_view label = "\n  missing ";
   std::set<std::string> named;
@@ -184,8 +185,11 @@ std::vector<emu::operation_site> in_order(std::vector<emu::operation_site> sites
       return 0;
     return s.what == emu::operation_kind::fence ? 1 : 2;
   };
-  std::ranges::stable_sort(sites, {}, rank);
-  return sites;
+  std::vector<emu::operation_site> sorted;
+  for (int const one : {0, 1, 2})
+    std::ranges::copy_if(sites, std::back_inserter(sorted),
+                         [&](auto const& s) { return rank(s) == one; });
+  return sorted;
 }
 
 /// Whether nothing fails any more, with executions that nobody has tried so far: drawn ones, and
