@@ -11,11 +11,11 @@ public:
   /// On the thread of the process that does so; at most once in `between`, of the time that this
   /// thread has waited: that in which a debugger holds the process does not count.
   virtual void look() = 0;
+  watched_regularly(watched_regularly const&) = delete;
+  watched_regularly& operator=(watched_regularly const&) = delete;
 
 protected:
   watched_regularly() = default;
-  watched_regularly(watched_regularly const&) = delete;
-  watched_regularly& operator=(watched_regularly const&) = delete;
   ~watched_regularly() = default;
 };
 

@@ -25,7 +25,9 @@ namespace quarry::net::comp_net {
 namespace {
 
 void check(node::options const& o) {
-  auto const refuse = [](std::string text) { throw std::invalid_argument("comp_net: " + text); };
+  auto const refuse = [](std::string const& text) {
+    throw std::invalid_argument("comp_net: " + text);
+  };
   static_cast<void>(find_configuration(o.configuration));
   if (o.rings == 0 || o.rings > 65536)
     refuse(fmt::format("{} rings; allowed are 1 to 65536", o.rings));

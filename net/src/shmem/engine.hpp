@@ -166,7 +166,7 @@ public:
     return wait_long(what, ask, const_cast<void*>(static_cast<void const*>(&is_over)));
   }
   enum class told : std::uint8_t { nobody, everybody };
-  void fail(error e, told whom);
+  void fail(error const& e, told whom);
   [[nodiscard]] std::optional<error> failure() const;
   [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   /// What a call says when the job has failed.
@@ -174,7 +174,7 @@ public:
 
   heap_allocator user_heap; ///< of host calls that all pes make together: one at a time
   std::shared_ptr<team_state> world;
-  std::uint64_t free_teams; ///< a bit each
+  std::uint64_t free_teams = 0; ///< a bit each
   std::shared_ptr<context_state> user_context, internal_context;
 
 protected:

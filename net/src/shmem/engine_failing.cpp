@@ -18,7 +18,7 @@ using clock = std::chrono::steady_clock;
 
 } // namespace
 
-void engine::fail(error e, told whom) {
+void engine::fail(error const& e, told whom) {
   if (!keep_failure(e))
     return;
   if (whom == told::everybody)

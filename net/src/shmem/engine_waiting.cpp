@@ -39,7 +39,7 @@ constexpr milliseconds idler_looks_at_last{16};
 engine::engine(executor& scheduler, emu::allocations* known,
                std::unique_ptr<transport_port> transport, node::options const& o,
                std::source_location where)
-    : user_heap((o.heap_bytes + 63) / 64 * 64), free_teams(0), scheduler_(scheduler),
+    : user_heap((o.heap_bytes + 63) / 64 * 64), scheduler_(scheduler),
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
       timeout_(o.timeout.value_or(transport_->timeout())), self_(transport_->self()),
       count_(transport_->pe_count()), decides_(scheduler.decides()),
