@@ -169,8 +169,28 @@ void check_json(litmus_request const& asked, std::vector<litmus_row> const& rows
   keep_apart({"--json", asked.json_file}, others);
 }
 
-bool is_interrupted(litmus_row const& row) {
-  return row.found && row.found->is_interrupted;
+/// Runs and prints them; those that no time was left for are not there any more. Of one that was
+/// cut short nothing is expected. True if there was one, or any was left out.
+bool try_tests(std::vector<litmus_row>& rows, litmus_request const& asked) {
+  progress_report progress("quarry litmus", "tests");
+  std::size_t ended = 0;
+  std::size_t tried = 0;
+  while (tried != rows.size() && !interrupt::is_wanted()) {
+    litmus_row& row = rows[tried];
+    progress.begin(row.what.file, rows.size(), tried++);
+    if (row.refused.empty() && row.what.unsupported.empty())
+      row.found = litmus::explore(row.what, {.states = asked.most_states}, &interrupt::flag());
+    if (row.found && row.found->is_interrupted)
+      row.expected.reset();
+    else
+      ++ended;
+    print(to_text(row, asked.with_outcomes));
+  }
+  bool const is_cut = ended != rows.size();
+  if (is_cut)
+    say(fmt::format("interrupted: {} of {} tests were tried to their end", ended, rows.size()));
+  rows.resize(tried);
+  return is_cut;
 }
 
 int run(litmus_request const& asked) {
@@ -185,25 +205,7 @@ int run(litmus_request const& asked) {
   }
   interrupt const by_user;
   print(litmus_heading(asked.most_states));
-  progress_report progress("quarry litmus", "tests");
-  std::size_t tried = 0;
-  while (tried != rows.size() && !interrupt::is_wanted()) {
-    litmus_row& row = rows[tried];
-    progress.begin(row.what.file, rows.size(), tried++);
-    if (row.refused.empty() && row.what.unsupported.empty())
-      row.found = litmus::explore(row.what, {.states = asked.most_states}, &interrupt::flag());
-    print(to_text(row, asked.with_outcomes));
-  }
-  // The test that was under way may be cut short: what is expected of it is not known.
-  bool const is_cut =
-      interrupt::is_wanted() && (tried != rows.size() || is_interrupted(rows.back()));
-  if (is_cut) {
-    say(fmt::format("interrupted: {} of {} tests were tried to their end",
-                    tried - (is_interrupted(rows[tried - 1]) ? 1 : 0), rows.size()));
-    rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(tried), rows.end());
-    if (is_interrupted(rows.back()))
-      rows.back().expected.reset();
-  }
+  bool const is_cut = try_tests(rows, asked);
   print(litmus_summary(rows));
   if (!asked.json_file.empty())
     if (auto const written = write_text(asked.json_file, to_json(rows, asked.most_states, is_cut));
