@@ -239,23 +239,6 @@ TEST_SUITE("emu.explore_ends") {
     CHECK(v.busiest.find("explore_ends_test.cpp") != std::string::npos);
   }
 
-  TEST_CASE("an execution that ends soon after the limit says who was busy before it") {
-    verdict const v =
-        explore({.executions = 1, .strategy = "boring", .most_decisions = 200}, [](world& w) {
-          auto words = w.allocate<std::uint32_t>(32, "words");
-          w.start("worker", [at = words.global()](world_core& self) {
-            for (int n = 0; n != 210; ++n)
-              self.fetch_add(at, 1, order::relaxed, scope::system);
-          });
-          w.start("idler", [at = words.global() + 16](world_core& self) { self.store(at, 1); });
-          w.join();
-        });
-    CHECK_MESSAGE(!v.failure, v.to_string());
-    CHECK(v.is_open());
-    CHECK_MESSAGE(v.busiest.starts_with("worker at explore_ends_test.cpp:"), v.busiest);
-    CHECK(v.busiest.find("(1 operation)") == std::string::npos);
-  }
-
   TEST_CASE("who is still at work at the limit has not been explored, though it ends soon after") {
     for (char const* const strategy : {"swarm", "random_walk", "pct", "boring"})
       for (bool const is_long : {false, true}) {

@@ -285,29 +285,6 @@ TEST_SUITE("emu.explore_mended") {
     CHECK(v.to_string().find("is mended by") == std::string::npos);
   }
 
-  TEST_CASE("nor what would fail at the same line all the same, however the accesses are ordered") {
-    auto const here = std::source_location::current();
-    operation_site const plain{here, operation_kind::load};
-    verdict v;
-    v.name = "early";
-    v.executions = 1;
-    auto& f = v.failure.emplace();
-    f.mended.emplace(mending{.changes = {{plain, order::acquire, scope::system}},
-                             .is_possible = true,
-                             .executions = 100});
-    auto const says = [&](char const* what) {
-      return v.to_string().find(what) != std::string::npos;
-    };
-    CHECK(says("it is mended by (then no failure in 100 executions):"));
-    f.mended->others = {"check other.cpp:1"}; // has nothing to do with it
-    CHECK(says("it is mended by"));
-    f.mended->others = {"check " + quarry::to_string(here)};
-    CHECK_FALSE(says("it is mended by"));
-    CHECK(says("nothing races where these are atomic, but it fails all the same"));
-    f.mended->changes[0].at.how = order::relaxed; // had been atomic
-    CHECK(says("it is mended by"));
-  }
-
   TEST_CASE("what no order mends is said to be so") {
     verdict const v = explore({.executions = 50}, [](world& w) {
       auto word = w.allocate<std::uint32_t>(1, "word");

@@ -327,6 +327,46 @@ TEST_SUITE("emu.explore_reports") {
     CHECK(v.failure->debug_line.ends_with(file));
   }
 
+  TEST_CASE("what would fail at the same line, however it is ordered, is not said to be mended") {
+    auto const here = std::source_location::current();
+    operation_site const plain{here, operation_kind::load};
+    verdict v;
+    v.name = "early";
+    v.executions = 1;
+    auto& f = v.failure.emplace();
+    f.mended.emplace(mending{.changes = {{plain, order::acquire, scope::system}},
+                             .is_possible = true,
+                             .executions = 100});
+    auto const says = [&](char const* what) {
+      return v.to_string().find(what) != std::string::npos;
+    };
+    CHECK(says("it is mended by (then no failure in 100 executions):"));
+    f.mended->others = {"check other.cpp:1"}; // has nothing to do with it
+    CHECK(says("it is mended by"));
+    f.mended->others = {"check " + quarry::to_string(here)};
+    CHECK_FALSE(says("it is mended by"));
+    CHECK(says("nothing races where these are atomic, but it fails all the same"));
+    f.mended->changes[0].at.how = order::relaxed; // had been atomic
+    CHECK(says("it is mended by"));
+  }
+
+  TEST_CASE("an execution that ends soon after the limit says who was busy before it") {
+    verdict const v =
+        explore({.executions = 1, .strategy = "boring", .most_decisions = 200}, [](world& w) {
+          auto words = w.allocate<std::uint32_t>(32, "words");
+          w.start("worker", [at = words.global()](world_core& self) {
+            for (int n = 0; n != 210; ++n)
+              self.fetch_add(at, 1, order::relaxed, scope::system);
+          });
+          w.start("idler", [at = words.global() + 16](world_core& self) { self.store(at, 1); });
+          w.join();
+        });
+    CHECK_MESSAGE(!v.failure, v.to_string());
+    CHECK(v.is_open());
+    CHECK_MESSAGE(v.busiest.starts_with("worker at explore_reports_test.cpp:"), v.busiest);
+    CHECK(v.busiest.find("(1 operation)") == std::string::npos);
+  }
+
   TEST_CASE("a verdict prints itself, with how fast it was") {
     verdict const v = explore_message({}, {.runs_repeated = true});
     CHECK(v.run_per_second() > 0);

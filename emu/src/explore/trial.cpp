@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -176,12 +175,12 @@ struct effort {
 std::vector<emu::operation_site> in_order(std::vector<emu::operation_site> const& sites,
                                           std::string_view report) {
   constexpr std::string_view label = "\n  missing ";
-  std::set<std::string> named;
+  std::string missing; // those lines of the report
   for (std::size_t at = report.find(label); at != std::string_view::npos;
        at = report.find(label, at + 1))
-    named.insert(source_lines_of(report.substr(at, report.find('\n', at + 1) - at)));
-  auto const rank = [&named](emu::operation_site const& s) {
-    if (named.contains(to_string(s.where)))
+    missing += report.substr(at, report.find('\n', at + 1) - at);
+  auto const rank = [&missing](emu::operation_site const& s) {
+    if (names_line(missing, to_string(s.where)))
       return 0;
     return s.what == emu::operation_kind::fence ? 1 : 2;
   };

@@ -86,7 +86,7 @@ std::string describe(mending const& m) {
 bool mending::only_silences() const noexcept {
   return is_possible && !changes.empty() &&
          std::all_of(changes.begin(), changes.end(), [](emu::adjustment const& a) {
-           return !a.at.how && a.how == emu::order::relaxed;
+           return was_plain(a) && a.how == emu::order::relaxed;
          });
 }
 
