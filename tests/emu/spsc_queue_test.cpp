@@ -118,6 +118,26 @@ TEST_SUITE("emu.spsc_queue") {
     }
   }
 
+  TEST_CASE(
+      "a slot that is not reserved is not published, nor one released that was not peeked at") {
+    allocations known;
+    core self({});
+    spsc_queue<parcel, 2> q(known, 4);
+    auto const publish = [&] { q.publish(self); };
+    auto const release = [&] { q.release(self); };
+    CHECK_THROWS_WITH_AS(publish(),
+                         "spsc_queue: somebody publishes a slot that it has not reserved",
+                         std::logic_error);
+    CHECK_THROWS_AS(release(), std::logic_error);
+    self.store(q.try_reserve(self), parcel::of(7));
+    publish();
+    CHECK_THROWS_AS(publish(), std::logic_error);
+    CHECK(self.load(q.try_peek(self)).number == 7);
+    release();
+    CHECK_THROWS_AS(release(), std::logic_error);
+    CHECK_FALSE(q.try_peek(self)); // nothing was published twice, or released twice
+  }
+
   TEST_CASE("impossible slot counts are refused") {
     allocations known;
     using tiny = spsc_queue<parcel, 2>;

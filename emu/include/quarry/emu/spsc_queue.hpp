@@ -68,7 +68,7 @@ public:
     auto const has_room = [full](std::uint32_t read) { return read != full; };
     static_cast<void>(
         co_await self.wait_until(read_index(), has_room, orders_.producer_reads_read_index));
-    is_reserved_ = self.is_explored();
+    reserved_ = at;
     co_return slot(at);
   }
   /// The next free slot, or null. Producer only.
@@ -78,15 +78,17 @@ public:
     std::uint32_t const read = self.load(read_index(), orders_.producer_reads_read_index);
     if (read == following(at))
       return global<T>();
-    is_reserved_ = self.is_explored();
+    reserved_ = at;
     return slot(at);
   }
   /// Hands over the slot that was reserved last. Producer only.
+  ///
+  /// Errors   std::logic_error – none is reserved; under `explore` that is a failure, "misuse"
   template<class A>
   void publish(A& self, std::source_location where = std::source_location::current()) {
-    if (self.is_explored() && !std::exchange(is_reserved_, false))
-      self.report_misuse("publishes a slot that it has not reserved", where);
-    std::uint32_t const at = self.load(write_index(), orders_.producer_own_write_index);
+    std::uint32_t const at = std::exchange(reserved_, none);
+    if (at == none) [[unlikely]]
+      return misused(self, "publishes a slot that it has not reserved", where);
     self.store(write_index(), following(at), orders_.publish_write_index);
   }
 
@@ -97,7 +99,7 @@ public:
     auto const is_filled = [at](std::uint32_t written) { return written != at; };
     static_cast<void>(
         co_await self.wait_until(write_index(), is_filled, orders_.consumer_reads_write_index));
-    is_peeked_ = self.is_explored();
+    peeked_ = at;
     co_return slot(at);
   }
   /// The oldest element, or null. Consumer only.
@@ -107,19 +109,30 @@ public:
     std::uint32_t const written = self.load(write_index(), orders_.consumer_reads_write_index);
     if (written == at)
       return global<T>();
-    is_peeked_ = self.is_explored();
+    peeked_ = at;
     return slot(at);
   }
   /// Gives the slot of the last peek back to the producer. Consumer only.
+  ///
+  /// Errors   std::logic_error – it has been given back; under `explore` that is a failure,
+  /// "misuse"
   template<class A>
   void release(A& self, std::source_location where = std::source_location::current()) {
-    if (self.is_explored() && !std::exchange(is_peeked_, false))
-      self.report_misuse("releases a slot that it has not peeked at: a second time, say", where);
-    std::uint32_t const at = self.load(read_index(), orders_.consumer_own_read_index);
+    std::uint32_t const at = std::exchange(peeked_, none);
+    if (at == none) [[unlikely]]
+      return misused(self, "releases a slot that it has not peeked at: a second time, say", where);
     self.store(read_index(), following(at), orders_.release_read_index);
   }
 
 private:
+  static constexpr std::uint32_t none = ~std::uint32_t{0}; ///< the index of no slot
+
+  template<class A>
+  static void misused(A& self, char const* what, std::source_location where) {
+    self.report_misuse(what, where);
+    if (!self.is_explored())
+      throw std::logic_error(std::string("spsc_queue: somebody ") + what);
+  }
   static std::uint32_t checked(std::uint32_t n) {
     if (n < 2 || std::uint64_t{n} > std::uint64_t{1} << IndexBits)
       throw std::invalid_argument("spsc_queue: " + std::to_string(n) +
@@ -137,8 +150,8 @@ private:
   spsc_orders orders_;
   buffer<padded> slots_;
   index_lines<std::uint32_t> indices_;
-  alignas(64) bool is_reserved_ = false; ///< the producer's alone
-  alignas(64) bool is_peeked_ = false;   ///< the consumer's alone
+  alignas(64) std::uint32_t reserved_ = none; ///< the producer's alone
+  alignas(64) std::uint32_t peeked_ = none;   ///< the consumer's alone
 };
 
 } // namespace quarry::emu
