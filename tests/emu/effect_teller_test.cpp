@@ -83,6 +83,8 @@ TEST_SUITE("emu.effect_teller") {
     put(m.port(0), &m.words[1], 1);
     CHECK(published());
     m.port(0).fence(order::acq_rel, scope::system, here());
+    CHECK_FALSE(published()); // its release does so, too
+    m.port(0).fence(order::seq_cst, scope::system, here());
     CHECK(published());
     m.port(1).fence(order::acquire, scope::system, here());
     auto all = told.take();

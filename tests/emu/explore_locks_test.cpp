@@ -35,7 +35,7 @@ TEST_SUITE("emu.explore_locks") {
                self.fence(order::acquire, scope::system);
                seen[who] = who + 1;
                read(self, memory.global(), seen[who]);
-               self.fence(order::acq_rel, scope::system); // now: a mutex orders no memory
+               self.fence(order::seq_cst, scope::system); // now: a mutex orders no memory
              });
            w.join();
          }},

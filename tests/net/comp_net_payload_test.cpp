@@ -122,7 +122,7 @@ TEST_SUITE("net.comp_net_payload") {
         REQUIRE(v.failure);
         INFO(v.failure->report);
         CHECK(v.failure->kind == "race");
-        CHECK(v.failure->report.find("own #2[") != std::string::npos); // node 1 has one, too
+        CHECK(v.failure->report.find("bytes at own #") != std::string::npos); // node 1 has one, too
       }
   }
 }

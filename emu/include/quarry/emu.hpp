@@ -90,6 +90,7 @@
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/cache_question.hpp>
+#include <quarry/emu/cache_state.hpp>
 #include <quarry/emu/effect_teller.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/explored_memory.hpp>

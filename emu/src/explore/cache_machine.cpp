@@ -213,14 +213,14 @@ void cache_machine::clean_below(actor const& a, cell_id c, unsigned level) {
 }
 
 void cache_machine::perform_write(actor& a, cell_id c, unsigned level, write_kind kind,
-                                  std::uint64_t value, write_tag by, time since) {
+                                  std::uint64_t value, write_tag by, time since, std::uint8_t due) {
   node_id const at = a.path[level];
   std::uint8_t const update = kind == write_kind::store ? 0 : nodes_[at].level;
   place& p = touch(at, c);
   bool const is_late = kind == write_kind::late_update;
   auto const lingering = is_late ? std::exchange(p.lingering, std::uint8_t{0}) : std::uint8_t{0};
   come_to(at, c, {value, by, now_, now_, always, unknown, ++last_write_, false, update},
-          nodes_[at].level, since, arrival_of(at, since));
+          std::max(due, nodes_[at].level), since, arrival_of(at, since));
   if (is_late) {
     p.lingering = lingering;
     let_linger(at, c);
@@ -327,8 +327,16 @@ void cache_machine::end_update(actor_id a, order o, scope s) {
 }
 
 void cache_machine::fence(actor_id a, order o, scope s) {
+  actor& self = actors_[a];
+  unsigned const level = level_in(self, s);
+  if (level == 0) // of what nobody else is in
+    return;
+  if (o == order::acq_rel) { // what it releases need not be there before loads that come after it
+    release_later(a, s);
+    return invalidate(self, level);
+  }
   synchronise(a, o, s);
-  actors_[a].has_fenced |= releases(o);
+  self.has_fenced |= releases(o);
 }
 
 void cache_machine::synchronise(actor_id a, order o, scope s) {
@@ -345,9 +353,11 @@ void cache_machine::synchronise(actor_id a, order o, scope s) {
 void cache_machine::release_later(actor_id a, scope s) {
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
+  if (level == 0)
+    return;
   if (self.to_come.level > level) // both count, of which one is kept
     release(self, 0);
-  if (self.to_come.level == 0 && level != 0)
+  if (self.to_come.level == 0)
     ++late_fence_count_;
   self.to_come = {static_cast<std::uint8_t>(level), now_++};
   self.has_fenced = true;
@@ -383,9 +393,14 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 
 // Release and acquire
 
-/// All that the actor has stored is at the path's `level`, or beyond.
+/// All that the actor has stored is at the path's `level`, or beyond: a store that goes farther is
+/// there as one that is on its way, unless it is seq_cst.
 inline void cache_machine::release(actor& a, unsigned level) {
-  drain(a, a.delayed.size());
+  unsigned const far = std::max<unsigned>(level, a.to_come.level);
+  if (far == 0)
+    return;
+  while (!a.delayed.empty())
+    perform_oldest(a, arrival::chosen, far);
   if (a.to_come.level > level) [[unlikely]]
     flush(a, a.to_come.level, a.to_come.since);
   late_fence const done = std::exchange(a.to_come, {});
@@ -452,30 +467,35 @@ void cache_machine::put_after(actor& a, time at) noexcept {
 /// Performs the oldest of the actor's delayed stores, after all that was stored before it: as the
 /// newest version there or, if it may have been there before that one was written, as one that has
 /// been overwritten since.
-void cache_machine::perform_oldest(actor& a, arrival how) {
+///
+/// Not beyond the path's level `farthest`, unless it is seq_cst; what was stored before it is there
+/// where it goes in the end.
+void cache_machine::perform_oldest(actor& a, arrival how, unsigned farthest) {
   delayed_store const d = a.delayed.front();
+  unsigned const level = d.is_seq_cst ? d.level : std::min<unsigned>(d.level, farthest);
+  std::uint8_t const due = nodes_[a.path[d.level]].level;
   log_cache(a.path[0]);
   flush(a, d.level, d.since); // while it is still to come, see arrival_of()
-  clean_below(a, d.at, d.level);
+  clean_below(a, d.at, level);
   a.delayed.erase(a.delayed.begin());
   --delayed_count_;
   for (unseen_release& u : a.unseen)
     u.delayed -= u.delayed == 0 ? 0 : 1;
   forget_unseen(a, d.level, d.since);
-  if (how == arrival::newest || !may_be_behind(a, d) || !comes_late(how)) {
+  if (how == arrival::newest || !may_be_behind(a, d, level) || !comes_late(how)) {
     if (d.is_seq_cst)
       put_after(a, now_);
-    perform_write(a, d.at, d.level, write_kind::store, d.value, d.by, d.since);
+    perform_write(a, d.at, level, write_kind::store, d.value, d.by, d.since, due);
     note_release(a, d.at, true, {});
     return;
   }
-  node_id const n = a.path[d.level];
+  node_id const n = a.path[level];
   index const which = touch(n, d.at).count - 1;
   if (d.is_seq_cst) // the next one may be right before the same version, too
     put_after(a, newest(n, d.at).written - 1);
   touch(a.path[0], d.at).has_released = true;
-  keep_together(n, d.at, which, nodes_[n].level, d.since, arrival_of(n, d.since));
-  copy_below(a, d.at, d.level, which, false);
+  keep_together(n, d.at, which, due, d.since, arrival_of(n, d.since));
+  copy_below(a, d.at, level, which, false);
 }
 
 } // namespace quarry::emu

@@ -90,13 +90,13 @@ bool cache_machine::may_be_behind(node_id n, cell_id c) const {
       {{way.data(), count}, lowest, left_out_}, 0, to.count - 1);
 }
 
-/// The newest version where the store is performed may have come after it.
-bool cache_machine::may_be_behind(actor const& a, delayed_store const& d) {
+/// The newest version at the path's `level`, where the store is performed, may have come after it.
+bool cache_machine::may_be_behind(actor const& a, delayed_store const& d, unsigned level) {
   set_way(a, d.at);
-  place const& to = *way_[d.level];
-  auto const height = nodes_[a.path[d.level]].level;
-  return to.count != 0 && late_word{d.since, height, way_[0]->given}.may_precede(
-                              way_of(a), d.level - 1U, to.count - 1);
+  place const& to = *way_[level];
+  auto const due = nodes_[a.path[d.level]].level;
+  return to.count != 0 &&
+         late_word{d.since, due, way_[0]->given}.may_precede(way_of(a), level - 1U, to.count - 1);
 }
 
 /// The actor reads the version at the path's `level`, which may be dirty there or farther up: it

@@ -6,6 +6,7 @@
 #include <quarry/emu/cache_line.hpp>
 #include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_question.hpp>
+#include <quarry/emu/cache_state.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>
@@ -202,6 +203,11 @@ public:
 
 private:
   using cell_id = std::uint32_t;
+  using node = cache_node;
+  using cell = cache_cell;
+  using actor = cache_actor;
+  using released = released_writes;
+  using releaser = std::uint32_t;
   using place = cache_place;
   using candidate = cache_candidate;
   using window = cache_window;
@@ -214,59 +220,11 @@ private:
   static constexpr time always = cache_place::always;
   static constexpr int most_levels = cache_place::most_levels;
   static constexpr node_id memory = 0;
-  static constexpr node_id nobody = ~0U;
+  static constexpr node_id nobody = no_number;
+  static constexpr releaser several = released::several;
   static constexpr std::uint8_t l2_level = 2;
   static constexpr std::uint8_t memory_level = 3;
 
-  struct node {
-    node_id parent = memory;
-    /// By level of an ancestor: it may hold what was live there since then.
-    std::array<time, most_levels> since{};
-    std::array<time, most_levels> coarse_since{}; ///< the same for coarse-grained words
-    std::vector<place> places;                    ///< by cell
-    cell_id place_count = 0;                      ///< of those
-    std::vector<cell_id> live; ///< what an invalidation has to look at; not kept of a leaf
-    std::vector<cell_id> dirty;
-    std::vector<cell_id> held; ///< an L2: dirty, too, but coarse-grained
-    std::uint8_t level = 0;    ///< 0 a leaf … 3 memory; a host's and a core's leaf are 0, too
-    bool is_leaf = false;
-  };
-  /// It takes place before the actor's next write, for what was stored before that time.
-  struct late_fence {
-    std::uint8_t level = 0; ///< of the path; 0: there is none
-    time since = 0;
-  };
-  struct delayed_store {
-    cell_id at;
-    std::uint64_t value;
-    write_tag by;
-    time since;         ///< it could have been performed since then
-    std::uint8_t level; ///< of the path
-    bool is_seq_cst;
-  };
-  /// Whose releases a write is part of: an actor's number, `several`, or `nobody`.
-  using releaser = std::uint32_t;
-  static constexpr releaser several = nobody - 1;
-  struct released {
-    releaser by = nobody;
-    time at = 0; ///< what it releases was there then; of an unseen one, see forget_unseen()
-  };
-  /// By an update, while nobody else has seen that: it has ordered nothing yet.
-  struct unseen_release {
-    cell_id of;
-    std::uint32_t id; ///< of the update's write
-    time since;
-    std::uint8_t level;   ///< of the path
-    std::uint8_t delayed; ///< so many of the actor's delayed stores come before it
-  };
-  /// A version that an update has overwritten, while loads may still see it.
-  struct lingering_version {
-    cell_id of;
-    node_id at;
-    index which;
-    time since;             ///< the update
-    bool is_before_seq_cst; ///< a seq_cst load has seen the update: others do, too
-  };
   /// Updates see what is newest, where they are performed.
   enum class sight : std::uint8_t { newest, seq_cst, lingering };
   [[nodiscard]] static sight sight_of(std::optional<order> load) noexcept {
@@ -276,30 +234,6 @@ private:
                               void* argument) const noexcept {
     return {c, cells_[c].changes, level, is_met, argument};
   }
-  struct actor {
-    std::array<node_id, most_levels> path{}; ///< from its own cache to memory
-    std::uint8_t levels = 0;                 ///< of the path
-    std::array<std::uint8_t, 5> level_of{};  ///< by scope: position in the path
-    std::vector<delayed_store> delayed;      ///< oldest first
-    std::vector<unseen_release> unseen;      ///< oldest first
-    late_fence to_come{};                    ///< a release
-    bool has_fenced = false;                 ///< a release: what it writes is released
-    question asked{};                        ///< what it last could not load
-    waits_in_vain in_vain;
-
-    [[nodiscard]] bool has_release_to_come() const noexcept {
-      return !delayed.empty() || !unseen.empty() || to_come.level != 0;
-    }
-  };
-  struct cell {
-    std::uintptr_t at;
-    cell_id id;
-    std::uint8_t bytes;
-    bool is_coarse = false;
-    std::uint32_t changes = 0; ///< whenever there is a version, or one on its way, more to be seen
-    node_id first_holder = nobody;
-    std::uint64_t outside = 0; ///< the caller's, for for_each_word(); of a whole line its number
-  };
   static constexpr std::uintptr_t line_bytes = cache_line::bytes;
   static constexpr std::size_t line_words = cache_line::words;
   using line = cache_line;
@@ -481,9 +415,9 @@ private:
     for (; count != 0; --count) [[unlikely]]
       perform_oldest(a, arrival::chosen);
   }
-  void perform_oldest(actor& a, arrival how);
+  void perform_oldest(actor& a, arrival how, unsigned farthest = most_levels);
   static void put_after(actor& a, time at) noexcept;
-  [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d);
+  [[nodiscard]] bool may_be_behind(actor const& a, delayed_store const& d, unsigned level);
   /// How many of the actor's delayed stores there are up to the last of those; 0: there is none.
   template<class Predicate>
   [[nodiscard]] static std::size_t delayed_up_to_last(actor const& a, Predicate is_one) noexcept {
@@ -503,7 +437,7 @@ private:
   /// What a late update has overwritten is still there for others.
   enum class write_kind : std::uint8_t { store, update, late_update };
   void perform_write(actor& a, cell_id c, unsigned level, write_kind kind, std::uint64_t value,
-                     write_tag by, time since);
+                     write_tag by, time since, std::uint8_t due = 0);
   void clean_below(actor const& a, cell_id c, unsigned level);
   void copy_below(actor const& a, cell_id c, unsigned level, index which, bool is_own);
   void let_linger(node_id n, cell_id c);
