@@ -88,6 +88,8 @@ std::string report::to_string() const {
     strand_width = std::max(strand_width, row.strand.size());
     actor_width = std::max(actor_width, row.actor.size());
   }
+  if (rows.empty() && busy.empty())
+    return "no actor waits\n";
   std::string text =
       fmt::format("{:<{}}  {:<{}}  waits for\n", "strand", strand_width, "actor", actor_width);
   names_of_objects names;

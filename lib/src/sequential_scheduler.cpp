@@ -340,7 +340,7 @@ void sequential_scheduler::need_own_thread(std::string_view what,
   if (driving::is_elsewhere(*this))
     throw std::logic_error(
         fmt::format("{} at {} in a thread that runs none of the actors: a thread of one's own can "
-                    "launch nothing, nor wait",
+                    "start and launch nothing, nor wait",
                     what, to_string(where)));
 }
 

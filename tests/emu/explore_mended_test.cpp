@@ -150,15 +150,14 @@ TEST_SUITE("emu.explore_mended") {
                   v.to_string());
   }
 
-  TEST_CASE("what is said to mend a failure has been tried in ten times as many, or in all") {
+  TEST_CASE("what is said to mend a failure has been tried in as many as were asked for, or in all") {
     for (std::uint64_t const executions : {1'000U, 100'000U}) {
       verdict const v = explore({.executions = executions}, [](world& w) {
         pass_message(w, {order::relaxed, order::acquire});
       });
       REQUIRE(v.failure);
       REQUIRE(v.failure->mended);
-      auto const few = std::clamp<std::uint64_t>(16 * v.failure->execution, 200, 2'000);
-      CHECK(v.failure->mended->executions == std::min(10 * few, executions));
+      CHECK(v.failure->mended->executions == executions); // they are short
       CHECK(v.failure->mended->is_complete); // there are few
       CHECK(v.to_string().find(" executions, nor in any other):\n") != std::string::npos);
     }

@@ -30,11 +30,9 @@ std::uint64_t* word(node& n, std::size_t i) {
 
 using pe_body = std::function<void(world&, world_core&, node&)>;
 
-/// Explores two pes.
-verdict two_pes(explore_options o, pe_body const& first, pe_body const& second,
-                node::options const& size = tiny) {
-  o.shrinks = o.diagnoses = false;
-  return explore(o, [&](world& w) {
+/// Two pes, a host thread each.
+auto world_of(pe_body const& first, pe_body const& second, node::options const& size = tiny) {
+  return [=](world& w) {
     auto ends = make_in_process(2);
     for (std::uint32_t id = 0; id < 2; ++id)
       w.start(id == 0 ? "pe 0" : "pe 1", [&, id](world_core& self) {
@@ -46,7 +44,14 @@ verdict two_pes(explore_options o, pe_body const& first, pe_body const& second,
         w.check(n->finish().has_value(), "finish");
       });
     w.join();
-  });
+  };
+}
+
+/// Explores them.
+verdict two_pes(explore_options o, pe_body const& first, pe_body const& second,
+                node::options const& size = tiny) {
+  o.shrinks = o.diagnoses = false;
+  return explore(o, world_of(first, second, size));
 }
 
 /// Data, then perhaps a fence, then a flag, on two contexts or one.
@@ -69,17 +74,17 @@ void taker(world& w, world_core& self, node& n) {
 }
 
 /// One pe puts, both meet, the other looks.
-verdict meeting(explore_options const& o, result<void> (node::*meet)()) {
+verdict meeting(explore_options const& o, result<void> (*meet)(node&)) {
   return two_pes(
       o,
       [meet](world& w, world_core&, node& n) {
         auto const put =
             n.default_context().put(word(n, 0), std::array<std::uint64_t, 2>{1, 2}, pe{1});
         w.check(put.has_value(), "put");
-        w.check((n.*meet)().has_value(), "meet");
+        w.check(meet(n).has_value(), "meet");
       },
       [meet](world& w, world_core& self, node& n) {
-        w.check((n.*meet)().has_value(), "meet");
+        w.check(meet(n).has_value(), "meet");
         std::uint64_t const second = self.load(emu::global<std::uint64_t>(word(n, 0) + 1));
         w.check(second == 2, "it is not there yet");
       });
@@ -138,7 +143,9 @@ TEST_SUITE("net.shmem_explore") {
       w.check(n.default_context().p(word(n, 0), 1, pe{1}).has_value(), "p");
       w.check(n.default_context().p(word(n, 1), 1, pe{1}).has_value(), "p"); // a fence is missing
     };
-    auto const take = [](world& w, world_core& self, node& n) {
+    std::uint_least32_t wait_line = 0;
+    auto const take = [&](world& w, world_core& self, node& n) {
+      wait_line = std::source_location::current().line() + 1;
       w.check(n.wait_until(word(n, 1), shmem::comparison::equal, 1).has_value(), "wait_until");
       w.check(self.load(emu::global<std::uint64_t>(word(n, 0)), emu::order::acquire,
                         emu::scope::system) == 1,
@@ -155,8 +162,53 @@ TEST_SUITE("net.shmem_explore") {
                       std::string::npos,
                   text);
     CHECK_MESSAGE(text.find("symmetric heap of pe 1[8] = 0x1") != std::string::npos, text);
-    CHECK_MESSAGE(text.find(line(1)) != std::string::npos, text);
-    CHECK(text.find("heap_access.hpp") == std::string::npos);
+    for (auto const& there : {line(1), line(wait_line - first_line)})
+      CHECK_MESSAGE(text.find(there) != std::string::npos, text);
+    for (char const* const not_there : {"heap_access.hpp", "engine_of.hpp"})
+      CHECK_MESSAGE(text.find(not_there) == std::string::npos, text);
+  }
+
+  TEST_CASE("a fence that is missing is named as the mend") {
+    std::uint_least32_t flag_line = 0;
+    for (bool const detects : {false, true}) {
+      CAPTURE(detects);
+      auto const give = [&](world& w, world_core&, node& n) {
+        auto& c = n.default_context();
+        w.check(c.put(word(n, 0), std::array<std::uint64_t, 2>{1, 2}, pe{1}).has_value(), "put");
+        flag_line = std::source_location::current().line() + 1;
+        w.check(c.p(word(n, 1), 1, pe{1}).has_value(), "p");
+      };
+      verdict const v =
+          explore({.executions = 500, .detects_races = detects, .keeps_failures = false},
+                  world_of(give, taker));
+      REQUIRE(v.failure);
+      REQUIRE(v.failure->mended);
+      auto const& changes = v.failure->mended->changes;
+      REQUIRE_MESSAGE(changes.size() == 1, v.to_string());
+      CHECK(to_string(changes[0]) == "shmem_explore_test.cpp:" + std::to_string(flag_line) +
+                                         " remote operation -> with a fence() before it");
+    }
+  }
+
+  TEST_CASE("who waits in vain does so at its own line") {
+    std::uint_least32_t wait_line = 0;
+    std::uint_least32_t sync_line = 0;
+    auto const wait = [&](world& w, world_core&, node& n) {
+      wait_line = std::source_location::current().line() + 1;
+      w.check(n.wait_until(word(n, 1), shmem::comparison::equal, 1).has_value(), "wait_until");
+    };
+    auto const sync = [&](world& w, world_core&, node& n) {
+      sync_line = std::source_location::current().line() + 1;
+      w.check(n.world().sync().has_value(), "sync");
+    };
+    verdict const v = two_pes({.executions = 5}, wait, sync);
+    REQUIRE(v.failure);
+    std::string const text = v.to_string();
+    for (auto const line : {wait_line, sync_line})
+      CHECK_MESSAGE(
+          text.find("shmem_explore_test.cpp:" + std::to_string(line)) != std::string::npos, text);
+    for (char const* const not_there : {"engine_of.hpp", "engine_waiting.cpp"})
+      CHECK_MESSAGE(text.find(not_there) == std::string::npos, text);
   }
 
   TEST_CASE("without a fence, or with one of another context, a flag may overtake its data") {
@@ -172,10 +224,11 @@ TEST_SUITE("net.shmem_explore") {
   }
 
   TEST_CASE("barrier_all completes puts, sync_all does not") {
-    verdict const v = meeting({.executions = 500}, &node::barrier_all);
+    verdict const v = meeting({.executions = 500}, [](node& n) { return n.barrier_all(); });
     CHECK_MESSAGE(v, v.to_string());
-    CHECK(!meeting({.executions = 500}, &node::sync_all));
-    CHECK(!meeting({.executions = 500, .detects_races = false}, &node::sync_all));
+    auto const sync = [](node& n) { return n.sync_all(); };
+    CHECK(!meeting({.executions = 500}, sync));
+    CHECK(!meeting({.executions = 500, .detects_races = false}, sync));
   }
 
   TEST_CASE("two puts to one place with no fence between them are a race") {

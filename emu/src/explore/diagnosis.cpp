@@ -38,14 +38,25 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
     }
 }
 
+/// How it can be stronger, the smallest change first.
+std::vector<adjustment> steps_of(operation_site const& s, bool with_seq_cst) {
+  std::vector<adjustment> steps = strengthened(s);
+  if (!with_seq_cst)
+    std::erase_if(steps, [](adjustment const& a) {
+      return a.how == emu::order::seq_cst && a.at.how != emu::order::seq_cst;
+    });
+  return steps;
+}
+
 /// Of those that do alone, the one that has to change least; the first of several.
-std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fails const& fails) {
+std::optional<adjustment> one_alone(std::vector<adjustment> const& all, bool with_seq_cst,
+                                    still_fails const& fails) {
   std::optional<adjustment> best;
   std::size_t least = ~std::size_t{0};
   for (adjustment const& a : all) {
-    if (fails({a}))
+    std::vector<adjustment> const steps = steps_of(a.at, with_seq_cst);
+    if (steps.empty() || fails({steps.back()}))
       continue;
-    std::vector<adjustment> const steps = strengthened(a.at); // the last one is `a`
     std::size_t needed = 0;
     while (needed < least && needed + 1 < steps.size() && fails({steps[needed]}))
       ++needed;
@@ -57,12 +68,19 @@ std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fa
   return best;
 }
 
+/// What is seq_cst orders more than what it was to, and may but make the failure rare: it comes
+/// last.
+std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fails const& fails) {
+  auto best = one_alone(all, false, fails);
+  return best ? best : one_alone(all, true, fails);
+}
+
 } // namespace
 
 std::vector<adjustment> all_strongest(std::vector<operation_site> const& sites, bool plain_too) {
   std::vector<adjustment> all;
   for (operation_site const& s : sites)
-    if (plain_too || s.how)
+    if (plain_too || s.how || s.what == emu::operation_kind::remote)
       all.push_back(strongest(s));
   return all;
 }

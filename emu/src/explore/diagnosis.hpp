@@ -13,13 +13,13 @@ namespace quarry {
 /// asker finds enough.
 using still_fails = std::function<bool(std::vector<emu::adjustment> const&)>;
 
-/// All of them, plain ones, too, or atomic operations and fences alone.
+/// All of them, plain ones, too, or atomic and remote operations and fences alone.
 [[nodiscard]] std::vector<emu::adjustment>
 all_strongest(std::vector<emu::operation_site> const& sites, bool plain_too = true);
 
 /// Operations that must be stronger for the failure to go, each as weak as can be: one if one does
 /// alone, that which has to change least, the first of several in `sites`; else a set of which none
-/// can be left out. First of all of atomic operations and fences, then of plain ones, too.
+/// can be left out. First of all of those that are not plain, then of plain ones, too.
 ///
 /// Source   design §8: strengthening; GPUMC-style repair, VSync's barrier optimisation, ASPLOS'21
 [[nodiscard]] mending mend(std::vector<emu::operation_site> const& sites, still_fails const& fails);

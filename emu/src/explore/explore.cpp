@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "command_lines.hpp"
+#include "examination_allowance.hpp"
 #include "explorer.hpp"
 #include "failure_class.hpp"
 #include "failure_folder.hpp"
@@ -8,7 +9,6 @@
 #include "replay_request.hpp"
 #include "sampling.hpp"
 #include "searching.hpp"
-#include "stack_allowance.hpp"
 #include "stretch.hpp"
 #include "trial.hpp"
 #include "watchdog.hpp"
@@ -30,7 +30,7 @@ namespace quarry {
 namespace {
 
 /// Fills in what is known once an execution has failed: is it repeatable, how short can it be?
-void examine(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
+void examine(explorer& worlds, explore_options const& options, examination_allowance const& allowed,
              exploration_failure& f) {
   auto const again = [&](choice_record const& r) -> std::optional<choice_record> {
     auto const found = worlds.repeat(r).finding;
@@ -47,7 +47,7 @@ void examine(explorer& worlds, explore_options const& options, stack_allowance c
   if (!f.is_repeatable || !options.shrinks)
     return;
   auto const unless_over = [&](choice_record const& r) {
-    if (is_interrupted(options) || stacks.is_half_used())
+    if (is_interrupted(options) || allowed.is_half_used())
       return std::optional<choice_record>();
     auto ran = again(r);
     bool const is_long =
@@ -145,13 +145,14 @@ private:
       sample(options_, function_, worlds_, folder_, verdict_);
     verdict_.exploring_seconds = seconds();
     if (verdict_.failure) {
-      stack_allowance const stacks;
-      examine(worlds_, options_, stacks, *verdict_.failure);
+      save(*verdict_.failure); // at once: whoever waits for the rest may give up
+      examination_allowance const allowed;
+      examine(worlds_, options_, allowed, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
+      save(*verdict_.failure);
       if (options_.diagnoses && verdict_.failure->is_repeatable &&
           verdict_.failure->kind != "unwinding" && !is_interrupted(options_))
-        diagnose(worlds_, options_, stacks, *verdict_.failure);
-      save(*verdict_.failure);
+        diagnose(worlds_, options_, allowed, *verdict_.failure);
     } else if (options_.narrows && !is_interrupted(options_)) {
       find_narrowings(worlds_, options_, verdict_);
     }
@@ -194,7 +195,7 @@ private:
     replay_file file = record_of(options_, f.seed);
     file.kind = f.kind;
     file.where = f.where;
-    file.choices = f.shrunk;
+    file.choices = f.shrunk.count() == 0 ? f.found : f.shrunk;
     f.file = folder_.save(file);
     verdict_.not_kept = folder_.why_not();
     if (f.file.empty())

@@ -180,7 +180,15 @@ void explored_memory::hear(kernel_stop const& stop) {
 void explored_memory::found(fault const& f) {
   std::string const lines =
       f.what == fault::kind::exception ? without_addresses(f.report) : source_lines_of(f.report);
-  found({std::string(to_string(f.what)), fmt::format("{}: {}", f.kernel, lines), f.report});
+  bool const is_wait = f.what == fault::kind::deadlock || f.what == fault::kind::not_resident;
+  std::string report = f.report;
+  if (is_wait) {
+    if (!report.ends_with('\n'))
+      report += '\n';
+    report += awaited(given_up_ ? *given_up_ : scheduler_.report_now());
+  }
+  found(
+      {std::string(to_string(f.what)), fmt::format("{}: {}", f.kernel, lines), std::move(report)});
 }
 
 void explored_memory::found_or_noted(finding f) {

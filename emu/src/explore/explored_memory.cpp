@@ -91,6 +91,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   effects_.begin(choices);
   history_.begin(keeps_history);
   has_left_out_ = false;
+  given_up_.reset();
   looks_.reset();
   machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
   ++execution_;
@@ -199,19 +200,30 @@ void explored_memory::watch(actor_id who, operation_kind what, std::optional<ord
                             std::source_location where) {
   operation_site const site{where, what, o, s};
   if (collected_ != nullptr) {
-    auto at = std::find(collected_->begin(), collected_->end(), site);
-    if (at == collected_->end())
-      at = collected_->insert(at, site);
+    operation_site& known = collected(site);
     actor_name const& name = actors_[who].name;
     bool const is_host = !name.is_wave && name.agent == 0;
-    at->is_hosts |= is_host;
-    at->is_gpus |= !is_host;
+    known.is_hosts |= is_host;
+    known.is_gpus |= !is_host;
   }
   for (adjustment const& a : adjustments_)
     if (a.at == site) {
       o = a.how;
       s = a.far;
     }
+}
+
+bool explored_memory::watch_remote(std::source_location where) {
+  operation_site const site{
+      .where = where, .what = operation_kind::remote, .how = std::nullopt, .far = scope::system};
+  if (collected_ != nullptr)
+    collected(site);
+  return std::ranges::any_of(adjustments_, [&](adjustment const& a) { return a.at == site; });
+}
+
+operation_site& explored_memory::collected(operation_site const& site) {
+  auto const at = std::find(collected_->begin(), collected_->end(), site);
+  return at == collected_->end() ? collected_->emplace_back(site) : *at;
 }
 
 // Launches

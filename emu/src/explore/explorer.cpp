@@ -25,10 +25,14 @@ world_core& world::host() noexcept {
 emu::allocations& world::known() noexcept {
   return implementation_.known;
 }
-void world::start(std::string name, std::function<void(world_core&)> body) {
+void world::start(std::string name, std::function<void(world_core&)> body,
+                  std::source_location where) {
+  implementation_.scheduler.need_own_thread("start", where);
   implementation_.threads.start(std::move(name), std::move(body));
 }
-void world::start_task(std::string name, std::function<task<>(world_core&)> body) {
+void world::start_task(std::string name, std::function<task<>(world_core&)> body,
+                       std::source_location where) {
+  implementation_.scheduler.need_own_thread("start_task", where);
   implementation_.threads.start(std::move(name), std::move(body));
 }
 void world::join(std::source_location where) {
@@ -134,6 +138,7 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
                         waits_ = source_lines_of(table.to_string());
                         idlest_ = memory_.idlest(table);
                         awaited_ = memory_.awaited(table) + memory_.told_of();
+                        memory_.note_given_up(table);
                         threads_.end();
                       },
                   .when_left = [this](actor const& a) { leave(a); }}),

@@ -47,16 +47,18 @@ bool is_of_another(std::string const& path, replay_file const& failure) {
          there->choices != failure.choices;
 }
 
-/// For the replay file of a failure. What was kept of another one stays. One that this process has
-/// named before is another failure's, too: names of explorations may look alike, and those without
-/// a name are called by their line.
-std::string unused_path(std::string const& stem, replay_file const& failure) {
+/// For the replay file of a failure, which has been kept as `own` before, if that is not empty.
+/// What was kept of another one stays. One that this process has named before is another failure's,
+/// too: names of explorations may look alike, and those without a name are called by their line.
+std::string unused_path(std::string const& stem, replay_file const& failure,
+                        std::string const& own) {
   static auto& mutex = *new std::mutex; // explorations may end while the process does
   static auto& used = *new std::set<std::string>;
   std::lock_guard const lock(mutex);
   std::string path = fmt::format("{}-{:x}.replay", stem, failure.seed);
-  for (unsigned n = 2; !used.insert(path).second || is_of_another(path, failure); ++n)
+  for (unsigned n = 2; path != own && (used.contains(path) || is_of_another(path, failure)); ++n)
     path = fmt::format("{}-{:x}-{}.replay", stem, failure.seed, n);
+  used.insert(path);
   return path;
 }
 
@@ -141,10 +143,13 @@ void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {
 std::string failure_folder::save(replay_file const& failure) {
   if (stem_.empty())
     return "";
-  std::string path = unused_path(stem_, failure);
+  std::string const path = unused_path(stem_, failure, saved_);
   auto const written = failure.write(path);
-  if (written)
-    return path;
+  if (written) {
+    if (!saved_.empty() && saved_ != path) // it was there already
+      std::filesystem::remove(saved_);
+    return saved_ = path;
+  }
   if (!place_.is_by_default)
     throw std::system_error(written.error().code,
                             fmt::format("{}; what is not kept is {} at {}, seed {:#x}",

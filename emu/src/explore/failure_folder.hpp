@@ -41,7 +41,7 @@ public:
   [[nodiscard]] std::string const& why_not() const noexcept { return why_not_; }
   /// The mark; empty: there is none.
   [[nodiscard]] std::string mark() const { return running_ ? running_->path() : ""; }
-  /// The file's path; empty if nothing is kept.
+  /// The file's path; empty if nothing is kept. Once more: in place of what was saved before.
   ///
   /// Errors   std::system_error – it cannot be written
   [[nodiscard]] std::string save(replay_file const& failure);
@@ -52,6 +52,7 @@ private:
   kept_in place_;
   std::string why_not_;
   std::string stem_;                          ///< folder and the world's name
+  std::string saved_;                         ///< the file; empty: there is none
   std::unique_ptr<exploration_mark> running_; ///< null: nothing is kept
   char* mark_ = nullptr;                      ///< the mapped file
   std::size_t mark_bytes_ = 0;                ///< of it

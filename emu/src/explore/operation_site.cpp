@@ -28,6 +28,7 @@ std::span<graded const> orders_of(operation_kind k) noexcept {
                                       {order::seq_cst, 3}};
   static constexpr graded fence[] = {
       {order::acquire, 1}, {order::release, 1}, {order::acq_rel, 2}, {order::seq_cst, 3}};
+  static constexpr graded remote[] = {{order::release, 1}};
   switch (k) {
   case operation_kind::load:
     return load;
@@ -37,6 +38,8 @@ std::span<graded const> orders_of(operation_kind k) noexcept {
     return update;
   case operation_kind::fence:
     return fence;
+  case operation_kind::remote:
+    return remote;
   }
   return {};
 }
@@ -63,7 +66,7 @@ bool is_as_strong(order a, order than) noexcept {
 constexpr scope scopes[] = {scope::work_group, scope::agent, scope::system};
 
 std::string_view name_of(operation_kind k) noexcept {
-  constexpr std::string_view names[] = {"load", "store", "update", "fence"};
+  constexpr std::string_view names[] = {"load", "store", "update", "fence", "remote operation"};
   return names[static_cast<std::size_t>(k)];
 }
 
@@ -81,7 +84,7 @@ order effective(operation_kind k, order o) noexcept {
 }
 
 adjustment strongest(operation_site const& s) {
-  return {s, order::seq_cst, scope::system};
+  return {s, s.what == operation_kind::remote ? order::release : order::seq_cst, scope::system};
 }
 
 std::vector<adjustment> strengthened(operation_site const& s) {
@@ -126,10 +129,14 @@ std::vector<adjustment> narrowed(operation_site const& s) {
 }
 
 std::string to_string(operation_site const& s) {
+  if (s.what == operation_kind::remote)
+    return fmt::format("{} {}", quarry::to_string(s.where), name_of(s.what));
   return fmt::format("{} {} {}", quarry::to_string(s.where), name_of(s.what), manner(s.how, s.far));
 }
 
 std::string to_string(adjustment const& a) {
+  if (a.at.what == operation_kind::remote)
+    return fmt::format("{} -> with a fence() before it", to_string(a.at));
   return fmt::format("{} -> {}", to_string(a.at), manner(a.how, a.far));
 }
 

@@ -6,6 +6,7 @@
 #include "stretch.hpp"
 
 #include <quarry/exhaustive.hpp>
+#include <quarry/random_walk.hpp>
 #include <quarry/strategy.hpp>
 
 #include <fmt/core.h>
@@ -25,9 +26,14 @@ std::string_view drawing(std::string_view strategy) {
 
 } // namespace
 
-trial::trial(explorer& worlds, explore_options const& options, stack_allowance const& stacks)
-    : worlds_(worlds), options_(options), stacks_(stacks),
-      drawn_(worlds, *make_strategy(drawing(options.strategy)), options) {}
+trial::trial(explorer& worlds, explore_options const& options, examination_allowance const& allowed)
+    : worlds_(worlds), options_(options), allowed_(allowed) {
+  // What one kind of execution does not find another one may.
+  std::string_view const own = drawing(options.strategy);
+  drawn_.emplace_back(worlds, *make_strategy(own), options);
+  if (own != random_walk::name())
+    drawn_.emplace_back(worlds, *make_strategy(random_walk::name()), options);
+}
 
 void trial::look_for(exploration_failure const& f) {
   wanted_ = class_of(f);
@@ -35,13 +41,12 @@ void trial::look_for(exploration_failure const& f) {
 }
 
 bool trial::is_over() const noexcept {
-  return spent_ >= most_ || is_interrupted(options_) || stacks_.is_used_up();
+  return spent_ >= most_ || is_interrupted(options_) || allowed_.is_used_up();
 }
 
 std::string trial::why_over() const {
-  if (stacks_.is_used_up())
-    return "its executions leave too many actors that nobody can unwind: join() them, also where "
-           "the\n  world throws";
+  if (auto const why = allowed_.why_used_up(); !why.empty())
+    return why;
   return spent_ >= most_ ? fmt::format("{} executions are enough", most_) : "";
 }
 
@@ -54,14 +59,15 @@ std::vector<std::string> trial::ignored() const {
 }
 
 void trial::begin(std::vector<emu::adjustment> const& with) {
-  drawn_.forget();
+  for (drawn_executions& d : drawn_)
+    d.forget();
   worlds_.adjust(with);
 }
 
 /// Nothing: it is known to end well.
 std::optional<explorer::result> trial::draw(std::uint64_t i) {
   ++spent_;
-  return drawn_.run(options_.seed + i, [] {});
+  return drawn_[i % drawn_.size()].run(options_.seed + i, [] {});
 }
 
 bool trial::counts(explorer::result const& r) {
@@ -155,17 +161,20 @@ void trial::ignore_what_fails(std::vector<emu::adjustment> const& with, std::uin
 namespace {
 
 /// In how many executions what mends a failure is tried, at first and in the end. In how many it
-/// has been found says how rare it is, unless they came one after the other.
+/// has been found says how rare it is, unless they came one after the other; but what is left of it
+/// may be rarer: short executions are as many in the end as were to be explored.
 struct effort {
-  effort(explore_options const& options, std::uint64_t found_in)
+  effort(explore_options const& options, exploration_failure const& f)
       : each(options.strategy == "exhaustive"
                  ? most_each
-                 : std::clamp<std::uint64_t>(16 * found_in, 200, most_each)),
-        in_the_end(std::min(10 * each, options.executions)) {
+                 : std::clamp<std::uint64_t>(16 * f.execution, 200, most_each)),
+        in_the_end(std::min(std::max(10 * each, most_choices / (f.shrunk.count() + 1)),
+                            options.executions)) {
     if (options.strategy != "exhaustive")
-      in_the_end = std::max(in_the_end, 8 * found_in);
+      in_the_end = std::max(in_the_end, 8 * f.execution);
   }
   static constexpr std::uint64_t most_each = 2'000;
+  static constexpr std::uint64_t most_choices = 1'000'000; ///< in all of them, about
   std::uint64_t each;
   std::uint64_t in_the_end;
 };
@@ -208,15 +217,15 @@ bool confirms(trial& t, mending& m, std::uint64_t executions) {
 
 /// What has mended few executions by chance is told by more, and then looked for again: with the
 /// execution that told it, and then among so many.
-void diagnose(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
-              exploration_failure& f) {
-  effort e(options, f.execution);
-  trial t(worlds, options, stacks);
+void diagnose(explorer& worlds, explore_options const& options,
+              examination_allowance const& allowed, exploration_failure& f) {
+  effort e(options, f);
+  trial t(worlds, options, allowed);
   t.look_for(f);
   auto const sites = in_order(t.sites(100), f.report);
   t.ignore_what_fails(all_strongest(sites), e.each);
   for (bool is_first = true;; is_first = false) {
-    t.allow(std::max<std::uint64_t>(100'000, 100 * e.each));
+    t.allow(std::max<std::uint64_t>(100'000, 100 * e.each) + 2 * e.in_the_end);
     mending m =
         mend(sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, e.each); });
     m.executions = e.each;
@@ -235,8 +244,8 @@ void diagnose(explorer& worlds, explore_options const& options, stack_allowance 
 }
 
 void find_narrowings(explorer& worlds, explore_options const& options, verdict& v) {
-  stack_allowance const stacks;
-  trial t(worlds, options, stacks);
+  examination_allowance const allowed(examination_allowance::any_time); // it was asked for
+  trial t(worlds, options, allowed);
   auto const sites = t.sites(std::min<std::uint64_t>(options.executions, 100));
   v.narrowings = narrow(
       sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, options.executions); });

@@ -2,15 +2,16 @@
 #pragma once
 
 #include "drawn_executions.hpp"
+#include "examination_allowance.hpp"
 #include "explorer.hpp"
 #include "failure_class.hpp"
-#include "stack_allowance.hpp"
 
 #include <quarry/choice_record.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/operation_site.hpp>
 
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@ namespace quarry {
 class trial {
 public:
   /// All are borrowed.
-  trial(explorer& worlds, explore_options const& options, stack_allowance const& stacks);
+  trial(explorer& worlds, explore_options const& options, examination_allowance const& allowed);
   trial(trial const&) = delete;
   ~trial() { worlds_.adjust({}); }
 
@@ -59,8 +60,8 @@ private:
 
   explorer& worlds_;
   explore_options const& options_;
-  stack_allowance const& stacks_;
-  drawn_executions drawn_;
+  examination_allowance const& allowed_;
+  std::deque<drawn_executions> drawn_; ///< of several strategies, by turns
   failure_class wanted_;
   std::vector<failure_class> ignored_;
   std::vector<choice_record> known_; ///< that have failed, with whatever was stronger then
@@ -70,8 +71,8 @@ private:
 };
 
 /// Which operations would have to be stronger? Into `f`.
-void diagnose(explorer& worlds, explore_options const& options, stack_allowance const& stacks,
-              exploration_failure& f);
+void diagnose(explorer& worlds, explore_options const& options,
+              examination_allowance const& allowed, exploration_failure& f);
 
 /// Which could be weaker, one at a time, without a failure? Into `v`.
 void find_narrowings(explorer& worlds, explore_options const& options, verdict& v);

@@ -44,7 +44,7 @@ std::string reservations_of(mending const& m) {
 }
 
 bool was_plain(emu::adjustment const& a) {
-  return !a.at.how.has_value();
+  return !a.at.how && a.at.what != emu::operation_kind::remote;
 }
 
 /// What fails all the same does so where plain accesses would have become atomic.

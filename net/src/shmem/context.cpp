@@ -59,7 +59,7 @@ result<void> context::get_bytes(std::span<std::byte> dest, void const* source, p
   auto const asked = engine_->get(*state_, dest, *offset, target, where);
   if (!asked)
     return asked.error();
-  return engine_->wait_for(*state_, *asked, {"get", target});
+  return engine_->wait_for(*state_, *asked, {"get", where, target});
 }
 
 result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> source,
@@ -97,7 +97,7 @@ result<std::uint64_t> context::atomic_word_op(atomic_op op, void const* at, std:
                                      target, "atomic", where);
   if (!asked)
     return asked.error();
-  if (auto const came = engine_->wait_for(*state_, *asked, {"atomic", target}); !came)
+  if (auto const came = engine_->wait_for(*state_, *asked, {"atomic", where, target}); !came)
     return came.error();
   return fetched;
 }
@@ -118,8 +118,8 @@ result<void> context::atomic_word_silently(atomic_op op, void* at, std::uint64_t
   return {};
 }
 
-result<void> context::quiet() {
-  return engine_->quiet(*state_);
+result<void> context::quiet(std::source_location where) {
+  return engine_->quiet(*state_, {"quiet", where});
 }
 
 // Never blocking

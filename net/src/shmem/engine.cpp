@@ -25,7 +25,7 @@ error try_again(pe target) {
 
 result<void> engine::check(pe target, std::uint64_t offset, std::size_t bytes, char const* name) {
   if (has_failed())
-    return failed({name, target});
+    return failed({.name = name, .target = target});
   if (target.id >= count_)
     return make_error(
         net_errc::no_such_pe,
@@ -93,8 +93,11 @@ std::vector<std::byte> engine::seen_here(std::span<std::byte const> source,
   return bytes;
 }
 
-/// In an explored job, with the line that has begun it.
-message engine::begun(message_kind what, std::source_location where) const {
+/// In an explored job, with the line that has begun it; and behind a fence that is not written
+/// there, if it is asked whether that would mend a failure.
+message engine::begun(context_state& c, message_kind what, std::source_location where) {
+  if (explored_ != nullptr && &c != internal_context.get() && explored_->begins_remote(where))
+    fence(c);
   message m{.kind = what};
   if (knows_sites_)
     site_number(m) = call_site_number(where);
@@ -105,7 +108,7 @@ message engine::begun(message_kind what, std::source_location where) const {
 result<void> engine::send(context_state& c, message const& m, std::span<std::byte const> body,
                           pe target, char const* waits_in) {
   if (waits_in != nullptr && !decides_)
-    return wait({waits_in, target}, [&] { return try_post(target, m, body, c); });
+    return wait({.name = waits_in, .target = target}, [&] { return try_post(target, m, body, c); });
   post(target, m, body, &c);
   return {};
 }
@@ -138,7 +141,7 @@ result<ticket> engine::put(context_state& c, std::uint64_t offset,
     r->arrivals.ring();
     return ticket{};
   }
-  message m = begun(message_kind::put, where);
+  message m = begun(c, message_kind::put, where);
   m.offset = offset;
   if (auto const sent = put_messages(c, m, source, target, waits_in, where); !sent)
     return sent.error();
@@ -168,7 +171,7 @@ result<ticket> engine::put_signal(context_state& c, std::uint64_t offset,
       return first;
     fence(c); // the signal comes after all of it
   }
-  message m = begun(message_kind::put_signal, where);
+  message m = begun(c, message_kind::put_signal, where);
   m.offset = offset + last;
   m.what = static_cast<std::uint8_t>(how);
   m.second = signal;
@@ -229,7 +232,7 @@ result<ticket> engine::get(context_state& c, std::span<std::byte> dest, std::uin
   ticket t{ticket::kind::fetch, target.id, 0, 0};
   while (!dest.empty()) {
     auto const part = dest.first(std::min(dest.size(), most_body_bytes));
-    message m = begun(message_kind::get, where);
+    message m = begun(c, message_kind::get, where);
     m.offset = offset;
     m.length = part.size();
     m.id = t.last = expect(c, target, part, false, where);
@@ -254,7 +257,7 @@ result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::ui
     there->arrivals.ring();
     return ticket{};
   }
-  message m = begun(message_kind::atomic, where);
+  message m = begun(c, message_kind::atomic, where);
   m.what = static_cast<std::uint8_t>(r.op);
   m.width = static_cast<std::uint8_t>(r.width);
   m.offset = r.offset;

@@ -8,6 +8,7 @@
 
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/buffer.hpp>
+#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net/shmem/node.hpp>
@@ -47,9 +48,10 @@ struct context_state {
   std::vector<toward> to;
 };
 
-/// What a caller waits in: its name is in every error.
+/// What a caller waits in: its name is in every error, its line in reports of an explored job.
 struct operation {
   char const* name;
+  std::source_location where = std::source_location::current();
   std::optional<pe> target{};
 };
 
@@ -65,10 +67,10 @@ public:
   virtual ~engine();
 
   /// Meets the others. Once, before anything else.
-  result<void> meet();
+  result<void> meet(std::source_location where);
   /// Kernels begin nothing more.
   void begin_to_leave() noexcept { region_->is_leaving.store(true, std::memory_order_release); }
-  result<void> finish();
+  result<void> finish(std::source_location where);
   /// As node::progress().
   bool progress();
   /// As node::idle().
@@ -123,8 +125,8 @@ public:
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
   void see_answers() const { answers_.take(); }
-  result<void> quiet(context_state& c, char const* name = "quiet");
-  result<void> quiet_all(char const* name); ///< of every context
+  result<void> quiet(context_state& c, operation const& what);
+  result<void> quiet_all(operation const& what); ///< of every context
   result<void> wait_for(context_state& c, ticket const& t, operation const& what);
   std::shared_ptr<context_state> make_context();
 
@@ -134,7 +136,7 @@ public:
                           std::source_location where = std::source_location::current()) = 0;
   virtual void load_here(std::byte* to, std::byte const* at, std::size_t bytes,
                          std::source_location where = std::source_location::current()) = 0;
-  virtual std::uint64_t read_word(void const* at, unsigned width) = 0;
+  virtual std::uint64_t read_word(void const* at, unsigned width, std::source_location where) = 0;
   using word_predicate = bool (*)(std::uint64_t word, void const* condition);
   /// Waits until the predicate holds for the word, which is in the heap.
   virtual result<void> wait_word(void const* at, unsigned width, word_predicate is_met,
@@ -268,6 +270,7 @@ protected:
   };
 
   executor& scheduler_;
+  emu::explored_memory* const explored_; ///< null: nobody explores
   emu::allocations own_known_;
   emu::allocations& known_;
   std::unique_ptr<transport_port> transport_;
@@ -319,7 +322,7 @@ private:
   void ask_everybody();
   /// Fails.
   error timed_out(operation const& what, std::string_view why);
-  [[nodiscard]] message begun(message_kind what, std::source_location where) const;
+  [[nodiscard]] message begun(context_state& c, message_kind what, std::source_location where);
   /// Why a wait that lasts so long is in vain, if it is: somebody is silent, or nobody has begun an
   /// operation for long. Asks all pes now and then. From any thread.
   [[nodiscard]] std::optional<std::string> ask_about(std::chrono::nanoseconds waited);

@@ -63,9 +63,9 @@ bool engine::is_quiet(context_state& c) {
   return all && c.open_fetches == 0;
 }
 
-result<void> engine::quiet(context_state& c, char const* name) {
+result<void> engine::quiet(context_state& c, operation const& what) {
   if (has_failed())
-    return failed({name});
+    return failed(what);
   near_fence(emu::order::seq_cst);
   if (is_all_direct_)
     return {};
@@ -75,13 +75,13 @@ result<void> engine::quiet(context_state& c, char const* name) {
     return c.open_fetches == 0 &&
            std::all_of(c.to.begin(), c.to.end(), [](auto const& t) { return t.acked >= t.asked; });
   };
-  if (auto const w = wait({name}, is_over); !w)
+  if (auto const w = wait(what, is_over); !w)
     return w;
   answers_.take();
   return {};
 }
 
-result<void> engine::quiet_all(char const* name) {
+result<void> engine::quiet_all(operation const& what) {
   std::deque<std::shared_ptr<context_state>> all;
   {
     std::lock_guard const lock(mutex_);
@@ -90,7 +90,7 @@ result<void> engine::quiet_all(char const* name) {
   for (auto const& c : all)
     static_cast<void>(is_quiet(*c)); // asks, all at once
   for (auto const& c : all)
-    if (auto const q = quiet(*c, name); !q)
+    if (auto const q = quiet(*c, what); !q)
       return q;
   return {};
 }

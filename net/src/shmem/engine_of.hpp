@@ -41,7 +41,6 @@ public:
             node::options const& o, std::source_location where)
       : engine(scheduler, known, std::move(transport), o, where),
         sequential_(dynamic_cast<sequential_scheduler*>(&scheduler)),
-        explored_(emu::explored_memory::of(scheduler)),
         network_(scheduler, fmt_name("network interface")), lanes_(scheduler, fmt_name("lanes")) {
     if (explored_ != nullptr)
       explored_->tell_of(this, [this] { return under_way(); });
@@ -62,8 +61,8 @@ public:
     core const self = here();
     access(self, options_.orders, where).read(to, at, bytes);
   }
-  std::uint64_t read_word(void const* at, unsigned width) override {
-    return width == 4 ? look<std::uint32_t>(at) : look<std::uint64_t>(at);
+  std::uint64_t read_word(void const* at, unsigned width, std::source_location where) override {
+    return width == 4 ? look<std::uint32_t>(at, where) : look<std::uint64_t>(at, where);
   }
 
   result<void> wait_word(void const* at, unsigned width, word_predicate is_met,
@@ -90,15 +89,15 @@ public:
     std::vector<std::size_t> met;
     auto const is_there = [&](std::size_t i) {
       auto const* const at = first + i * width;
-      return width == 4 ? can_see<std::uint32_t>(self, at, meets)
-                        : can_see<std::uint64_t>(self, at, meets);
+      return width == 4 ? can_see<std::uint32_t>(self, at, meets, what.where)
+                        : can_see<std::uint64_t>(self, at, meets, what.where);
     };
     while (met.empty()) { // a word that goes to and fro may be another by then
       if (auto const w = wait(what, [&] { return all(is_there); }); !w)
         return w.error();
       all([&](std::size_t i) {
         if (is_there(i)) {
-          see(self, first + i * width, width, meets);
+          see(self, first + i * width, width, meets, what.where);
           met.push_back(i);
         }
         return true;
@@ -186,38 +185,40 @@ private:
   // Waiting for words
 
   template<class T>
-  std::uint64_t look(void const* at) {
-    return here().load(emu::global<T const>(static_cast<T const*>(at)), options_.orders.wait);
+  std::uint64_t look(void const* at, std::source_location where) {
+    return here().load(emu::global<T const>(static_cast<T const*>(at)), options_.orders.wait,
+                       where);
   }
   template<class T>
   result<void> await(void const* at, word_predicate is_met, void const* condition,
                      operation const& what) {
     core const self = here();
     auto const meets = [&](std::uint64_t word) { return is_met(word, condition); };
-    if (auto const w = wait(what, [&] { return can_see<T>(self, at, meets); }); !w)
+    if (auto const w = wait(what, [&] { return can_see<T>(self, at, meets, what.where); }); !w)
       return w;
-    see(self, static_cast<std::byte const*>(at), sizeof(T), meets);
+    see(self, static_cast<std::byte const*>(at), sizeof(T), meets, what.where);
     return {};
   }
   template<class T, class F>
-  bool can_see(core const& self, void const* at, F const& meets) {
+  bool can_see(core const& self, void const* at, F const& meets, std::source_location where) {
     if constexpr (!M::may_explore) {
       return meets(
-          self.load(emu::global<T const>(static_cast<T const*>(at)), options_.orders.wait));
+          self.load(emu::global<T const>(static_cast<T const*>(at)), options_.orders.wait, where));
     } else {
       auto w = self.wait_until(
           emu::global<T const>(static_cast<T const*>(at)), [&](T v) { return meets(v); },
-          options_.orders.wait);
+          options_.orders.wait, where);
       return w.await_ready();
     }
   }
   template<class F>
-  void see(core const& self, std::byte const* at, unsigned width, F const& meets) {
+  void see(core const& self, std::byte const* at, unsigned width, F const& meets,
+           std::source_location where) {
     if constexpr (M::may_explore) {
       auto const look_at = [&]<class T>(T) {
         auto w = self.wait_until(
             emu::global<T const>(reinterpret_cast<T const*>(at)), [&](T v) { return meets(v); },
-            options_.orders.wait);
+            options_.orders.wait, where);
         if (w.await_ready())
           static_cast<void>(w.await_resume());
       };
@@ -369,8 +370,7 @@ private:
   }
 
   sequential_scheduler* sequential_;
-  emu::explored_memory* explored_; ///< null: nobody explores
-  std::list<parcel> bag_;          ///< in the order in which they came
+  std::list<parcel> bag_; ///< in the order in which they came
   std::vector<typename std::list<parcel>::iterator> free_{};
   std::map<stream, std::array<lane_record, lane_count>> records_;
   strand network_;

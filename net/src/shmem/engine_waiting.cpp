@@ -40,6 +40,7 @@ engine::engine(executor& scheduler, emu::allocations* known,
                std::unique_ptr<transport_port> transport, node::options const& o,
                std::source_location where)
     : user_heap((o.heap_bytes + 63) / 64 * 64), scheduler_(scheduler),
+      explored_(emu::explored_memory::of(scheduler)),
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
       timeout_(o.timeout.value_or(transport_->timeout())), self_(transport_->self()),
       count_(transport_->pe_count()), decides_(scheduler.decides()),
@@ -51,9 +52,8 @@ engine::engine(executor& scheduler, emu::allocations* known,
       shares_memory_(!decides_ && o.shares_memory &&
                      dynamic_cast<in_process*>(transport_.get()) != nullptr),
       region_(std::make_shared<region>(o.heap_bytes, internal_bytes(o))), peers_(count_) {
-  if (auto* const explored = emu::explored_memory::of(scheduler);
-      explored != nullptr && known == nullptr)
-    own_known_.tell(explored);
+  if (explored_ != nullptr && known == nullptr)
+    own_known_.tell(explored_);
   exposed_.emplace(known_, region_->heap.begin(), region_->heap.size(),
                    "symmetric heap of " + to_string(self_), emu::contents::zeroed,
                    emu::coherence::fine_grained, where);
@@ -66,7 +66,7 @@ engine::engine(executor& scheduler, emu::allocations* known,
 
 engine::~engine() = default;
 
-result<void> engine::meet() {
+result<void> engine::meet(std::source_location where) {
   begin();
   message m{.kind = message_kind::hello};
   m.length = region_->user_bytes;
@@ -80,7 +80,7 @@ result<void> engine::meet() {
     std::lock_guard const lock(mutex_);
     return std::all_of(peers_.begin(), peers_.end(), [](peer const& p) { return p.has_met; });
   };
-  if (auto const met = wait({"start"}, all_here); !met)
+  if (auto const met = wait({"start", where}, all_here); !met)
     return met;
   answers_.take();
   is_all_direct_ =
@@ -110,13 +110,13 @@ void engine::stop() {
       std::this_thread::sleep_for(first_sleep);
 }
 
-result<void> engine::finish() {
+result<void> engine::finish(std::source_location where) {
   if (!decides_) {
     auto const is_sent = [this] {
       static_cast<void>(drive());
       return queued_.load(std::memory_order_relaxed) == 0;
     };
-    if (auto const sent = wait({"finish"}, is_sent); !sent)
+    if (auto const sent = wait({"finish", where}, is_sent); !sent)
       return sent;
   }
   stop();
@@ -176,7 +176,7 @@ result<void> engine::wait_long(operation const& what, bool (*is_over)(void*), vo
   if (!decides_)
     return wait_natively(what, is_over, argument);
   auto const ends = [&] { return has_failed() || is_over(argument); };
-  bool const over = scheduler_.run_until(ends);
+  bool const over = scheduler_.run_until(ends, {what.name, what.where});
   if (has_failed())
     return failed(what);
   if (!over)

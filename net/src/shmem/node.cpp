@@ -52,7 +52,7 @@ result<std::unique_ptr<engine>> started(executor& scheduler, emu::allocations* k
   e->world = std::move(world);
   e->free_teams =
       (o.most_teams == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << o.most_teams) - 1) & ~1ULL;
-  if (auto const met = e->meet(); !met)
+  if (auto const met = e->meet(where); !met)
     return met.error();
   return e;
 }
@@ -103,16 +103,18 @@ shmem_orders const& node::orders() const noexcept {
 
 // The heap
 
-result<std::byte*> node::malloc_bytes(std::size_t count, std::size_t each) {
-  team_work work(*engine_, *engine_->world, "malloc");
+result<std::byte*> node::malloc_bytes(std::size_t count, std::size_t each,
+                                      std::source_location where) {
+  team_work work(*engine_, *engine_->world, {"malloc", where});
   // All have come: who was slower than others has given back what it should have.
   if (auto const met = work.meet(collective::malloc, details_of(count, each)); !met)
     return met.error();
   return take(1, count, each, "malloc");
 }
 
-result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each) {
-  team_work work(*engine_, *engine_->world, "calloc");
+result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each,
+                                      std::source_location where) {
+  team_work work(*engine_, *engine_->world, {"calloc", where});
   if (auto const met = work.meet(collective::calloc, details_of(count, each)); !met)
     return met.error();
   auto block = take(1, count, each, "calloc");
@@ -120,7 +122,7 @@ result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each) {
     return block; // on all pes: their heaps are alike
   if (engine_->decides()) {
     std::vector<std::byte> const zeros(count * each);
-    engine_->store_here(*block, zeros.data(), zeros.size());
+    engine_->store_here(*block, zeros.data(), zeros.size(), where);
   } else {
     std::memset(*block, 0, count * each);
   }
@@ -130,12 +132,13 @@ result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each) {
   return block;
 }
 
-result<std::byte*> node::align_bytes(std::size_t alignment, std::size_t count, std::size_t each) {
+result<std::byte*> node::align_bytes(std::size_t alignment, std::size_t count, std::size_t each,
+                                     std::source_location where) {
   if (!std::has_single_bit(alignment) || alignment > most_alignment)
     return error{std::make_error_code(std::errc::invalid_argument),
                  fmt::format("shmem: align at multiples of {}; allowed are powers of two up to {}",
                              alignment, most_alignment)};
-  team_work work(*engine_, *engine_->world, "align");
+  team_work work(*engine_, *engine_->world, {"align", where});
   if (auto const met = work.meet(collective::align, details_of(alignment, count, each)); !met)
     return met.error();
   return take(alignment, count, each, "align");
@@ -154,7 +157,7 @@ result<std::byte*> node::take(std::size_t alignment, std::size_t count, std::siz
   return engine_->memory().at(*place);
 }
 
-result<void> node::free(void* block) {
+result<void> node::free(void* block, std::source_location where) {
   if (block == nullptr)
     return {};
   auto const offset = engine_->offset_of(block, 0, "free");
@@ -166,9 +169,9 @@ result<void> node::free(void* block) {
                                   "back already",
                                   *offset));
   // Nothing of this pe's comes to the block when somebody else has it.
-  if (auto const q = engine_->quiet(*engine_->user_context, "free"); !q)
+  if (auto const q = engine_->quiet(*engine_->user_context, {"free", where}); !q)
     return q;
-  team_work work(*engine_, *engine_->world, "free");
+  team_work work(*engine_, *engine_->world, {"free", where});
   if (auto const met = work.meet(collective::free, details_of(*offset)); !met)
     return met;
   engine_->user_heap.give_back(*offset);
@@ -205,32 +208,35 @@ result<context> node::make_context() {
 }
 
 result<void> node::wait_word(void const* at, unsigned bytes, erased_condition is,
-                             char const* operation) {
-  if (auto const known = check_exists(is.how, operation); !known)
+                             executor::wait_site const& call) {
+  if (auto const known = check_exists(is.how, call.what); !known)
     return known;
-  if (auto const ok = check_place(at, bytes, bytes, operation); !ok)
+  if (auto const ok = check_place(at, bytes, bytes, call.what); !ok)
     return ok;
-  return engine_->wait_word(at, bytes, is.is_met, is.condition, {operation});
+  return engine_->wait_word(at, bytes, is.is_met, is.condition, {call.what, call.where});
 }
 
 result<std::vector<std::size_t>> node::wait_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
-                                                  erased_condition is, char const* operation) {
-  if (auto const ok = check_words(first, count, bytes, skip, is.how, operation); !ok)
+                                                  erased_condition is,
+                                                  executor::wait_site const& call) {
+  if (auto const ok = check_words(first, count, bytes, skip, is.how, call.what); !ok)
     return ok.error();
   return engine_->wait_words(static_cast<std::byte const*>(first), count, bytes, skip, is.is_met,
-                             is.condition, {operation});
+                             is.condition, {call.what, call.where});
 }
 
 result<std::vector<std::size_t>> node::test_words(void const* first, std::size_t count,
                                                   unsigned bytes, std::span<bool const> skip,
-                                                  erased_condition is, char const* operation) {
-  if (auto const ok = check_words(first, count, bytes, skip, is.how, operation); !ok)
+                                                  erased_condition is,
+                                                  executor::wait_site const& call) {
+  if (auto const ok = check_words(first, count, bytes, skip, is.how, call.what); !ok)
     return ok.error();
   std::vector<std::size_t> met;
   for (std::size_t i = 0; i < count; ++i)
     if (skip.empty() || !skip[i])
-      if (is.is_met(engine_->read_word(static_cast<std::byte const*>(first) + i * bytes, bytes),
+      if (is.is_met(engine_->read_word(static_cast<std::byte const*>(first) + i * bytes, bytes,
+                                       call.where),
                     is.condition))
         met.push_back(i);
   return met;
@@ -272,10 +278,11 @@ result<void> node::check_skip(std::size_t count, std::span<bool const> skip,
   return {};
 }
 
-result<std::uint64_t> node::read_word(void const* at, unsigned bytes, char const* operation) {
-  if (auto const ok = check_place(at, bytes, bytes, operation); !ok)
+result<std::uint64_t> node::read_word(void const* at, unsigned bytes,
+                                      executor::wait_site const& call) {
+  if (auto const ok = check_place(at, bytes, bytes, call.what); !ok)
     return ok.error();
-  return engine_->read_word(at, bytes);
+  return engine_->read_word(at, bytes, call.where);
 }
 
 result<void> node::check_place(void const* at, std::size_t bytes, unsigned each,
@@ -290,14 +297,14 @@ result<void> node::check_place(void const* at, std::size_t bytes, unsigned each,
 
 // All together
 
-result<void> node::barrier_all() {
-  if (auto const q = engine_->quiet(*engine_->user_context, "barrier_all"); !q)
+result<void> node::barrier_all(std::source_location where) {
+  if (auto const q = engine_->quiet(*engine_->user_context, {"barrier_all", where}); !q)
     return q;
-  return team_work(*engine_, *engine_->world, "barrier_all").meet(collective::barrier, 0);
+  return team_work(*engine_, *engine_->world, {"barrier_all", where}).meet(collective::barrier, 0);
 }
 
-result<void> node::sync_all() {
-  return team_work(*engine_, *engine_->world, "sync_all").meet(collective::sync, 0);
+result<void> node::sync_all(std::source_location where) {
+  return team_work(*engine_, *engine_->world, {"sync_all", where}).meet(collective::sync, 0);
 }
 
 bool node::progress() {
@@ -324,14 +331,14 @@ std::optional<error> node::failure() const {
   return engine_->failure();
 }
 
-result<void> node::finish() {
+result<void> node::finish(std::source_location where) {
   engine_->begin_to_leave();
-  if (auto const q = engine_->quiet_all("finish"); !q)
+  if (auto const q = engine_->quiet_all({"finish", where}); !q)
     return q;
-  team_work work(*engine_, *engine_->world, "finish");
+  team_work work(*engine_, *engine_->world, {"finish", where});
   if (auto const met = work.meet(collective::finish, 0); !met)
     return met;
-  return engine_->finish();
+  return engine_->finish(where);
 }
 
 } // namespace quarry::net::shmem

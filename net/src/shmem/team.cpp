@@ -40,13 +40,14 @@ error team::not_for_these(reduction how) {
   return invalid(why_not(how));
 }
 
-result<void> team::sync() {
+result<void> team::sync(std::source_location where) {
   if (!is_member())
     return no_member("sync");
-  return team_work(*engine_, *state_, "sync").meet(collective::sync, 0);
+  return team_work(*engine_, *state_, {"sync", where}).meet(collective::sync, 0);
 }
 
-result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std::uint32_t count) {
+result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std::uint32_t count,
+                                 std::source_location where) {
   if (!is_member())
     return no_member("split_strided");
   if (count == 0 || start >= state_->count || (count > 1 && stride == 0) ||
@@ -54,7 +55,7 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
     return invalid(fmt::format("split_strided: {} members from {} on, {} apart, of a team of {}; "
                                "allowed are 1 and more, at least 1 apart, up to member {}",
                                count, start, stride, state_->count, state_->count - 1));
-  team_work work(*engine_, *state_, "split_strided");
+  team_work work(*engine_, *state_, {"split_strided", where});
   if (auto const met = work.meet(collective::split, details_of(start, stride, count)); !met)
     return met.error();
   auto const all_free = work.all_words({&engine_->free_teams, 1});
@@ -89,17 +90,19 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
   return team(*engine_, std::move(child));
 }
 
-result<void> team::destroy() {
+result<void> team::destroy(std::source_location where) {
   if (!is_member())
     return no_member("destroy");
   if (state_->id == 0)
     return invalid("destroy: the team of all pes lives as long as the node");
   // Nothing is on its way into the team's memory any more.
-  if (auto const q = engine_->quiet(*engine_->internal_context, "destroy"); !q)
+  if (auto const q = engine_->quiet(*engine_->internal_context, {"destroy", where}); !q)
     return q;
-  if (auto const met = team_work(*engine_, *state_, "destroy").meet(collective::destroy, 0); !met)
+  if (auto const met =
+          team_work(*engine_, *state_, {"destroy", where}).meet(collective::destroy, 0);
+      !met)
     return met;
-  if (auto const q = engine_->quiet(*engine_->internal_context, "destroy"); !q)
+  if (auto const q = engine_->quiet(*engine_->internal_context, {"destroy", where}); !q)
     return q;
   engine_->free_teams |= std::uint64_t{1} << state_->id;
   state_->is_destroyed = true;
@@ -107,7 +110,7 @@ result<void> team::destroy() {
 }
 
 result<void> team::broadcast_bytes(void* dest, void const* source, std::size_t bytes,
-                                   std::uint32_t root) {
+                                   std::uint32_t root, std::source_location where) {
   if (!is_member())
     return no_member("broadcast");
   if (root >= state_->count)
@@ -119,13 +122,14 @@ result<void> team::broadcast_bytes(void* dest, void const* source, std::size_t b
   auto const from = engine_->offset_of(source, bytes, "broadcast");
   if (!from)
     return from.error();
-  team_work work(*engine_, *state_, "broadcast");
+  team_work work(*engine_, *state_, {"broadcast", where});
   if (auto const met = work.meet(collective::broadcast, details_of(bytes, root, *to)); !met)
     return met;
   return work.broadcast(*to, *from, bytes, root);
 }
 
-result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t bytes) {
+result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t bytes,
+                                  std::source_location where) {
   if (!is_member())
     return no_member("fcollect");
   auto const to = engine_->offset_of(dest, bytes_of(state_->count, bytes), "fcollect");
@@ -136,13 +140,14 @@ result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t by
     return from.error();
   if (overlaps_collected(*from, bytes, *to, state_->count * bytes, *to + state_->index * bytes))
     return invalid(fmt::format("fcollect: dest and source overlap; {}", collected_overlap));
-  team_work work(*engine_, *state_, "fcollect");
+  team_work work(*engine_, *state_, {"fcollect", where});
   if (auto const met = work.meet(collective::fcollect, details_of(bytes, *to)); !met)
     return met;
   return work.fcollect(*to, *from, bytes);
 }
 
-result<void> team::collect_bytes(void* dest, void const* source, std::size_t bytes) {
+result<void> team::collect_bytes(void* dest, void const* source, std::size_t bytes,
+                                 std::source_location where) {
   if (!is_member())
     return no_member("collect");
   // How much comes there is known when all have met.
@@ -152,13 +157,14 @@ result<void> team::collect_bytes(void* dest, void const* source, std::size_t byt
   auto const from = engine_->offset_of(source, bytes, "collect");
   if (!from)
     return from.error();
-  team_work work(*engine_, *state_, "collect");
+  team_work work(*engine_, *state_, {"collect", where});
   if (auto const met = work.meet(collective::collect, details_of(*to)); !met)
     return met;
   return work.collect(*to, *from, bytes);
 }
 
-result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t bytes) {
+result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t bytes,
+                                  std::source_location where) {
   if (!is_member())
     return no_member("alltoall");
   auto const to = engine_->offset_of(dest, bytes_of(state_->count, bytes), "alltoall");
@@ -169,14 +175,14 @@ result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t by
     return from.error();
   if (overlap(*to, *from, bytes_of(state_->count, bytes)))
     return invalid("alltoall: dest and source overlap; they must be apart");
-  team_work work(*engine_, *state_, "alltoall");
+  team_work work(*engine_, *state_, {"alltoall", where});
   if (auto const met = work.meet(collective::alltoall, details_of(bytes, *to)); !met)
     return met;
   return work.alltoall(*to, *from, bytes);
 }
 
 result<void> team::reduce_bytes(void* dest, void const* source, std::size_t count, std::size_t each,
-                                combiner* c, std::uint32_t kind) {
+                                combiner* c, std::uint32_t kind, std::source_location where) {
   if (!is_member())
     return no_member("reduce");
   auto const to = engine_->offset_of(dest, bytes_of(count, each), "reduce");
@@ -190,7 +196,7 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
       return ok;
   if (*to != *from && overlap(*to, *from, bytes_of(count, each)))
     return invalid(reduced_overlap);
-  return team_work(*engine_, *state_, "reduce")
+  return team_work(*engine_, *state_, {"reduce", where})
       .reduce({*to, *from, count, each, c}, details_of(count, kind, *to, *from));
 }
 

@@ -42,10 +42,10 @@ void team_work::combine(vectors const& v, std::uint64_t into, std::uint64_t from
   if (!engine_.decides())
     return v.combine(here(into), here(from), bytes / v.each);
   std::vector<std::byte> a(bytes), b(bytes); // from operator new: aligned for all elements
-  engine_.load_here(a.data(), here(into), bytes);
-  engine_.load_here(b.data(), here(from), bytes);
+  engine_.load_here(a.data(), here(into), bytes, what_.where);
+  engine_.load_here(b.data(), here(from), bytes, what_.where);
   v.combine(a.data(), b.data(), bytes / v.each);
-  engine_.store_here(here(into), a.data(), bytes);
+  engine_.store_here(here(into), a.data(), bytes, what_.where);
 }
 
 bool team_work::is_gathered(vectors const& v) const {
@@ -96,7 +96,7 @@ result<void> team_work::reduce_by_exchange(vectors const& v) {
   for (std::uint32_t i = 1; i < n; ++i)
     if (auto const sent =
             engine_.put_signal(*engine_.internal_context, part, {here(part), mine}, area_.credits(),
-                               1, signal_op::add, team_.at(after(i)), name_);
+                               1, signal_op::add, team_.at(after(i)), what_.name, what_.where);
         !sent)
       return sent.error();
   team_.credits += n - 1;
@@ -141,7 +141,7 @@ result<void> team_work::reduce_by_ring(vectors const& v) {
       combine(v, v.dest + p.offset, slot(i), p.bytes);
     auto const credit =
         engine_.atomic(*engine_.internal_context, {atomic_op::add, 8, area_.credits(), 1, 0},
-                       nullptr, team_.at(after(n - 1)), name_);
+                       nullptr, team_.at(after(n - 1)), what_.name, what_.where);
     return credit ? result<void>{} : credit.error();
   };
   auto const spread = [&](std::uint64_t i) {

@@ -13,7 +13,7 @@ namespace quarry::net::shmem {
 
 result<void> team_work::meet_with(collective what, std::uint64_t details, std::size_t bytes) {
   if (engine_.has_failed())
-    return engine_.failed({name_});
+    return engine_.failed(what_);
   if (!has_turn_)
     return out_of_turn();
   std::uint64_t const number = ++team_.meetings & 0xffffffff;
@@ -28,18 +28,20 @@ result<void> team_work::meet_with(collective what, std::uint64_t details, std::s
     // Place i is that of the member i places before: what is here moves on by `far`.
     std::size_t const blocks = std::min(far, team_.count - far);
     pe const to = team_.at(after(far));
-    auto const told = bytes == 0
-                          ? engine_.put(*engine_.internal_context, slot,
-                                        std::as_bytes(std::span(&word, 1)), to, name_)
-                          : engine_.put_signal(*engine_.internal_context, gathered + far * bytes,
-                                               {here(gathered), blocks * bytes}, slot, word,
-                                               signal_op::set, to, name_);
+    auto const told =
+        bytes == 0 ? engine_.put(*engine_.internal_context, slot,
+                                 std::as_bytes(std::span(&word, 1)), to, what_.name, what_.where)
+                   : engine_.put_signal(*engine_.internal_context, gathered + far * bytes,
+                                        {here(gathered), blocks * bytes}, slot, word,
+                                        signal_op::set, to, what_.name, what_.where);
     if (!told)
       return told.error();
     pe const from = team_.at(after(team_.count - far));
-    if (auto const w = engine_.wait_word(here(slot), 8, has_come, &number, {name_, from}); !w)
+    if (auto const w =
+            engine_.wait_word(here(slot), 8, has_come, &number, {what_.name, what_.where, from});
+        !w)
       return w;
-    std::uint64_t const theirs = engine_.read_word(here(slot), 8);
+    std::uint64_t const theirs = engine_.read_word(here(slot), 8, what_.where);
     if (theirs == word)
       continue;
     auto const other = static_cast<collective>(theirs >> 24 & 0xff);
@@ -51,7 +53,7 @@ result<void> team_work::meet_with(collective what, std::uint64_t details, std::s
                        : fmt::format("{} is in {} while {} is in {}", to_string(from),
                                      to_string(other), to_string(engine_.self()), to_string(what))),
         engine::told::everybody);
-    return engine_.failed({name_});
+    return engine_.failed(what_);
   }
   return {};
 }
@@ -60,7 +62,7 @@ error team_work::out_of_turn() const {
   return {std::make_error_code(std::errc::device_or_resource_busy),
           fmt::format("shmem: {}: another thread of {} is in a collective of the same team; a "
                       "team's collectives come one after the other",
-                      name_, to_string(engine_.self()))};
+                      what_.name, to_string(engine_.self()))};
 }
 
 void team_work::copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
@@ -71,8 +73,8 @@ void team_work::copy(std::uint64_t to, std::uint64_t from, std::size_t bytes) {
     return;
   }
   std::vector<std::byte> between(bytes);
-  engine_.load_here(between.data(), here(from), bytes);
-  engine_.store_here(here(to), between.data(), bytes);
+  engine_.load_here(between.data(), here(from), bytes, what_.where);
+  engine_.store_here(here(to), between.data(), bytes, what_.where);
 }
 
 result<void> team_work::send(std::uint32_t member, std::uint64_t to, std::uint64_t from,
@@ -80,7 +82,7 @@ result<void> team_work::send(std::uint32_t member, std::uint64_t to, std::uint64
   engine_.fence(*engine_.internal_context); // who counts arrivals has those before this one
   auto const sent =
       engine_.put_signal(*engine_.internal_context, to, {here(from), bytes}, area_.arrivals(), 1,
-                         signal_op::add, team_.at(member), name_);
+                         signal_op::add, team_.at(member), what_.name, what_.where);
   if (!sent)
     return sent.error();
   return {};
@@ -90,7 +92,7 @@ result<void> team_work::wait_at_least(std::uint64_t offset, std::uint64_t value)
   auto const is_enough = [](std::uint64_t seen, void const* wanted) {
     return seen >= *static_cast<std::uint64_t const*>(wanted);
   };
-  return engine_.wait_word(here(offset), 8, is_enough, &value, {name_});
+  return engine_.wait_word(here(offset), 8, is_enough, &value, what_);
 }
 
 result<void> team_work::receive(std::uint64_t count) {
@@ -174,7 +176,7 @@ result<void> team_work::collect(std::uint64_t dest, std::uint64_t source, std::s
 
 result<std::vector<std::uint64_t>> team_work::all_words(std::span<std::uint64_t const> mine) {
   std::uint64_t const slot = area_.messages() + team_.index * mine.size_bytes();
-  engine_.store_here(here(slot), std::as_bytes(mine).data(), mine.size_bytes());
+  engine_.store_here(here(slot), std::as_bytes(mine).data(), mine.size_bytes(), what_.where);
   for (std::uint32_t i = 1; i < team_.count; ++i)
     if (auto const sent = send(after(i), slot, slot, mine.size_bytes()); !sent)
       return sent.error();
@@ -182,14 +184,14 @@ result<std::vector<std::uint64_t>> team_work::all_words(std::span<std::uint64_t 
     return came.error();
   std::vector<std::uint64_t> all(team_.count * mine.size());
   engine_.load_here(reinterpret_cast<std::byte*>(all.data()), here(area_.messages()),
-                    all.size() * sizeof(std::uint64_t));
+                    all.size() * sizeof(std::uint64_t), what_.where);
   return all;
 }
 
 void team_work::clear(std::uint32_t id) {
   std::vector<std::byte> const nothing(team_area::header_bytes);
   engine_.store_here(here(engine_.memory().user_bytes + id * team_area::bytes(engine_.options())),
-                     nothing.data(), nothing.size());
+                     nothing.data(), nothing.size(), what_.where);
 }
 
 } // namespace quarry::net::shmem

@@ -21,9 +21,9 @@ class team_work {
 public:
   using combiner = void(void* into, void const* from, std::size_t count);
 
-  team_work(engine& e, team_state& t, char const* name)
+  team_work(engine& e, team_state& t, operation const& what)
       : engine_(e), team_(t), area_{e.memory().user_bytes + t.id * team_area::bytes(e.options())},
-        name_(name), has_turn_(!std::atomic_ref(t.is_at_work).exchange(true)) {}
+        what_(what), has_turn_(!std::atomic_ref(t.is_at_work).exchange(true)) {}
   team_work(team_work const&) = delete;
   team_work& operator=(team_work const&) = delete;
   /// Where it ends in this member's heap, a host finds its own part, too.
@@ -107,7 +107,7 @@ private:
   engine& engine_;
   team_state& team_;
   team_area area_;
-  char const* name_;
+  operation what_;
   bool has_turn_;
 };
 

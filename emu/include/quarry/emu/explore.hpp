@@ -90,6 +90,8 @@ struct explore_options {
   bool runs_repeated = false;
   bool detects_races = true;
   bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
+  /// A failure is saved as soon as it is found; shrinking and diagnosing it end after half a
+  /// minute.
   bool shrinks = true;
   std::size_t most_shrinking = 2'000; ///< executions for it
   /// After a failure: which operations would have to be stronger.
@@ -154,12 +156,16 @@ public:
   /// Starts an actor; what the world function did before comes before it. To be joined: one that
   /// has not ended when the world function returns is a misuse. Reports call the second one of a
   /// name "name #2".
-  void start(std::string name, std::function<void(world_core&)> body);
+  ///
+  /// Errors   std::logic_error – a thread of the world's own does it, beside who runs
+  void start(std::string name, std::function<void(world_core&)> body,
+             std::source_location where = std::source_location::current());
   /// A coroutine is for start_task().
   template<awaitable_function<world_core&> F>
   void start(std::string name, F body) = delete;
   /// The same for a coroutine. The function outlives its tasks.
-  void start_task(std::string name, std::function<task<>(world_core&)> body);
+  void start_task(std::string name, std::function<task<>(world_core&)> body,
+                  std::source_location where = std::source_location::current());
   /// Waits for all that were started. What they did comes before what the world function does next.
   ///
   /// Errors   what the first of them threw, of those that nobody has heard of yet
@@ -176,7 +182,7 @@ private:
 /// What would mend a failure.
 struct mending {
   std::vector<emu::adjustment> changes; ///< together; each as weak as it can be
-  bool is_possible = false;             ///< false: no order and no scope helps
+  bool is_possible = false;             ///< false: no order, scope or fence() helps
   std::uint64_t executions = 0;         ///< in which nothing failed any more
   bool is_complete = false;             ///< there are no others
   /// "check main.cpp:12": what fails whatever is stronger, and is another matter.
@@ -283,10 +289,11 @@ struct verdict {
 /// Errors   whatever else than a std::exception the world has thrown;
 ///          std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
-///          `hashes_states`; no decisions; a number of jobs outside the limits, or more than 1
-///          where only 1 can be; a replay file that cannot be read; std::logic_error – an
-///          exhaustive search whose world depends on more than its choices, which other strategies
-///          say in verdict::divergence; std::system_error – the folder for failures, threads
+///          `hashes_states`; no executions, no decisions; a number of jobs outside the limits, or
+///          more than 1 where only 1 can be; a replay file that cannot be read; std::logic_error –
+///          an exhaustive search whose world depends on more than its choices, which other
+///          strategies say in verdict::divergence; std::system_error – the folder for failures,
+///          threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function,

@@ -76,6 +76,12 @@ public:
     watches_ = collected_ != nullptr || !adjustments_.empty();
   }
 
+  /// Somebody begins an operation on another node's memory. True: as adjusted, it has a fence()
+  /// before it.
+  [[nodiscard]] bool begins_remote(std::source_location where) {
+    return watches_ && watch_remote(where);
+  }
+
   /// A load could not see what it might have: its caches remember but so much, or it had seen too
   /// many stale values in a row.
   [[nodiscard]] bool has_left_out() const noexcept { return has_left_out_; }
@@ -95,6 +101,13 @@ public:
   /// What was written last to each word that somebody waits for, a line each; empty without a
   /// history.
   [[nodiscard]] std::string awaited(report const& table) const;
+
+  /// Nobody can go on, who waits for what: what waits will be told so, one after the other, when
+  /// others have gone already.
+  void note_given_up(report const& table) { given_up_ = table; }
+  [[nodiscard]] report const* given_up() const noexcept {
+    return given_up_ ? &*given_up_ : nullptr;
+  }
 
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
@@ -368,6 +381,8 @@ private:
   /// The order and scope in which an operation is performed.
   void watch(actor_id who, operation_kind what, std::optional<order>& o, scope& s,
              std::source_location where);
+  [[nodiscard]] bool watch_remote(std::source_location where);
+  operation_site& collected(operation_site const& site);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
                 unsigned bytes, std::uint64_t value, std::source_location where,
                 std::string_view more = {}) {
@@ -392,6 +407,7 @@ private:
   std::optional<std::unordered_set<std::uint64_t>> looks_; ///< since operations are counted anew
   bool watches_ = false; ///< there are adjustments, or somebody collects
   std::vector<adjustment> adjustments_;
+  std::optional<report> given_up_;
   std::vector<operation_site>* collected_ = nullptr;
   cache_machine machine_;
   effect_teller effects_{scheduler_, map_, machine_};

@@ -12,7 +12,13 @@
 
 namespace quarry::emu {
 
-enum class operation_kind : std::uint8_t { load, store, update, fence };
+enum class operation_kind : std::uint8_t {
+  load,
+  store,
+  update,
+  fence,
+  remote, ///< on another node's memory, by a network: has no order but what fences of it give
+};
 
 /// An operation of the program as it is written: a line, and how it reaches for memory. Two of a
 /// kind on one line are one.
@@ -30,7 +36,8 @@ struct operation_site {
   }
 };
 
-/// An operation, and how it is performed instead of as it is written.
+/// An operation, and how it is performed instead of as it is written; a remote one always with a
+/// fence() of its network before it.
 struct adjustment {
   operation_site at;
   order how;

@@ -168,7 +168,7 @@ public:
   }
 
   /// Waits until every operation of this context has been applied at its target.
-  [[nodiscard]] result<void> quiet();
+  [[nodiscard]] result<void> quiet(std::source_location where = std::source_location::current());
 
   // What never blocks
 

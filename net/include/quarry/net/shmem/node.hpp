@@ -35,6 +35,8 @@ namespace quarry::net::shmem {
 /// A blocking call polls, then yields, then blocks; it runs the scheduler's actors meanwhile. Under
 /// a deterministic scheduler all calls come from actors.
 ///
+/// `where`, which is the caller's line, names a call in reports of an explored job.
+///
 /// Source   OpenSHMEM 1.5; differs: errors are values and name the operation and the pe; every wait
 ///          ends by the timeout; no realloc and malloc_with_hints (§9.3), no waits and tests for
 ///          a vector of values (§9.10), no locks (§9.12), no global_exit
@@ -83,28 +85,33 @@ public:
   ///
   /// Errors   heap_exhausted; mismatched_collective – another pe asks for something else
   template<element T>
-  [[nodiscard]] result<std::span<T>> malloc(std::size_t count) {
-    return spanning<T>(malloc_bytes(count, sizeof(T)), count);
+  [[nodiscard]] result<std::span<T>>
+  malloc(std::size_t count, std::source_location where = std::source_location::current()) {
+    return spanning<T>(malloc_bytes(count, sizeof(T), where), count);
   }
   /// The same, but all zero: no pe returns before it is so on all of them.
   template<element T>
-  [[nodiscard]] result<std::span<T>> calloc(std::size_t count) {
-    return spanning<T>(calloc_bytes(count, sizeof(T)), count);
+  [[nodiscard]] result<std::span<T>>
+  calloc(std::size_t count, std::source_location where = std::source_location::current()) {
+    return spanning<T>(calloc_bytes(count, sizeof(T), where), count);
   }
   /// The same as malloc(), at a multiple of `alignment` on every pe.
   ///
   /// Shape    alignment: a power of two up to most_alignment; 64 at least is what all have
   /// Errors   as malloc(); std::errc::invalid_argument – another alignment
   template<element T>
-  [[nodiscard]] result<std::span<T>> align(std::size_t alignment, std::size_t count) {
-    return spanning<T>(align_bytes(alignment, count, sizeof(T)), count);
+  [[nodiscard]] result<std::span<T>>
+  align(std::size_t alignment, std::size_t count,
+        std::source_location where = std::source_location::current()) {
+    return spanning<T>(align_bytes(alignment, count, sizeof(T), where), count);
   }
   static constexpr std::size_t most_alignment = symmetric_heap::alignment;
   /// Gives memory of these back, when all pes have come, and what they have put through their
   /// default contexts has. Null: nothing.
   ///
   /// Errors   outside_heap – none of them gave it, or it was given back already
-  [[nodiscard]] result<void> free(void* block);
+  [[nodiscard]] result<void> free(void* block,
+                                  std::source_location where = std::source_location::current());
   /// Another pe's copy of a symmetric object, if it can be reached by loads and stores; or null.
   template<element T>
   [[nodiscard]] T* ptr(T* local, pe target) const noexcept {
@@ -128,22 +135,25 @@ public:
   /// Waits until the word compares so. Errors   outside_heap – private memory; timeout; … ;
   /// invalid_argument – no comparison, here and below
   template<atomic_word T>
-  [[nodiscard]] result<void> wait_until(T const* at, comparison c, std::type_identity_t<T> value) {
+  [[nodiscard]] result<void>
+  wait_until(T const* at, comparison c, std::type_identity_t<T> value,
+             std::source_location where = std::source_location::current()) {
     condition<T> const is{c, value};
-    return wait_word(at, sizeof(T), is.erased(), "wait_until");
+    return wait_word(at, sizeof(T), is.erased(), {"wait_until", where});
   }
   /// Waits for all words whose `skip` is not set (an empty `skip`: for all).
   template<atomic_word T>
-  [[nodiscard]] result<void> wait_until_all(std::span<T const> words, comparison c,
-                                            std::type_identity_t<T> value,
-                                            std::span<bool const> skip = {}) {
+  [[nodiscard]] result<void>
+  wait_until_all(std::span<T const> words, comparison c, std::type_identity_t<T> value,
+                 std::span<bool const> skip = {},
+                 std::source_location where = std::source_location::current()) {
     if (auto const known = check_exists(c, "wait_until_all"); !known)
       return known;
     if (auto const fits = check_skip(words.size(), skip, "wait_until_all"); !fits)
       return fits;
     for (std::size_t i = 0; i < words.size(); ++i)
       if (skip.empty() || !skip[i])
-        if (auto const met = wait_until(&words[i], c, value); !met)
+        if (auto const met = wait_until(&words[i], c, value, where); !met)
           return met;
     return {};
   }
@@ -152,10 +162,11 @@ public:
   template<atomic_word T>
   [[nodiscard]] result<std::optional<std::size_t>>
   wait_until_any(std::span<T const> words, comparison c, std::type_identity_t<T> value,
-                 std::span<bool const> skip = {}) {
+                 std::span<bool const> skip = {},
+                 std::source_location where = std::source_location::current()) {
     condition<T> const is{c, value};
-    auto const some =
-        wait_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "wait_until_any");
+    auto const some = wait_words(words.data(), words.size(), sizeof(T), skip, is.erased(),
+                                 {"wait_until_any", where});
     if (!some)
       return some.error();
     return any_of(*some);
@@ -164,65 +175,75 @@ public:
   template<atomic_word T>
   [[nodiscard]] result<std::vector<std::size_t>>
   wait_until_some(std::span<T const> words, comparison c, std::type_identity_t<T> value,
-                  std::span<bool const> skip = {}) {
+                  std::span<bool const> skip = {},
+                  std::source_location where = std::source_location::current()) {
     condition<T> const is{c, value};
-    return wait_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "wait_until_some");
+    return wait_words(words.data(), words.size(), sizeof(T), skip, is.erased(),
+                      {"wait_until_some", where});
   }
   /// Does the word compare so now?
   template<atomic_word T>
-  [[nodiscard]] result<bool> test(T const* at, comparison c, std::type_identity_t<T> value) {
+  [[nodiscard]] result<bool> test(T const* at, comparison c, std::type_identity_t<T> value,
+                                  std::source_location where = std::source_location::current()) {
     if (auto const known = check_exists(c, "test"); !known)
       return known.error();
-    auto const word = read_word(at, sizeof(T), "test");
+    auto const word = read_word(at, sizeof(T), {"test", where});
     if (!word)
       return word.error();
     return holds(static_cast<T>(*word), c, value);
   }
   /// Do all words whose `skip` is not set compare so now? Yes, if there are none.
   template<atomic_word T>
-  [[nodiscard]] result<bool> test_all(std::span<T const> words, comparison c,
-                                      std::type_identity_t<T> value,
-                                      std::span<bool const> skip = {}) {
+  [[nodiscard]] result<bool>
+  test_all(std::span<T const> words, comparison c, std::type_identity_t<T> value,
+           std::span<bool const> skip = {},
+           std::source_location where = std::source_location::current()) {
     condition<T> const is_not{negated(c), value}; // which holds for none of them
-    auto const others =
-        test_words(words.data(), words.size(), sizeof(T), skip, is_not.erased(), "test_all");
+    auto const others = test_words(words.data(), words.size(), sizeof(T), skip, is_not.erased(),
+                                   {"test_all", where});
     if (!others)
       return others.error();
     return others->empty();
   }
   /// The index of a word that compares so now, if any does: as wait_until_any().
   template<atomic_word T>
-  [[nodiscard]] result<std::optional<std::size_t>> test_any(std::span<T const> words, comparison c,
-                                                            std::type_identity_t<T> value,
-                                                            std::span<bool const> skip = {}) {
+  [[nodiscard]] result<std::optional<std::size_t>>
+  test_any(std::span<T const> words, comparison c, std::type_identity_t<T> value,
+           std::span<bool const> skip = {},
+           std::source_location where = std::source_location::current()) {
     condition<T> const is{c, value};
     auto const some =
-        test_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "test_any");
+        test_words(words.data(), words.size(), sizeof(T), skip, is.erased(), {"test_any", where});
     if (!some)
       return some.error();
     return any_of(*some);
   }
   /// The indices of all words that compare so now.
   template<atomic_word T>
-  [[nodiscard]] result<std::vector<std::size_t>> test_some(std::span<T const> words, comparison c,
-                                                           std::type_identity_t<T> value,
-                                                           std::span<bool const> skip = {}) {
+  [[nodiscard]] result<std::vector<std::size_t>>
+  test_some(std::span<T const> words, comparison c, std::type_identity_t<T> value,
+            std::span<bool const> skip = {},
+            std::source_location where = std::source_location::current()) {
     condition<T> const is{c, value};
-    return test_words(words.data(), words.size(), sizeof(T), skip, is.erased(), "test_some");
+    return test_words(words.data(), words.size(), sizeof(T), skip, is.erased(),
+                      {"test_some", where});
   }
   /// The signal's value, once it compares so.
-  [[nodiscard]] result<std::uint64_t> signal_wait_until(std::uint64_t const* signal, comparison c,
-                                                        std::uint64_t value) {
+  [[nodiscard]] result<std::uint64_t>
+  signal_wait_until(std::uint64_t const* signal, comparison c, std::uint64_t value,
+                    std::source_location where = std::source_location::current()) {
     for (;;) { // the signal that has met it may be another by the time it is read
-      if (auto const met = wait_until(signal, c, value); !met)
+      if (auto const met = wait_until(signal, c, value, where); !met)
         return met.error();
-      auto const seen = read_word(signal, sizeof *signal, "signal_wait_until");
+      auto const seen = read_word(signal, sizeof *signal, {"signal_wait_until", where});
       if (!seen || holds(*seen, c, value))
         return seen;
     }
   }
-  [[nodiscard]] result<std::uint64_t> signal_fetch(std::uint64_t const* signal) {
-    return read_word(signal, sizeof *signal, "signal_fetch");
+  [[nodiscard]] result<std::uint64_t>
+  signal_fetch(std::uint64_t const* signal,
+               std::source_location where = std::source_location::current()) {
+    return read_word(signal, sizeof *signal, {"signal_fetch", where});
   }
 
   // All together
@@ -230,8 +251,9 @@ public:
   /// All pes of the job.
   [[nodiscard]] team& world() noexcept { return world_; }
   /// Returns when all pes have come, and the default contexts' operations have been applied.
-  [[nodiscard]] result<void> barrier_all();
-  [[nodiscard]] result<void> sync_all();
+  [[nodiscard]] result<void>
+  barrier_all(std::source_location where = std::source_location::current());
+  [[nodiscard]] result<void> sync_all(std::source_location where = std::source_location::current());
 
   /// Moves what goes out and comes in, unless somebody else does so just now; true if anything
   /// moved. For who polls for something of its own, natively; elsewhere does nothing.
@@ -255,7 +277,7 @@ public:
   [[nodiscard]] std::optional<error> failure() const;
   /// Leaves the job in order, together with all pes. Whatever is called after that, another
   /// finish() too, is refused: net_errc::already_finished.
-  [[nodiscard]] result<void> finish();
+  [[nodiscard]] result<void> finish(std::source_location where = std::source_location::current());
 
 private:
   explicit node(std::unique_ptr<engine> e) noexcept;
@@ -287,24 +309,25 @@ private:
     return std::span<T>(reinterpret_cast<T*>(*bytes), count);
   }
 
-  result<std::byte*> malloc_bytes(std::size_t count, std::size_t each);
-  result<std::byte*> calloc_bytes(std::size_t count, std::size_t each);
-  result<std::byte*> align_bytes(std::size_t alignment, std::size_t count, std::size_t each);
+  result<std::byte*> malloc_bytes(std::size_t count, std::size_t each, std::source_location where);
+  result<std::byte*> calloc_bytes(std::size_t count, std::size_t each, std::source_location where);
+  result<std::byte*> align_bytes(std::size_t alignment, std::size_t count, std::size_t each,
+                                 std::source_location where);
   result<std::byte*> take(std::size_t alignment, std::size_t count, std::size_t each,
                           char const* operation);
   void const* pointer_to(void const* local, pe target) const noexcept;
   result<void> wait_word(void const* at, unsigned bytes, erased_condition is,
-                         char const* operation);
+                         executor::wait_site const& call);
   result<std::vector<std::size_t>> wait_words(void const* first, std::size_t count, unsigned bytes,
                                               std::span<bool const> skip, erased_condition is,
-                                              char const* operation);
+                                              executor::wait_site const& call);
   result<std::vector<std::size_t>> test_words(void const* first, std::size_t count, unsigned bytes,
                                               std::span<bool const> skip, erased_condition is,
-                                              char const* operation);
+                                              executor::wait_site const& call);
   result<void> check_words(void const* first, std::size_t count, unsigned bytes,
                            std::span<bool const> skip, comparison how, char const* operation);
   std::optional<std::size_t> any_of(std::vector<std::size_t> const& met);
-  result<std::uint64_t> read_word(void const* at, unsigned bytes, char const* operation);
+  result<std::uint64_t> read_word(void const* at, unsigned bytes, executor::wait_site const& call);
   result<void> check_place(void const* at, std::size_t bytes, unsigned each, char const* operation);
   static result<void> check_exists(comparison c, char const* operation);
   static result<void> check_skip(std::size_t count, std::span<bool const> skip,

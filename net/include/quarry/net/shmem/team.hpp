@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <source_location>
 #include <type_traits>
 
 namespace quarry::net::shmem {
@@ -21,6 +22,8 @@ struct team_state;
 ///
 /// All collectives check that every member is in the same one, with the same sizes, and begin
 /// together: nobody writes into a member's destination before that member has come.
+///
+/// `where`, which is the caller's line, names a call in reports of an explored job.
 ///
 /// Errors   as context; net_errc::mismatched_collective – a member is in another one;
 ///          std::errc::device_or_resource_busy – another thread of this pe is in one of this team
@@ -42,27 +45,30 @@ public:
   /// All members of this team call it.
   ///
   /// Errors   net_errc::heap_exhausted – there are too many teams; std::errc::invalid_argument
-  [[nodiscard]] result<team> split_strided(std::uint32_t start, std::uint32_t stride,
-                                           std::uint32_t count);
+  [[nodiscard]] result<team>
+  split_strided(std::uint32_t start, std::uint32_t stride, std::uint32_t count,
+                std::source_location where = std::source_location::current());
   /// All members call it; then the team is none any more.
-  [[nodiscard]] result<void> destroy();
+  [[nodiscard]] result<void> destroy(std::source_location where = std::source_location::current());
 
   /// Returns when all members have come. Completes no operations.
-  [[nodiscard]] result<void> sync();
+  [[nodiscard]] result<void> sync(std::source_location where = std::source_location::current());
   /// The root's elements, everywhere, at the root too.
   template<element T>
-  [[nodiscard]] result<void> broadcast(T* dest, std::type_identity_t<T> const* source,
-                                       std::size_t count, std::uint32_t root) {
-    return broadcast_bytes(dest, source, bytes_of(count, sizeof(T)), root);
+  [[nodiscard]] result<void>
+  broadcast(T* dest, std::type_identity_t<T> const* source, std::size_t count, std::uint32_t root,
+            std::source_location where = std::source_location::current()) {
+    return broadcast_bytes(dest, source, bytes_of(count, sizeof(T)), root, where);
   }
   /// Everybody's elements, in the order of the members. `source` may be its own place in `dest`,
   /// but not overlap it otherwise: that is refused at once, to this pe alone.
   ///
   /// Errors   std::errc::invalid_argument – an overlap
   template<element T>
-  [[nodiscard]] result<void> fcollect(T* dest, std::type_identity_t<T> const* source,
-                                      std::size_t count) {
-    return fcollect_bytes(dest, source, bytes_of(count, sizeof(T)));
+  [[nodiscard]] result<void>
+  fcollect(T* dest, std::type_identity_t<T> const* source, std::size_t count,
+           std::source_location where = std::source_location::current()) {
+    return fcollect_bytes(dest, source, bytes_of(count, sizeof(T)), where);
   }
   /// The same, but each member has a `count` of its own. What cannot be, all members are told when
   /// the counts are known.
@@ -71,26 +77,29 @@ public:
   ///          on; std::errc::invalid_argument – an overlap, at any member
   template<element T>
   [[nodiscard]] result<void> collect(T* dest, std::type_identity_t<T> const* source,
-                                     std::size_t count) {
-    return collect_bytes(dest, source, bytes_of(count, sizeof(T)));
+                                     std::size_t count,
+                                     std::source_location where = std::source_location::current()) {
+    return collect_bytes(dest, source, bytes_of(count, sizeof(T)), where);
   }
   /// The i-th `count` elements go to member i; those from member i come to the i-th place. `dest`
   /// and `source` do not overlap.
   template<element T>
-  [[nodiscard]] result<void> alltoall(T* dest, std::type_identity_t<T> const* source,
-                                      std::size_t count) {
-    return alltoall_bytes(dest, source, bytes_of(count, sizeof(T)));
+  [[nodiscard]] result<void>
+  alltoall(T* dest, std::type_identity_t<T> const* source, std::size_t count,
+           std::source_location where = std::source_location::current()) {
+    return alltoall_bytes(dest, source, bytes_of(count, sizeof(T)), where);
   }
   /// Everybody's elements combined, one by one. `dest` may be `source`, but not overlap it
   /// otherwise. Members agree on every bit, also of floating point.
   template<reducible T>
   [[nodiscard]] result<void> reduce(reduction how, T* dest, std::type_identity_t<T> const* source,
-                                    std::size_t count) {
+                                    std::size_t count,
+                                    std::source_location where = std::source_location::current()) {
     combiner* const c = combiner_of<T>(how);
     if (c == nullptr)
       return not_for_these(how);
     return reduce_bytes(dest, source, count, sizeof(T), c,
-                        static_cast<std::uint32_t>(how) * 32 + type_number<T>());
+                        static_cast<std::uint32_t>(how) * 32 + type_number<T>(), where);
   }
 
 private:
@@ -119,12 +128,15 @@ private:
   static error not_for_these(reduction how);
 
   result<void> broadcast_bytes(void* dest, void const* source, std::size_t bytes,
-                               std::uint32_t root);
-  result<void> fcollect_bytes(void* dest, void const* source, std::size_t bytes);
-  result<void> collect_bytes(void* dest, void const* source, std::size_t bytes);
-  result<void> alltoall_bytes(void* dest, void const* source, std::size_t bytes);
+                               std::uint32_t root, std::source_location where);
+  result<void> fcollect_bytes(void* dest, void const* source, std::size_t bytes,
+                              std::source_location where);
+  result<void> collect_bytes(void* dest, void const* source, std::size_t bytes,
+                             std::source_location where);
+  result<void> alltoall_bytes(void* dest, void const* source, std::size_t bytes,
+                              std::source_location where);
   result<void> reduce_bytes(void* dest, void const* source, std::size_t count, std::size_t each,
-                            combiner* c, std::uint32_t kind);
+                            combiner* c, std::uint32_t kind, std::source_location where);
 
   engine* engine_;
   std::shared_ptr<team_state> state_;
