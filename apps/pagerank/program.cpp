@@ -194,8 +194,9 @@ command::program_call add_options(CLI::App& app) {
   auto* const made = command::add_choice(app, "--generate", s->made_by, generator_choices,
                                          "a graph without a file");
   command::exclude(made, file);
-  auto* const scale =
-      command::add_number(app, "--scale", s->scale, 2, 26, "log2 of a generated graph's vertices");
+  auto* const scale = command::add_number(
+      app, "--scale", s->scale, 2, 26,
+      "log2 of a generated graph's vertices; a mesh's, of which holes are taken out, 8 at least");
   command::exclude(scale, file);
   command::add_number(app, "--iterations", s->iterations, 1, 10'000, "rounds");
   command::add_number(app, "--top", s->top, 0, 1'000'000, "vertices to print");

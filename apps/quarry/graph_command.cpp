@@ -227,9 +227,11 @@ void add_hexagonal_mesh(CLI::App& group, int& exit_status) {
                   "-o mesh.mtx\n");
   auto request = std::make_shared<generator_request<graph::hexagonal_mesh_options>>();
   auto& options = request->options;
-  add_number(*command, "--rows", options.rows, 2, UINT32_MAX, "lines of vertices");
+  add_number(*command, "--rows", options.rows, 2, UINT32_MAX,
+             "lines of vertices; what dangles is cut off");
   add_number(*command, "--columns", options.columns, 3, UINT32_MAX, "vertices of a line");
-  add_fraction(*command, "--hole-fraction", options.hole_fraction, 0.9, "of the vertices");
+  add_fraction(*command, "--hole-fraction", options.hole_fraction, 0.9,
+               "of the vertices, at least: what hangs on by one edge goes, too");
   add_number(*command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same graph");
   add_output_option(*command, request->output);
   on_call(*command, exit_status, [request] { return write_mesh(*request); });

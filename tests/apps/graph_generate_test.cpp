@@ -78,9 +78,11 @@ TEST_SUITE("apps.graph_generate") {
     CHECK(problem({.c = std::nan("")}) == "rmat: c is nan, allowed is 0 to 1");
     CHECK(problem({.a = 0.5, .b = 0.5, .c = 0.25}) ==
           "rmat: a + b + c is 1.25, allowed is at most 1");
-    auto const vast = rmat({.scale = 20, .edge_factor = 16, .memory_limit_bytes = 1 << 20});
-    REQUIRE(vast.has_error());
-    CHECK(vast.error().code == std::errc::value_too_large);
+    for (std::uint64_t const factor : {0U, 16U}) {
+      auto const vast = rmat({.scale = 20, .edge_factor = factor, .memory_limit_bytes = 1 << 20});
+      REQUIRE(vast.has_error());
+      CHECK(vast.error().code == std::errc::value_too_large);
+    }
     CHECK(problem({.edge_factor = std::numeric_limits<std::uint64_t>::max()}) != "");
   }
 

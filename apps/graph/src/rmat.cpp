@@ -48,8 +48,8 @@ result<void> check(rmat_options const& options) {
   auto const vertices = std::uint64_t{1} << options.scale;
   auto const bytes_per_vertex = sizeof(std::uint64_t) + sizeof(std::uint32_t);
   auto const bytes_per_edge = sizeof(edge) + sizeof(std::uint32_t);
-  if (options.edge_factor >
-      (limit / vertices - std::min(limit / vertices, bytes_per_vertex)) / bytes_per_edge)
+  if (bytes_per_vertex > limit / vertices ||
+      options.edge_factor > (limit / vertices - bytes_per_vertex) / bytes_per_edge)
     return make_error(std::errc::value_too_large,
                       fmt::format("rmat: 2^{} vertices with {} edges each need more memory than "
                                   "the limit of {} bytes",

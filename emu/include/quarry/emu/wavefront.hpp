@@ -287,7 +287,8 @@ public:
     out = emu::exclusive_prefix_sum(v, active_);
     return group_prefix<T, Size, D>(slot_, total, out, how, where);
   }
-  /// The value of the wavefront that submits one (`is_source`), for all; at most 8 bytes.
+  /// The value of the wavefront that submits one (`is_source`), for all; at most 8 bytes. Of
+  /// several the highest wavefront's; of none T{}.
   template<class T, divergence_mechanism D = converged>
   [[nodiscard]] auto group_broadcast(T value, bool is_source, D how = {},
                                      std::source_location where = std::source_location::current()) {
