@@ -150,7 +150,8 @@ TEST_SUITE("emu.explore_mended") {
                   v.to_string());
   }
 
-  TEST_CASE("what is said to mend a failure has been tried in as many as were asked for, or in all") {
+  TEST_CASE(
+      "what is said to mend a failure has been tried in as many as were asked for, or in all") {
     for (std::uint64_t const executions : {1'000U, 100'000U}) {
       verdict const v = explore({.executions = executions}, [](world& w) {
         pass_message(w, {order::relaxed, order::acquire});
@@ -158,7 +159,7 @@ TEST_SUITE("emu.explore_mended") {
       REQUIRE(v.failure);
       REQUIRE(v.failure->mended);
       CHECK(v.failure->mended->executions == executions); // they are short
-      CHECK(v.failure->mended->is_complete); // there are few
+      CHECK(v.failure->mended->is_complete);              // there are few
       CHECK(v.to_string().find(" executions, nor in any other):\n") != std::string::npos);
     }
   }
