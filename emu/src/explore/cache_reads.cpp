@@ -73,7 +73,8 @@ void cache_machine::offer_overwritten(actor const& a, cell_id c, unsigned lowest
     if (x.how == candidate::kind::delayed) {
       actor const& other = actors_[x.which];
       delayed_store const& d = other.delayed[delayed_up_to(other, c) - 1];
-      x.is_overwritten = x.is_late || (other.path[d.level] == at && may_be_behind(other, d, d.level));
+      x.is_overwritten =
+          x.is_late || (other.path[d.level] == at && may_be_behind(other, d, d.level));
     } else if (x.how == candidate::kind::write_back) {
       x.is_overwritten = x.is_late || (nodes_[x.which].parent == at && may_be_behind(x.which, c));
     } else {
