@@ -105,7 +105,7 @@ struct explore_options {
   /// differs, and is false unless it fails as recorded. Null: no such thing. Borrowed.
   replay_file const* repeats = nullptr;
   /// In reports, and of files. Empty: the line that explores; a name of its own stays when lines
-  /// move.
+  /// move. Explorations of one name, those of a loop, are all to repeat what one has saved.
   std::string name{};
   /// Folder for failures, a replay file each, and, while it explores, a mark of the seed and of how
   /// far it has come, for a process that dies. Empty: QUARRY_FAILURES of the environment (where
