@@ -100,6 +100,46 @@ TEST_SUITE("emu.cache_fences") {
     }
   }
 
+  TEST_CASE("nor does another fence behind such a one hold it up, which has nobody in it") {
+    struct fence {
+      order how;
+      scope far;
+    };
+    auto const perform = [](five& f, actor_id who, fence const& one) {
+      if (one.how == order::release)
+        f.machine.release_later(who, one.far);
+      else
+        f.machine.fence(who, one.how, one.far);
+    };
+    for (fence const& one : {fence{order::acq_rel, scope::system}, {order::release, scope::system}})
+      for (fence const& other : {fence{order::acq_rel, scope::agent},
+                                 {order::acq_rel, scope::work_group},
+                                 {order::release, scope::agent},
+                                 {order::seq_cst, scope::work_group},
+                                 {order::seq_cst, scope::agent}}) {
+        CAPTURE(to_string(other.how));
+        CAPTURE(to_string(other.far));
+        for (bool const swaps : {false, true})
+          CHECK(passes(&five::a, &five::host, {order::release}, [&](five& f, actor_id who) {
+            perform(f, who, swaps ? other : one);
+            perform(f, who, swaps ? one : other);
+          }));
+        // But the wider one's release is still to come, and comes with the next write.
+        auto const seen = explore_all([&](five& f) -> std::uint64_t {
+          static_cast<void>(f.machine.load(f.host, x, 4)); // an old copy to be
+          f.machine.store(f.a, x, 4, 1);
+          perform(f, f.a, one);
+          perform(f, f.a, other);
+          f.machine.store(f.a, y, 4, 1, order::relaxed, scope::system);
+          if (f.machine.load(f.host, y, 4, order::acquire, scope::system).value == 0)
+            return 2;
+          return f.machine.load(f.host, x, 4).value;
+        });
+        CHECK(!seen.contains(0));
+        CHECK(seen.contains(1));
+      }
+  }
+
   TEST_CASE("what has not passed a fence goes on to where it was stored, and what it releases") {
     for (order const o : {order::seq_cst, order::acq_rel})
       for (scope const near : {scope::work_item, scope::work_group, scope::agent})

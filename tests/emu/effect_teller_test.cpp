@@ -84,6 +84,11 @@ TEST_SUITE("emu.effect_teller") {
     CHECK(published());
     m.port(0).fence(order::acq_rel, scope::system, here());
     CHECK_FALSE(published()); // its release does so, too
+    put(m.port(0), &m.words[0], 2);
+    m.port(0).fence(order::acq_rel, scope::system, here());
+    put(m.port(0), &m.words[1], 2);
+    CHECK(published());
+    put(m.port(0), &m.words[0], 3);
     m.port(0).fence(order::seq_cst, scope::system, here());
     CHECK(published());
     m.port(1).fence(order::acquire, scope::system, here());

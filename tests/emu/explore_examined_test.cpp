@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of a failure once it is found: it is saved, made shorter, and what mends it is
 // tried.
+#include "in_child.hpp"
+
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/emu/replay_file.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <source_location>
@@ -135,6 +141,33 @@ TEST_SUITE("emu.explore_examined") {
     CHECK(without == 0);
     CHECK(files() == 1);
     CHECK(std::filesystem::path(v.failure->file).parent_path() == folder);
+    std::filesystem::remove_all(folder);
+  }
+
+  TEST_CASE("a failure stays where somebody gets stuck in what is tried afterwards") {
+    std::filesystem::path const folder =
+        std::filesystem::temp_directory_path() / ("quarry-stuck-" + std::to_string(::getpid()));
+    auto const end = quarry_test::in_child([&] {
+      int executions = 0;
+      explore_options const o{.patience = std::chrono::milliseconds(100),
+                              .failures = folder.string()};
+      static_cast<void>(explore(o, [&](world& w) {
+        auto words = w.allocate<std::uint32_t>(1, "words");
+        w.start("writer", [&](world_core& self) { self.store(words.global(), 1U); });
+        w.start("reader", [&](world_core& self) { static_cast<void>(self.load(words.global())); });
+        w.join();
+        std::atomic<bool> const never{false};
+        for (bool const is_one_of_those = ++executions == 3; is_one_of_those && !never;) {
+        }
+      }));
+    });
+    CHECK(WEXITSTATUS(end.status) == explore_options::stuck_status);
+    std::vector<std::string> kinds;
+    for (auto const& entry : std::filesystem::directory_iterator(folder))
+      if (entry.path().extension() == ".replay")
+        kinds.push_back(replay_file::read(entry.path().string()).value().kind);
+    std::ranges::sort(kinds);
+    CHECK(kinds == std::vector<std::string>{"race", "stuck"});
     std::filesystem::remove_all(folder);
   }
 

@@ -355,21 +355,28 @@ void cache_machine::release_later(actor_id a, scope s) {
   unsigned const level = level_in(self, s);
   if (level == 0)
     return;
-  if (self.to_come.level > level) // both count, of which one is kept
-    release(self, 0);
   if (self.to_come.level == 0)
     ++late_fence_count_;
-  self.to_come = {static_cast<std::uint8_t>(level), now_++};
+  // Both count, of which one is kept: what was stored between them goes farther than it must.
+  self.to_come = {std::max(static_cast<std::uint8_t>(level), self.to_come.level), now_++};
   self.has_fenced = true;
   log_path(self, level); // what is there now goes along
 }
 
 void cache_machine::release_before_write(actor_id a, std::optional<order> o, scope s) {
   actor& self = actors_[a];
-  if (o && releases(*o))
-    release(self, level_in(self, s));
-  else if (self.to_come.level != 0) [[unlikely]]
-    release(self, 0);
+  unsigned const level = o && releases(*o) ? level_in(self, s) : 0;
+  if (self.to_come.level != 0) [[unlikely]] {
+    late_fence const now = self.to_come;
+    while (!self.delayed.empty())
+      perform_oldest(self, arrival::chosen, std::max<unsigned>(level, now.level));
+    flush(self, now.level, now.since); // while it is still to come, see arrival_of()
+    self.to_come = {};
+    --late_fence_count_;
+    forget_unseen(self, now.level, always);
+  }
+  if (level != 0)
+    release(self, level);
 }
 
 void cache_machine::perform_delayed(actor_id a) {
@@ -396,18 +403,16 @@ void cache_machine::kernel_boundary(actor_id a, order o) {
 /// All that the actor has stored is at the path's `level`, or beyond: a store that goes farther is
 /// there as one that is on its way, unless it is seq_cst.
 inline void cache_machine::release(actor& a, unsigned level) {
-  unsigned const far = std::max<unsigned>(level, a.to_come.level);
-  if (far == 0)
+  if (level == 0)
     return;
   while (!a.delayed.empty())
-    perform_oldest(a, arrival::chosen, far);
-  if (a.to_come.level > level) [[unlikely]]
-    flush(a, a.to_come.level, a.to_come.since);
-  late_fence const done = std::exchange(a.to_come, {});
-  if (done.level != 0)
+    perform_oldest(a, arrival::chosen, level);
+  if (a.to_come.level != 0 && a.to_come.level <= level) { // a wider fence is still to come
+    a.to_come = {};
     --late_fence_count_;
+  }
   flush(a, level);
-  forget_unseen(a, std::max<unsigned>(done.level, level), always);
+  forget_unseen(a, level, always);
 }
 
 /// What the caches below the level hold, and was stored before then, is there.

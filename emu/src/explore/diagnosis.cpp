@@ -38,23 +38,25 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
     }
 }
 
-/// How it can be stronger, the smallest change first.
-std::vector<adjustment> steps_of(operation_site const& s, bool with_seq_cst) {
+bool becomes_seq_cst(adjustment const& a) {
+  return a.how == emu::order::seq_cst && a.at.how != emu::order::seq_cst;
+}
+
+/// How an operation can be stronger, the smallest change first: without becoming seq_cst, or by
+/// that.
+std::vector<adjustment> steps_of(operation_site const& s, bool by_seq_cst) {
   std::vector<adjustment> steps = strengthened(s);
-  if (!with_seq_cst)
-    std::erase_if(steps, [](adjustment const& a) {
-      return a.how == emu::order::seq_cst && a.at.how != emu::order::seq_cst;
-    });
+  std::erase_if(steps, [&](adjustment const& a) { return becomes_seq_cst(a) != by_seq_cst; });
   return steps;
 }
 
-/// Of those that do alone, the one that has to change least; the first of several.
-std::optional<adjustment> one_alone(std::vector<adjustment> const& all, bool with_seq_cst,
+/// Of those that do alone in that way, the one that has to change least; the first of several.
+std::optional<adjustment> one_alone(std::vector<adjustment> const& all, bool by_seq_cst,
                                     still_fails const& fails) {
   std::optional<adjustment> best;
   std::size_t least = ~std::size_t{0};
   for (adjustment const& a : all) {
-    std::vector<adjustment> const steps = steps_of(a.at, with_seq_cst);
+    std::vector<adjustment> const steps = steps_of(a.at, by_seq_cst);
     if (steps.empty() || fails({steps.back()}))
       continue;
     std::size_t needed = 0;

@@ -191,12 +191,13 @@ private:
                  indented(verdict_.divergence));
   }
 
+  /// Once more: in place of what was saved before.
   void save(exploration_failure& f) {
     replay_file file = record_of(options_, f.seed);
     file.kind = f.kind;
     file.where = f.where;
     file.choices = f.shrunk.count() == 0 ? f.found : f.shrunk;
-    f.file = folder_.save(file);
+    f.file = f.file.empty() ? folder_.save(file) : folder_.save_instead(f.file, file);
     verdict_.not_kept = folder_.why_not();
     if (f.file.empty())
       return;

@@ -185,7 +185,7 @@ void explored_memory::found(fault const& f) {
   if (is_wait) {
     if (!report.ends_with('\n'))
       report += '\n';
-    report += awaited(given_up_ ? *given_up_ : scheduler_.report_now());
+    report += awaited(given_up_ ? *given_up_ : scheduler_.report_now()) + told_of();
   }
   found(
       {std::string(to_string(f.what)), fmt::format("{}: {}", f.kernel, lines), std::move(report)});

@@ -47,16 +47,20 @@ bool is_of_another(std::string const& path, replay_file const& failure) {
          there->choices != failure.choices;
 }
 
-/// For the replay file of a failure, which has been kept as `own` before, if that is not empty.
-/// What was kept of another one stays. One that this process has named before is another failure's,
-/// too: names of explorations may look alike, and those without a name are called by their line.
-std::string unused_path(std::string const& stem, replay_file const& failure,
-                        std::string const& own) {
+/// The first of these that is nobody else's: for the replay file of a failure, which has been kept
+/// as `own` before, if that is not empty. What was kept of another one stays. One that this process
+/// has named before is another failure's, too: names of explorations may look alike, and those
+/// without a name are called by their line.
+std::string path_for(std::string const& stem, replay_file const& failure,
+                     std::string const& own = {}) {
   static auto& mutex = *new std::mutex; // explorations may end while the process does
   static auto& used = *new std::set<std::string>;
   std::lock_guard const lock(mutex);
+  auto const is_taken = [&](std::string const& path) {
+    return path != own && (used.contains(path) || is_of_another(path, failure));
+  };
   std::string path = fmt::format("{}-{:x}.replay", stem, failure.seed);
-  for (unsigned n = 2; path != own && (used.contains(path) || is_of_another(path, failure)); ++n)
+  for (unsigned n = 2; is_taken(path); ++n)
     path = fmt::format("{}-{:x}-{}.replay", stem, failure.seed, n);
   used.insert(path);
   return path;
@@ -141,15 +145,26 @@ void failure_folder::begin(unsigned job, std::uint64_t execution) noexcept {
 }
 
 std::string failure_folder::save(replay_file const& failure) {
-  if (stem_.empty())
+  return stem_.empty() ? "" : write(failure, path_for(stem_, failure));
+}
+
+std::string failure_folder::save_instead(std::string const& saved, replay_file const& failure) {
+  if (saved.empty())
     return "";
-  std::string const path = unused_path(stem_, failure, saved_);
+  std::string const beside = write(failure, saved + ".new");
+  if (beside.empty())
+    return saved;
+  std::string const path = path_for(stem_, failure, saved);
+  std::filesystem::rename(beside, path);
+  if (path != saved) // it was kept already
+    std::filesystem::remove(saved);
+  return path;
+}
+
+std::string failure_folder::write(replay_file const& failure, std::string const& path) {
   auto const written = failure.write(path);
-  if (written) {
-    if (!saved_.empty() && saved_ != path) // it was there already
-      std::filesystem::remove(saved_);
-    return saved_ = path;
-  }
+  if (written)
+    return path;
   if (!place_.is_by_default)
     throw std::system_error(written.error().code,
                             fmt::format("{}; what is not kept is {} at {}, seed {:#x}",

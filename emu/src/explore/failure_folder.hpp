@@ -41,18 +41,20 @@ public:
   [[nodiscard]] std::string const& why_not() const noexcept { return why_not_; }
   /// The mark; empty: there is none.
   [[nodiscard]] std::string mark() const { return running_ ? running_->path() : ""; }
-  /// The file's path; empty if nothing is kept. Once more: in place of what was saved before.
+  /// The file's path; empty if nothing is kept.
   ///
   /// Errors   std::system_error – it cannot be written
   [[nodiscard]] std::string save(replay_file const& failure);
+  /// The same failure, in place of the file that save() gave, which is there until this one is.
+  [[nodiscard]] std::string save_instead(std::string const& saved, replay_file const& failure);
 
 private:
+  std::string write(replay_file const& failure, std::string const& path);
   void mark_beginning(std::string const& name, std::uint64_t first_seed, unsigned jobs);
 
   kept_in place_;
   std::string why_not_;
   std::string stem_;                          ///< folder and the world's name
-  std::string saved_;                         ///< the file; empty: there is none
   std::unique_ptr<exploration_mark> running_; ///< null: nothing is kept
   char* mark_ = nullptr;                      ///< the mapped file
   std::size_t mark_bytes_ = 0;                ///< of it

@@ -236,6 +236,7 @@ void diagnose(explorer& worlds, explore_options const& options,
       t.ignore_what_fails(all_strongest(sites), 20 * e.each);
     m.others = t.ignored();
     m.given_up = t.why_over();
+    m.is_possible = m.is_possible && is_sure; // what was refuted is none, should this be the end
     f.mended = std::move(m);
     if (is_sure || !f.mended->given_up.empty())
       return;

@@ -32,7 +32,7 @@ namespace quarry::emu {
 /// observed: a load chooses among the writes that its cache may have fetched since its last
 /// acquire, none older than what it has seen; a word that is written back chooses whether it had
 /// been there before the newest write. A store that is performed below is delayed until somebody
-/// sees it, an update or fence that releases, or the actor's next use of it; it chooses the same.
+/// sees it, a seq_cst update or fence, a write that releases, or the actor's next use of the word.
 /// What an update has overwritten is still seen by loads of others until somebody releases who has
 /// seen the update, and what it releases comes once somebody sees it; a seq_cst one is as strong as
 /// a fence. An acquire of what nobody else has released, or of what the actor has acquired before,
