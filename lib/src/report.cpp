@@ -82,14 +82,14 @@ std::vector<std::vector<std::size_t>> report::cycles() const {
 }
 
 std::string report::to_string() const {
+  if (rows.empty() && busy.empty())
+    return "no actor waits\n";
   std::size_t strand_width = 6;
   std::size_t actor_width = 5;
   for (report_row const& row : rows) {
     strand_width = std::max(strand_width, row.strand.size());
     actor_width = std::max(actor_width, row.actor.size());
   }
-  if (rows.empty() && busy.empty())
-    return "no actor waits\n";
   std::string text =
       fmt::format("{:<{}}  {:<{}}  waits for\n", "strand", strand_width, "actor", actor_width);
   names_of_objects names;

@@ -182,7 +182,7 @@ void explored_memory::found(fault const& f) {
       f.what == fault::kind::exception ? without_addresses(f.report) : source_lines_of(f.report);
   bool const is_wait = f.what == fault::kind::deadlock || f.what == fault::kind::not_resident;
   std::string report = f.report;
-  if (is_wait) {
+  if (is_wait && !finding_) { // of one more nobody reads it
     if (!report.ends_with('\n'))
       report += '\n';
     report += awaited(given_up_ ? *given_up_ : scheduler_.report_now()) + told_of();
