@@ -22,6 +22,13 @@ void mix_early(std::uint64_t& h, place const& p, time before, std::optional<inde
   mix(h, std::uint64_t{p.count} - std::min(p.count, floor));
 }
 
+/// The same where nothing is known of the word: in memory its first value, and what is yet to come.
+void mix_early_of_none(std::uint64_t& h, time before, std::optional<index> least, index floor) {
+  mix(h, before == 0 ? 0 : before == place::always ? 2 : 1);
+  mix(h, least ? *least : place::always);
+  mix(h, floor);
+}
+
 /// Which of the versions from `first` on were there together with the next one, and whether that
 /// came after `begun`. One that lingers tells nothing of those after it.
 void mix_overlaps(std::uint64_t& h, place const& p, index first, time begun) {
@@ -59,8 +66,7 @@ std::uint64_t cache_machine::hash() const {
       mix(h, cells_[d.at].at);
       mix(h, d.value);
       mix(h, 2U * d.level + unsigned{d.is_seq_cst});
-      for (unsigned l = 1; l < a.levels; ++l)
-        mix_later(h, a.path[l], d.at, d.since);
+      mix_later(h, a.path[0], d.at, d.since);
     }
   }
   return h;
@@ -131,8 +137,10 @@ cache_machine::index cache_machine::mix_view(std::uint64_t& h, node_id n, node_i
     while (first < count && p[first].until <= begun)
       ++first;
     mix_overlaps(h, p, first, begun);
-  } else if (nodes_[n].is_leaf && has(up, c)) {
-    pass_early(early, n, up, c, nullptr);
+  } else if (nodes_[n].is_leaf) {
+    mix_early_of_none(h, early.before, early.least, early.floor[level]);
+    if (has(up, c))
+      pass_early(early, n, up, c, nullptr);
   }
   mix(h, std::uint64_t{count} - first + (std::uint64_t{n} << 32 | up));
   return first;
@@ -184,16 +192,37 @@ void cache_machine::mix_passed(std::uint64_t& h, node_id n, cell_id c) const {
 }
 
 /// Where a word that is dirty may get behind others, and which releases that are to come take it
-/// along: when it was written, or came, decides.
+/// along: when it was written, or came, decides, and what those have seen above who may yet read
+/// it.
 void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
-  node_id const up = nodes_[n].parent;
-  mix(h, has(up, c) && may_be_behind(n, c) ? 3 : 2);
-  for (node_id from = up; from != memory; from = nodes_[from].parent)
-    mix_later(h, nodes_[from].parent, c, nodes_[n].places[c].dirty_since);
-  time const from = nodes_[n].places[c].dirty_from;
+  place const& p = nodes_[n].places[c];
+  bool const may_be_late = has(nodes_[n].parent, c) && may_be_behind(n, c);
+  mix(h, may_be_late ? 3 : 2);
+  mix_later(h, may_be_late ? n : nodes_[n].parent, c, p.dirty_since);
+  for (node_id leaf = 0; leaf < node_count_; ++leaf)
+    if (nodes_[leaf].is_leaf && is_under(leaf, n))
+      if (time const since = ahead_of(leaf, n, c); since > p.dirty_since)
+        mix_later(h, n, c, since);
   for (actor const& a : actors_)
     if (a.has_release_to_come() && is_under(a.path[0], n))
-      mix(h, releases_after(a, from));
+      mix(h, releases_after(a, p.dirty_from));
+}
+
+/// Whoever reads there, from that leaf on, has seen above what was written up to then: see
+/// keep_ahead().
+cache_machine::time cache_machine::ahead_of(node_id leaf, node_id n, cell_id c) const {
+  time latest = 0;
+  while (n != memory) {
+    n = nodes_[n].parent;
+    auto const height = nodes_[n].level;
+    latest = std::max(latest, since(leaf, c)[height]);
+    if (!has(leaf, c) || !has(n, c) || (nodes_[leaf].places[c].has_seen >> height & 1) == 0)
+      continue;
+    place const& above = nodes_[n].places[c];
+    if (index const seen = nodes_[leaf].places[c].seen[height]; above.remembers(seen))
+      latest = std::max(latest, above[seen].written);
+  }
+  return latest;
 }
 
 /// Which of the actor's releases that are to come are later than that.
@@ -206,15 +235,18 @@ std::uint64_t cache_machine::releases_after(actor const& a, time t) noexcept {
   return later;
 }
 
-/// Which versions at the node were written after that.
+/// Which versions above the node were written after that.
 void cache_machine::mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const {
-  if (!has(n, c))
-    return;
-  place const& p = nodes_[n].places[c];
-  std::uint64_t later = 1;
-  for (index i = p.oldest(); i < p.count; ++i)
-    later = 2 * later + (p[i].written > since ? 1 : 0);
-  mix(h, later);
+  while (n != memory) {
+    n = nodes_[n].parent;
+    if (!has(n, c))
+      continue;
+    place const& p = nodes_[n].places[c];
+    std::uint64_t later = 1;
+    for (index i = p.oldest(); i < p.count; ++i)
+      later = 2 * later + (p[i].written > since ? 1 : 0);
+    mix(h, later);
+  }
 }
 
 } // namespace quarry::emu

@@ -345,6 +345,7 @@ private:
   void mix_place(std::uint64_t& h, node_id n, part c, index oldest) const;
   void mix_passed(std::uint64_t& h, node_id n, cell_id c) const;
   void mix_dirty(std::uint64_t& h, node_id n, cell_id c) const;
+  [[nodiscard]] time ahead_of(node_id leaf, node_id n, cell_id c) const;
   void mix_later(std::uint64_t& h, node_id n, cell_id c, time since) const;
   void mix_unseen(std::uint64_t& h, actor const& a) const;
   void mix_released(std::uint64_t& h, released r) const;
