@@ -5,7 +5,6 @@
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
-#include <quarry/random_bits.hpp>
 
 #include <doctest/doctest.h>
 
@@ -125,73 +124,6 @@ std::vector<named> small_worlds() {
           {"compare and exchange", two(try_once, try_once)}};
 }
 
-/// An operation of a wavefront's first lane, of any order and scope, on one of two words.
-struct step {
-  unsigned what;
-  std::size_t word;
-  scope far;
-  std::uint32_t value;
-};
-using program = std::vector<std::vector<step>>; ///< by work-group
-
-struct interpret {
-  void operator()(any_wavefront auto& wf, global<std::uint32_t> words, program const* p,
-                  std::uint32_t* seen) const {
-    auto const one_lane = wf.where(wf.local_id() == 0);
-    std::uint32_t& saw = seen[wf.linear_group_id()];
-    auto const see = [&](std::uint32_t v) { saw = saw * 7 + v + 1; };
-    for (step const& s : (*p)[wf.linear_group_id()]) {
-      auto const at = words + s.word;
-      switch (s.what) {
-      case 0:
-        see(wf.load(at));
-        break;
-      case 1:
-        wf.store(at, s.value);
-        break;
-      case 2:
-        see(wf.load(at, order::acquire, s.far));
-        break;
-      case 3:
-        wf.store(at, s.value, order::release, s.far);
-        break;
-      case 4:
-        see(wf.fetch_add(at, 3U, order::relaxed, s.far));
-        break;
-      case 5:
-        wf.fence(order::acq_rel, s.far);
-        break;
-      case 6:
-        see(wf.load(at, order::seq_cst, s.far));
-        break;
-      default:
-        wf.store(at, s.value, order::relaxed, s.far);
-        break;
-      }
-    }
-  }
-};
-
-explored_all all_of(program const& p, unsigned compute_units, search how, search_bounds most = {}) {
-  explored_all e;
-  verdict const v = explore(options_of(how, most), [&](world& w) {
-    std::vector<std::uint32_t> saw(p.size());
-    explored_agent gpu(
-        w.scheduler(),
-        {.compute_units = compute_units, .wavefront_slots = 2, .wavefront_size = 32});
-    auto memory = gpu.allocate<std::uint32_t>(32, "words");
-    auto const end = gpu.run({.work_items = 32 * p.size(), .work_items_per_group = 32}, interpret{},
-                             memory.global(), &p, saw.data());
-    w.check(static_cast<bool>(end), "the kernel ended with a fault");
-    if (!end) // the execution was given up
-      return;
-    e.seen.insert({saw[0], saw[1], memory.host()[0], memory.host()[16]});
-  });
-  check_complete(v, most);
-  e.executions = v.executions;
-  return e;
-}
-
 } // namespace
 
 TEST_SUITE("emu.explore_reduced") {
@@ -275,44 +207,6 @@ TEST_SUITE("emu.explore_reduced") {
       CHECK(hashed.seen == full.seen);
       CHECK(hashed.executions <= full.executions);
     }
-  }
-
-  TEST_CASE("so is what random kernels come to, on one compute unit and on two") {
-    random_bits bits(3);
-    std::uint64_t full_count = 0, reduced_count = 0, hashed_count = 0;
-    for (int i = 0; i < 150; ++i) {
-      program p(2);
-      std::uint32_t value = 10;
-      for (auto& group : p)
-        for (std::uint32_t n = 1 + bits.below(3); n != 0; --n) {
-          unsigned const what = bits.below(8);
-          std::size_t const word = 16 * bits.below(2);
-          auto const far =
-              static_cast<scope>(static_cast<std::uint32_t>(scope::work_group) + bits.below(3));
-          group.push_back({what, word, far, ++value});
-        }
-      CAPTURE(i);
-      explored_all const full = all_of(p, 1 + i % 2U, search::everything);
-      explored_all const reduced = all_of(p, 1 + i % 2U, search::reduced);
-      explored_all const hashed = all_of(p, 1 + i % 2U, search::hashed);
-      CHECK(reduced.seen == full.seen);
-      CHECK(hashed.seen == full.seen);
-      search_bounds const few{.deviations = 2};
-      CHECK(all_of(p, 1 + i % 2U, search::hashed, few).seen ==
-            all_of(p, 1 + i % 2U, search::everything, few).seen);
-      search_bounds switches{.preemptions = i % 3U};
-      if (i % 2 != 0)
-        switches.stale = 1;
-      auto const seen = all_of(p, 1 + i % 2U, search::everything, switches).seen;
-      CHECK(all_of(p, 1 + i % 2U, search::reduced, switches).seen == seen);
-      CHECK(all_of(p, 1 + i % 2U, search::hashed, switches).seen == seen);
-      full_count += full.executions;
-      reduced_count += reduced.executions;
-      hashed_count += hashed.executions;
-    }
-    MESSAGE(full_count, " executions, reduced ", reduced_count, ", hashed ", hashed_count);
-    CHECK(2 * hashed_count < full_count);
-    CHECK(3 * reduced_count < full_count);
   }
 
   TEST_CASE("only exhaustive exploration can leave anything out, and in one way") {
