@@ -371,8 +371,7 @@ void cache_machine::release_before_write(actor_id a, std::optional<order> o, sco
     while (!self.delayed.empty())
       perform_oldest(self, arrival::chosen, std::max<unsigned>(level, now.level));
     flush(self, now.level, now.since); // while it is still to come, see arrival_of()
-    self.to_come = {};
-    --late_fence_count_;
+    end_late_fence(self);
     forget_unseen(self, now.level, always);
   }
   if (level != 0)
@@ -407,10 +406,8 @@ inline void cache_machine::release(actor& a, unsigned level) {
     return;
   while (!a.delayed.empty())
     perform_oldest(a, arrival::chosen, level);
-  if (a.to_come.level != 0 && a.to_come.level <= level) { // a wider fence is still to come
-    a.to_come = {};
-    --late_fence_count_;
-  }
+  if (a.to_come.level != 0 && a.to_come.level <= level) // a wider fence is still to come
+    end_late_fence(a);
   flush(a, level);
   forget_unseen(a, level, always);
 }

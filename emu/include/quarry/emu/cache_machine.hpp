@@ -378,6 +378,10 @@ private:
   void write_back(node_id n, cell_id c, arrival how);
   void write_back_to(node_id n, cell_id c, node_id ancestor, arrival how = arrival::newest);
   inline void release(actor& a, unsigned level);
+  void end_late_fence(actor& a) noexcept {
+    a.to_come = {};
+    --late_fence_count_;
+  }
   void flush(actor const& a, unsigned level, time before = always);
   void forget_unseen(actor& a, unsigned level, time before);
   void release_when_seen(actor& a, cell_id c, unsigned level);
