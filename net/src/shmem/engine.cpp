@@ -25,7 +25,7 @@ error try_again(pe target) {
 
 result<void> engine::check(pe target, std::uint64_t offset, std::size_t bytes, char const* name) {
   if (has_failed())
-    return failed({.name = name, .target = target});
+    return failed(name, target);
   if (target.id >= count_)
     return make_error(
         net_errc::no_such_pe,
@@ -106,9 +106,9 @@ message engine::begun(context_state& c, message_kind what, std::source_location 
 
 /// Waits for room, if `waits_in` says where.
 result<void> engine::send(context_state& c, message const& m, std::span<std::byte const> body,
-                          pe target, char const* waits_in) {
+                          pe target, char const* waits_in, std::source_location where) {
   if (waits_in != nullptr && !decides_)
-    return wait({.name = waits_in, .target = target}, [&] { return try_post(target, m, body, c); });
+    return wait({waits_in, where, target}, [&] { return try_post(target, m, body, c); });
   post(target, m, body, &c);
   return {};
 }
@@ -121,7 +121,7 @@ result<void> engine::put_messages(context_state& c, message m, std::span<std::by
     source = seen = seen_here(source, where);
   do {
     auto const part = source.first(std::min(source.size(), most_body_bytes));
-    if (auto const sent = send(c, m, part, target, waits_in); !sent)
+    if (auto const sent = send(c, m, part, target, waits_in, where); !sent)
       return sent;
     m.offset += part.size();
     source = source.subspan(part.size());
@@ -264,7 +264,7 @@ result<ticket> engine::atomic(context_state& c, atomic_request const& r, std::ui
   m.value = r.operand;
   m.second = r.comparand;
   if (fetched == nullptr) {
-    if (auto const sent = send(c, m, {}, target, waits_in); !sent)
+    if (auto const sent = send(c, m, {}, target, waits_in, where); !sent)
       return sent.error();
     std::lock_guard const lock(mutex_);
     return ticket{ticket::kind::put, target.id, 0, c.to[target.id].issued};

@@ -51,7 +51,7 @@ struct context_state {
 /// What a caller waits in: its name is in every error, its line in reports of an explored job.
 struct operation {
   char const* name;
-  std::source_location where = std::source_location::current();
+  std::source_location where;
   std::optional<pe> target{};
 };
 
@@ -102,14 +102,13 @@ public:
   /// `waits_in`: the call that waits while there is no room, by its name; null: none does. `where`:
   /// for reports.
   result<ticket> put(context_state& c, std::uint64_t offset, std::span<std::byte const> source,
-                     pe target, char const* waits_in,
-                     std::source_location where = std::source_location::current());
+                     pe target, char const* waits_in, std::source_location where);
   result<ticket> put_signal(context_state& c, std::uint64_t offset,
                             std::span<std::byte const> source, std::uint64_t signal,
                             std::uint64_t value, signal_op how, pe target, char const* waits_in,
-                            std::source_location where = std::source_location::current());
+                            std::source_location where);
   result<ticket> get(context_state& c, std::span<std::byte> dest, std::uint64_t offset, pe target,
-                     std::source_location where = std::source_location::current());
+                     std::source_location where);
   struct atomic_request {
     atomic_op op;
     unsigned width;
@@ -119,8 +118,7 @@ public:
   };
   /// `waits_in`: as of a put, for one that fetches nothing.
   result<ticket> atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
-                        pe target, char const* waits_in,
-                        std::source_location where = std::source_location::current());
+                        pe target, char const* waits_in, std::source_location where);
   void fence(context_state& c);
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
@@ -133,9 +131,9 @@ public:
   // Memory, on behalf of the caller
 
   virtual void store_here(std::byte* at, std::byte const* from, std::size_t bytes,
-                          std::source_location where = std::source_location::current()) = 0;
+                          std::source_location where) = 0;
   virtual void load_here(std::byte* to, std::byte const* at, std::size_t bytes,
-                         std::source_location where = std::source_location::current()) = 0;
+                         std::source_location where) = 0;
   virtual std::uint64_t read_word(void const* at, unsigned width, std::source_location where) = 0;
   using word_predicate = bool (*)(std::uint64_t word, void const* condition);
   /// Waits until the predicate holds for the word, which is in the heap.
@@ -172,7 +170,7 @@ public:
   [[nodiscard]] std::optional<error> failure() const;
   [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   /// What a call says when the job has failed.
-  [[nodiscard]] error failed(operation const& what) const;
+  [[nodiscard]] error failed(char const* name, std::optional<pe> target = {}) const;
 
   heap_allocator user_heap; ///< of host calls that all pes make together: one at a time
   std::shared_ptr<team_state> world;
@@ -340,7 +338,7 @@ private:
   [[nodiscard]] std::vector<std::byte> seen_here(std::span<std::byte const> source,
                                                  std::source_location where);
   result<void> send(context_state& c, message const& m, std::span<std::byte const> body, pe target,
-                    char const* waits_in);
+                    char const* waits_in, std::source_location where);
   void ask(context_state& c, pe target, message const& m);
   void ask_next(pe target, std::size_t came); ///< entered
   result<void> put_messages(context_state& c, message m, std::span<std::byte const> source,

@@ -72,7 +72,7 @@ std::optional<error> engine::failure() const {
   return is_over ? std::nullopt : first_error_;
 }
 
-error engine::failed(operation const& what) const {
+error engine::failed(char const* name, std::optional<pe> target) const {
   error e = [this] {
     std::lock_guard const lock(error_mutex_);
     return *first_error_;
@@ -80,8 +80,7 @@ error engine::failed(operation const& what) const {
   std::string_view cause = e.what;
   if (constexpr std::string_view ours = "shmem: "; cause.starts_with(ours))
     cause.remove_prefix(ours.size());
-  e.what = fmt::format("shmem: {}{}: {}", what.name,
-                       what.target ? " to " + to_string(*what.target) : "", cause);
+  e.what = fmt::format("shmem: {}{}: {}", name, target ? " to " + to_string(*target) : "", cause);
   return e;
 }
 
@@ -99,7 +98,7 @@ error engine::timed_out(operation const& what, std::string_view why) {
   fail(make_error(net_errc::timeout,
                   fmt::format("{} waits in {}{}: {}", to_string(self_), what.name, to, why)),
        told::everybody);
-  return failed(what);
+  return failed(what.name, what.target);
 }
 
 std::uint64_t engine::watch(std::string_view what, std::optional<pe> on,

@@ -203,7 +203,7 @@ std::byte* node::local(symmetric_address at) const noexcept {
 
 result<context> node::make_context() {
   if (engine_->has_failed())
-    return engine_->failed({"make_context"});
+    return engine_->failed("make_context");
   return context(*engine_, engine_->make_context());
 }
 
@@ -288,7 +288,7 @@ result<std::uint64_t> node::read_word(void const* at, unsigned bytes,
 result<void> node::check_place(void const* at, std::size_t bytes, unsigned each,
                                char const* operation) {
   if (engine_->has_failed())
-    return engine_->failed({operation});
+    return engine_->failed(operation);
   auto const offset = engine_->offset_of(at, bytes, operation);
   if (!offset)
     return offset.error();
