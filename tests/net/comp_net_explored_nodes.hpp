@@ -23,6 +23,7 @@ struct explored_shape {
   std::uint32_t rings = 2;
   std::uint32_t ring_entries = 2;
   quarry::emu::launch_path launches = quarry::emu::launch_path::straight;
+  bool diagnoses = false;
 };
 
 struct small_node {
@@ -37,8 +38,10 @@ struct small_node {
 /// body(node) on each, then finish().
 template<class Body>
 quarry::verdict explore_nodes(explored_shape const& s, Body const& body) {
-  quarry::explore_options const options{
-      .executions = s.executions, .most_decisions = 200'000, .shrinks = false, .diagnoses = false};
+  quarry::explore_options const options{.executions = s.executions,
+                                        .most_decisions = 200'000,
+                                        .shrinks = false,
+                                        .diagnoses = s.diagnoses};
   return quarry::explore(options, [&](quarry::world& w) {
     auto ends = quarry::net::make_in_process(explored_nodes);
     for (std::uint32_t id = 0; id < explored_nodes; ++id)

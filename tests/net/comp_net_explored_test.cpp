@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +56,8 @@ struct send_from_both {
 
 /// A flag without a fence between it and the data.
 struct flag_without_fence {
+  static inline std::uint_least32_t flag_line = 0;
+
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
                     world& w, device& net) const {
     auto made = context::init(wf, net);
@@ -63,6 +66,7 @@ struct flag_without_fence {
     wf.store(own, 7);
     auto put = ctx.put_nbi(wf, words, own, 1, other);
     co_await std::move(put);
+    flag_line = std::source_location::current().line() + 1;
     auto flag = ctx.p(wf, words + 1, 1, other);
     co_await std::move(flag);
     auto wait = ctx.wait_until(wf, words + 1, awaited::equal, 1);
@@ -154,14 +158,17 @@ void reopen_what_host_closed(world& w, comp_net::ring_orders const& orders) {
 template<class Kernel>
 verdict explore_kernel(std::string_view configuration, std::uint64_t executions,
                        launch_config const& config, Kernel kernel,
-                       launch_path launches = launch_path::straight) {
-  return explore_nodes(
-      {.configuration = configuration, .executions = executions, .launches = launches},
-      [&](small_node& n) {
-        auto own = n.gpu.allocate<std::uint64_t>(4, "own");
-        static_cast<void>(n.gpu.run(config, kernel, global<std::uint64_t>(n.words.data()),
-                                    own.global(), std::ref(n.w), std::ref(n.net.device())));
-      });
+                       launch_path launches = launch_path::straight, bool diagnoses = false) {
+  return explore_nodes({.configuration = configuration,
+                        .executions = executions,
+                        .launches = launches,
+                        .diagnoses = diagnoses},
+                       [&](small_node& n) {
+                         auto own = n.gpu.allocate<std::uint64_t>(4, "own");
+                         static_cast<void>(
+                             n.gpu.run(config, kernel, global<std::uint64_t>(n.words.data()),
+                                       own.global(), std::ref(n.w), std::ref(n.net.device())));
+                       });
 }
 
 constexpr launch_config one_wavefront{
@@ -193,12 +200,17 @@ TEST_SUITE("net.comp_net_explored") {
     }
   }
 
-  TEST_CASE("a flag that may overtake its data is found") {
+  TEST_CASE("a flag that may overtake its data is found, and that a fence() before it mends that") {
     verdict const v = explore_kernel(comp_net::on_command_processor::name, 200, one_wavefront,
-                                     flag_without_fence{});
+                                     flag_without_fence{}, launch_path::straight, true);
     REQUIRE(v.failure);
-    INFO(v.failure->report);
+    INFO(v.to_string());
     CHECK((v.failure->kind == "race" || v.failure->kind == "check"));
+    REQUIRE(v.failure->mended);
+    REQUIRE(v.failure->mended->changes.size() == 1);
+    CHECK(to_string(v.failure->mended->changes[0]) ==
+          "comp_net_explored_test.cpp:" + std::to_string(flag_without_fence::flag_line) +
+              " remote operation -> with a fence() before it");
   }
 
   TEST_CASE("reading what get_nbi brings, before quiet(), is a race with the service") {
