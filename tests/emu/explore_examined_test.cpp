@@ -171,6 +171,39 @@ TEST_SUITE("emu.explore_examined") {
     std::filesystem::remove_all(folder);
   }
 
+  TEST_CASE("it is examined for as long as is asked for, not at all in no time") {
+    auto const fails = [](std::chrono::seconds time) {
+      return explore(
+          {.executions = 1'000, .examines_for = time, .keeps_failures = false}, [](world& w) {
+            auto words = w.allocate<std::uint32_t>(3, "words");
+            for (std::size_t own : {1U, 2U})
+              w.start("adds", [&, own](world_core& self) {
+                for (int i = 0; i < 20; ++i) // whose order does not matter
+                  self.fetch_add(words.global() + own, 1U, order::relaxed, scope::system);
+                self.store(words.global(), self.load(words.global()) + 1);
+              });
+            w.join();
+          });
+    };
+    verdict const at_once = fails(std::chrono::seconds(0));
+    REQUIRE(at_once.failure);
+    CHECK(at_once.failure->shrunk.to_text() == at_once.failure->found.to_text());
+    REQUIRE(at_once.failure->mended);
+    CHECK_FALSE(at_once.failure->mended->is_possible);
+    CHECK_MESSAGE(at_once.to_string().find("mends it is not known: 0 seconds are enough "
+                                           "(explore_options::examines_for)") != std::string::npos,
+                  at_once.to_string());
+    verdict const later = fails(std::chrono::hours(1));
+    REQUIRE(later.failure);
+    CHECK(later.failure->found.to_text() == at_once.failure->found.to_text());
+    CHECK(later.failure->shrunk.to_text().size() < later.failure->found.to_text().size());
+    REQUIRE(later.failure->mended);
+    CHECK(later.failure->mended->is_possible);
+    CHECK_THROWS_WITH_AS(fails(std::chrono::seconds(-1)),
+                         "explore: -1 seconds to examine a failure; there can be 0 or more",
+                         std::invalid_argument);
+  }
+
   TEST_CASE("where a kernel waits in vain, its report has who else waits, and what for") {
     for (bool const joins_first : {false, true}) {
       CAPTURE(joins_first);

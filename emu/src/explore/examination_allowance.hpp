@@ -4,6 +4,7 @@
 #include <quarry/fiber.hpp>
 #include <quarry/sanitizers.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -19,10 +20,10 @@ namespace quarry {
 class examination_allowance {
 public:
   static constexpr bool is_sanitized = QUARRY_ASAN || QUARRY_TSAN;
-  static constexpr std::chrono::seconds most_time{is_sanitized ? 300 : 30};
   static constexpr std::chrono::hours any_time{100'000};
 
-  explicit examination_allowance(std::chrono::seconds time = most_time) noexcept : time_(time) {}
+  explicit examination_allowance(std::chrono::seconds time) noexcept
+      : time_((is_sanitized ? 10 : 1) * std::min<std::chrono::seconds>(time, any_time)) {}
 
   [[nodiscard]] bool is_half_used() const noexcept {
     return leaves_more_than(most_stacks / 2) || has_taken(time_ / 2);
@@ -35,7 +36,9 @@ public:
     if (leaves_more_than(most_stacks))
       return "its executions leave too many actors that nobody can unwind: join() them, also where "
              "the\n  world throws";
-    return has_taken(time_) ? std::to_string(time_.count()) + " seconds are enough" : "";
+    return has_taken(time_) ? std::to_string(time_.count()) +
+                                  " seconds are enough (explore_options::examines_for)"
+                            : "";
   }
 
 private:
@@ -48,7 +51,7 @@ private:
     return now > at_first_ + more || now > most_in_process;
   }
   [[nodiscard]] bool has_taken(clock::duration time) const noexcept {
-    return clock::now() - begun_ > time;
+    return clock::now() - begun_ >= time;
   }
 
   std::chrono::seconds time_;

@@ -146,7 +146,7 @@ private:
     verdict_.exploring_seconds = seconds();
     if (verdict_.failure) {
       save(*verdict_.failure); // at once: whoever waits for the rest may give up
-      examination_allowance const allowed;
+      examination_allowance const allowed(options_.examines_for);
       examine(worlds_, options_, allowed, *verdict_.failure);
       narrate(worlds_, *verdict_.failure);
       save(*verdict_.failure);
@@ -255,6 +255,10 @@ verdict explore(explore_options const& options, std::function<void(world&)> cons
   if (options.most_decisions == 0)
     throw std::invalid_argument("explore: an execution of no decisions; most_decisions is at least "
                                 "1");
+  if (options.examines_for.count() < 0)
+    throw std::invalid_argument(fmt::format("explore: {} seconds to examine a failure; there can "
+                                            "be 0 or more",
+                                            options.examines_for.count()));
   if (options.jobs == 0 || options.jobs > explore_options::most_jobs)
     throw std::invalid_argument(fmt::format("explore: {} jobs; there can be 1 to {}", options.jobs,
                                             explore_options::most_jobs));

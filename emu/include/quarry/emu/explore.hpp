@@ -90,13 +90,14 @@ struct explore_options {
   bool runs_repeated = false;
   bool detects_races = true;
   bool direct_lint = false; ///< HRF-direct: also what is ordered only through different scopes
-  /// A failure is saved as soon as it is found; shrinking it, and diagnosing it, end after 15 and
-  /// 30 seconds (ten times as much under a sanitizer): what is left then depends on how fast it
-  /// went.
   bool shrinks = true;
   std::size_t most_shrinking = 2'000; ///< executions for it
   /// After a failure: which operations would have to be stronger.
   bool diagnoses = true;
+  /// A failure is saved as soon as it is found; shrinking it ends after half of this, and
+  /// diagnosing it after all (ten times as much under a sanitizer): what is left then depends on
+  /// how fast it went. None: nothing of both.
+  std::chrono::seconds examines_for{30};
   /// Without a failure: which operations could be weaker, one at a time, each tried in
   /// `executions`.
   bool narrows = false;
