@@ -263,9 +263,7 @@ std::optional<kernel_code> agent_core::find_loaded(std::uint64_t kernel_object) 
 void agent_core::give_up(launch_state& l) {
   std::uint64_t const waiting = l.unclaimed_count();
   auto const* const explored = explored_memory::of(scheduler_);
-  report const table = explored != nullptr && explored->given_up() != nullptr
-                           ? *explored->given_up()
-                           : scheduler_.report_now();
+  report const table = explored != nullptr ? explored->who_waits() : scheduler_.report_now();
   if (l.is_done()) // meanwhile: the table waits for those that are busy
     return;
   std::string const why =

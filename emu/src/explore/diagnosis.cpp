@@ -82,7 +82,7 @@ std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fa
 std::vector<adjustment> all_strongest(std::vector<operation_site> const& sites, bool plain_too) {
   std::vector<adjustment> all;
   for (operation_site const& s : sites)
-    if (plain_too || s.how || s.what == emu::operation_kind::remote)
+    if (plain_too || !s.is_plain())
       all.push_back(strongest(s));
   return all;
 }

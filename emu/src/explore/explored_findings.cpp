@@ -124,6 +124,19 @@ std::string explored_memory::awaited(report const& table) const {
   return text;
 }
 
+void explored_memory::note_given_up(report table) {
+  std::string about = awaited(table) + told_of();
+  given_up_ = {std::move(table), std::move(about)};
+}
+
+report explored_memory::who_waits() const {
+  return given_up_ ? given_up_->who_waits : scheduler_.report_now();
+}
+
+std::string explored_memory::about_waits() const {
+  return given_up_ ? given_up_->about : awaited(scheduler_.report_now()) + told_of();
+}
+
 // Findings
 
 void explored_memory::found(finding f) {
@@ -185,7 +198,7 @@ void explored_memory::found(fault const& f) {
   if (is_wait && !finding_) { // of one more nobody reads it
     if (!report.ends_with('\n'))
       report += '\n';
-    report += awaited(given_up_ ? *given_up_ : scheduler_.report_now()) + told_of();
+    report += about_waits();
   }
   found(
       {std::string(to_string(f.what)), fmt::format("{}: {}", f.kernel, lines), std::move(report)});

@@ -137,7 +137,6 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
                       [this](report const& table) {
                         waits_ = source_lines_of(table.to_string());
                         idlest_ = memory_.idlest(table);
-                        awaited_ = memory_.awaited(table) + memory_.told_of();
                         memory_.note_given_up(table);
                         threads_.end();
                       },
@@ -213,7 +212,7 @@ void explorer::run_world() {
         unheard_ = fmt::format("; {} has thrown: {}", t->who, f->where);
     }
     if (is_for_ever)
-      memory_.found({"deadlock", waits_, "deadlock: " + who_waits_ + awaited_});
+      memory_.found({"deadlock", waits_, "deadlock: " + who_waits_ + memory_.about_waits()});
   }
 }
 
@@ -236,7 +235,6 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   waits_.clear();
   who_waits_.clear();
   idlest_.clear();
-  awaited_.clear();
   left_.clear();
   unheard_.clear();
   late_cause_.reset();
@@ -292,7 +290,7 @@ void explorer::end_execution() {
         {"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits_),
          fmt::format("livelock: nobody changes memory or wakes anybody any more, even if all "
                      "take turns and see the newest values\n  busiest: {}\n{}",
-                     busiest(), who_waits_ + awaited_)});
+                     busiest(), who_waits_ + memory_.about_waits())});
   if (!left_.empty())
     memory_.found_or_noted(
         {"unwinding", source_lines_of(left_),

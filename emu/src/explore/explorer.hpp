@@ -144,7 +144,6 @@ private:
   std::string waits_;     ///< where somebody waited when the execution was given up
   std::string who_waits_; ///< the same as a report
   std::string idlest_;    ///< who went on then without an operation
-  std::string awaited_;   ///< what those words are that were waited for
   std::string unheard_;   ///< what somebody had thrown when the execution was cut off
   std::string left_;      ///< who could not be unwound
   /// What was on its way out when somebody, on that way, waited in vain.

@@ -43,13 +43,9 @@ std::string reservations_of(mending const& m) {
   return text;
 }
 
-bool was_plain(emu::adjustment const& a) {
-  return !a.at.how && a.at.what != emu::operation_kind::remote;
-}
-
 /// What fails all the same does so where plain accesses would have become atomic.
 bool fails_where_it_changes(mending const& m) {
-  return std::ranges::all_of(m.changes, was_plain) &&
+  return std::ranges::all_of(m.changes, &emu::operation_site::is_plain, &emu::adjustment::at) &&
          std::ranges::any_of(m.others, [&](std::string const& other) {
            return std::ranges::any_of(m.changes, [&](emu::adjustment const& a) {
              return names_line(other, to_string(a.at.where));
@@ -87,7 +83,7 @@ std::string describe(mending const& m) {
 bool mending::only_silences() const noexcept {
   return is_possible && !changes.empty() &&
          std::all_of(changes.begin(), changes.end(), [](emu::adjustment const& a) {
-           return was_plain(a) && a.how == emu::order::relaxed;
+           return a.at.is_plain() && a.how == emu::order::relaxed;
          });
 }
 

@@ -97,17 +97,15 @@ public:
   /// Asked at a failure what else there is to know, lines of its report: what a network has not
   /// delivered, say. Called by who it is, until it is told of by nothing.
   void tell_of(void const* who, std::function<std::string()> tell);
-  [[nodiscard]] std::string told_of() const;
-  /// What was written last to each word that somebody waits for, a line each; empty without a
-  /// history.
-  [[nodiscard]] std::string awaited(report const& table) const;
 
-  /// Nobody can go on, who waits for what: what waits will be told so, one after the other, when
-  /// others have gone already.
-  void note_given_up(report const& table) { given_up_ = table; }
-  [[nodiscard]] report const* given_up() const noexcept {
-    return given_up_ ? &*given_up_ : nullptr;
-  }
+  /// Nobody can go on, who waits for what. Who waits is told so one after the other, and the last
+  /// ones when others have gone: what is said of all is what was true now.
+  void note_given_up(report table);
+  /// As it was when nobody could go on; now, if it is not so.
+  [[nodiscard]] report who_waits() const;
+  /// To it, lines of a report: what was written last to each word that somebody waits for, and what
+  /// else is told of; empty without a history.
+  [[nodiscard]] std::string about_waits() const;
 
   /// Null if the scheduler does not explore.
   [[nodiscard]] static explored_memory* of(executor const& scheduler) noexcept;
@@ -359,6 +357,8 @@ private:
     if (race) [[unlikely]]
       report_race(*race);
   }
+  [[nodiscard]] std::string awaited(report const& table) const;
+  [[nodiscard]] std::string told_of() const;
   [[nodiscard]] bool is_cut_off() const;
   [[nodiscard]] bool runs_wavefront() const;
   /// Of the first failure of the execution, as soon as it is known.
@@ -407,7 +407,11 @@ private:
   std::optional<std::unordered_set<std::uint64_t>> looks_; ///< since operations are counted anew
   bool watches_ = false; ///< there are adjustments, or somebody collects
   std::vector<adjustment> adjustments_;
-  std::optional<report> given_up_;
+  struct given_up {
+    report who_waits;
+    std::string about; ///< them
+  };
+  std::optional<given_up> given_up_;
   std::vector<operation_site>* collected_ = nullptr;
   cache_machine machine_;
   effect_teller effects_{scheduler_, map_, machine_};

@@ -25,11 +25,12 @@ enum class operation_kind : std::uint8_t {
 struct operation_site {
   std::source_location where;
   operation_kind what = operation_kind::load;
-  std::optional<order> how{}; ///< none: plain
+  std::optional<order> how{}; ///< none: plain, or remote
   scope far = scope::work_item;
   bool is_hosts = false; ///< a host thread comes there
   bool is_gpus = false;  ///< a wavefront, or a command processor, does
 
+  [[nodiscard]] bool is_plain() const noexcept { return !how && what != operation_kind::remote; }
   friend bool operator==(operation_site const& a, operation_site const& b) noexcept {
     return a.where.line() == b.where.line() && a.what == b.what && a.how == b.how &&
            a.far == b.far && std::strcmp(a.where.file_name(), b.where.file_name()) == 0;
