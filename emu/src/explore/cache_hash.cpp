@@ -189,6 +189,9 @@ void cache_machine::mix_passed(std::uint64_t& h, node_id n, cell_id c) const {
     index const there = count_at(from);
     mix(h, std::uint64_t{there} - std::min(p.passed[nodes_[from].level], there));
   }
+  for (node_id leaf = 0; leaf < node_count_; ++leaf) // who knows of them, and of what is yet added
+    if (nodes_[leaf].is_leaf && is_under(leaf, n))
+      mix(h, since(leaf, c)[nodes_[n].level] >= p.passed_at ? 1 : 0);
 }
 
 /// Where a word that is dirty may get behind others, and which releases that are to come take it
