@@ -267,6 +267,20 @@ void explored_memory::take_host_writes(actor_id by) {
   direct_writes_.clear();
 }
 
+bool explored_memory::has_host_writes() {
+  bool found = !direct_writes_.empty();
+  machine_.for_each_word(
+      [&found](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
+        found = found || (value == outside && host_word(at, bytes) != outside);
+      });
+  return found;
+}
+
+void explored_memory::take_from_host(actor& self) {
+  if (has_host_writes()) // only then is it a release: of what an actor does by itself it is none
+    take_host_writes(join(self).id());
+}
+
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
   effects_.tell_any();

@@ -126,6 +126,14 @@ void handover::take() const {
   with_running_actor([this](explored_memory& m, actor& self) { m.receive(self, edge_); });
 }
 
+void take_from_host() {
+  explored_memory* const memory = explored_memory::running();
+  if (memory == nullptr || memory->scheduler().is_asking())
+    return;
+  if (actor* const self = memory->scheduler().current())
+    memory->take_from_host(*self);
+}
+
 void bring_to_host() {
   if (explored_memory* const memory = explored_memory::running())
     memory->to_host();

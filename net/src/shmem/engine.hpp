@@ -120,6 +120,11 @@ public:
   result<ticket> atomic(context_state& c, atomic_request const& r, std::uint64_t* fetched,
                         pe target, char const* waits_in, std::source_location where);
   void fence(context_state& c);
+  /// On a host, before what others may hear of: its plain stores to its heap come before.
+  void take_from_host() const {
+    if (decides_)
+      emu::take_from_host();
+  }
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
   void see_answers() const { answers_.take(); }

@@ -103,6 +103,7 @@ public:
         return true;
       });
     }
+    emu::bring_to_host(); // what came before what it has seen now
     return met;
   }
 
@@ -197,6 +198,7 @@ private:
     if (auto const w = wait(what, [&] { return can_see<T>(self, at, meets, what.where); }); !w)
       return w;
     see(self, static_cast<std::byte const*>(at), sizeof(T), meets, what.where);
+    emu::bring_to_host(); // what came before what it has seen now
     return {};
   }
   template<class T, class F>

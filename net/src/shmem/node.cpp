@@ -239,6 +239,7 @@ result<std::vector<std::size_t>> node::test_words(void const* first, std::size_t
                                        call.where),
                     is.condition))
         met.push_back(i);
+  emu::bring_to_host(); // what came before what it has seen
   return met;
 }
 
@@ -282,7 +283,9 @@ result<std::uint64_t> node::read_word(void const* at, unsigned bytes,
                                       executor::wait_site const& call) {
   if (auto const ok = check_place(at, bytes, bytes, call.what); !ok)
     return ok.error();
-  return engine_->read_word(at, bytes, call.where);
+  std::uint64_t const word = engine_->read_word(at, bytes, call.where);
+  emu::bring_to_host(); // what came before what it has seen
+  return word;
 }
 
 result<void> node::check_place(void const* at, std::size_t bytes, unsigned each,

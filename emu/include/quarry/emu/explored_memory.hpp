@@ -186,6 +186,8 @@ public:
   bool keep(void* memory, std::size_t bytes, void (*free)(void*, std::size_t) noexcept) noexcept;
   /// Memory's newest values become those that host code finds there.
   void to_host();
+  /// What host code has stored there meanwhile is the actor's, which has released it.
+  void take_from_host(actor& self);
 
   /// The first thing that went wrong.
   struct finding {
@@ -390,6 +392,7 @@ private:
       write_down({who, what, o, s, at, bytes, value, where, more});
   }
   void take_host_writes(actor_id by);
+  [[nodiscard]] bool has_host_writes();
   void write_down(operation_history::operation const& o);
 
   sequential_scheduler& scheduler_;

@@ -26,6 +26,9 @@ private:
   std::uint32_t edge_ = nothing; ///< of the execution that runs
 };
 
+/// On a host, before it tells others of what it has done: what its own code has stored there, past
+/// its core, are its stores from now on, as at a launch. For `explore` alone, as above.
+void take_from_host();
 /// On a host, after what it has waited for: what has come to memory is what its own code finds
 /// there, as after a launch. For `explore` alone, as above.
 void bring_to_host();
