@@ -58,7 +58,7 @@ void add_launch_command(CLI::App& quarry, std::vector<std::string> const& progra
               "how long a node waits for another before it counts as lost");
   add_seconds(*command, "--grace", options->grace,
               "how long the others may take to end when one has failed, and again\nonce they were "
-              "told to by SIGTERM");
+              "told to by SIGTERM, as they are at once when one dies of a signal");
   command->add_flag_callback(
       "--no-prefix", [options] { options->lines = process_group_options::output::untouched; },
       "leave out the \"[node R] \" before each line of output");
