@@ -204,8 +204,10 @@ void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
   mix_later(h, may_be_late ? n : nodes_[n].parent, c, p.dirty_since);
   for (node_id leaf = 0; leaf < node_count_; ++leaf)
     if (nodes_[leaf].is_leaf && is_under(leaf, n))
-      if (time const since = ahead_of(leaf, n, c); since > p.dirty_since)
+      if (time const since = ahead_of(leaf, n, c); since > p.dirty_since) {
+        mix(h, leaf);
         mix_later(h, n, c, since);
+      }
   for (actor const& a : actors_)
     if (a.has_release_to_come() && is_under(a.path[0], n))
       mix(h, releases_after(a, p.dirty_from));
