@@ -3,6 +3,7 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
+#include <span>
 
 namespace quarry::emu {
 namespace {
@@ -189,9 +190,9 @@ void cache_machine::mix_passed(std::uint64_t& h, node_id n, cell_id c) const {
     index const there = count_at(from);
     mix(h, std::uint64_t{there} - std::min(p.passed[nodes_[from].level], there));
   }
-  for (node_id leaf = 0; leaf < node_count_; ++leaf) // who knows of them, and of what is yet added
-    if (nodes_[leaf].is_leaf && is_under(leaf, n))
-      mix(h, since(leaf, c)[nodes_[n].level] >= p.passed_at ? 1 : 0);
+  for (actor const& a : std::span(actors_).first(actor_count_)) // who knows, also of what comes yet
+    if (is_under(a.path[0], n))
+      mix(h, since(a.path[0], c)[nodes_[n].level] >= p.passed_at ? 1 : 0);
 }
 
 /// Where a word that is dirty may get behind others, and which releases that are to come take it
@@ -202,15 +203,17 @@ void cache_machine::mix_dirty(std::uint64_t& h, node_id n, cell_id c) const {
   bool const may_be_late = has(nodes_[n].parent, c) && may_be_behind(n, c);
   mix(h, may_be_late ? 3 : 2);
   mix_later(h, may_be_late ? n : nodes_[n].parent, c, p.dirty_since);
-  for (node_id leaf = 0; leaf < node_count_; ++leaf)
-    if (nodes_[leaf].is_leaf && is_under(leaf, n))
-      if (time const since = ahead_of(leaf, n, c); since > p.dirty_since) {
-        mix(h, leaf);
-        mix_later(h, n, c, since);
-      }
-  for (actor const& a : actors_)
-    if (a.has_release_to_come() && is_under(a.path[0], n))
+  for (actor const& a : std::span(actors_).first(actor_count_)) {
+    node_id const leaf = a.path[0];
+    if (!is_under(leaf, n))
+      continue;
+    if (time const since = ahead_of(leaf, n, c); since > p.dirty_since) {
+      mix(h, leaf);
+      mix_later(h, n, c, since);
+    }
+    if (a.has_release_to_come())
       mix(h, releases_after(a, p.dirty_from));
+  }
 }
 
 /// Whoever reads there, from that leaf on, has seen above what was written up to then: see
