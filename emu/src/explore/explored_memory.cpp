@@ -249,38 +249,6 @@ void explored_memory::launching(launch_state& l) {
   launches_[&l].edges = {races_.signal(port.id())};
 }
 
-/// What host code has written past us since the last completion, or join, is that actor's; unless
-/// something newer has come to memory since, as what the actor has stored itself does.
-void explored_memory::take_host_writes(actor_id by) {
-  machine_.synchronise(by, order::release, scope::system);
-  auto const look = [&](std::uintptr_t at, unsigned bytes, std::uint64_t value,
-                        std::uint64_t& outside) {
-    if (value != outside)
-      return;
-    std::uint64_t const now = host_word(at, bytes);
-    if (now != std::exchange(outside, now))
-      direct_writes_.push_back({at, bytes, now});
-  };
-  machine_.for_each_word(look);
-  for (auto const& w : direct_writes_)
-    machine_.store_now(by, w.at, w.bytes, w.value);
-  direct_writes_.clear();
-}
-
-bool explored_memory::has_host_writes() {
-  bool found = !direct_writes_.empty();
-  machine_.for_each_word(
-      [&found](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
-        found = found || (value == outside && host_word(at, bytes) != outside);
-      });
-  return found;
-}
-
-void explored_memory::take_from_host(actor& self) {
-  if (has_host_writes()) // only then is it a release: of what an actor does by itself it is none
-    take_host_writes(join(self).id());
-}
-
 void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core const& agent) {
   ++activity_;
   effects_.tell_any();
@@ -406,19 +374,6 @@ void explored_memory::added_coarse_grained(void const* begin, std::size_t bytes)
   coarse_.add(first, bytes);
   machine_.coarsen(first, bytes);
   races_.coarsen(first, bytes);
-}
-
-void explored_memory::to_host() {
-  // What the host that runs has stored itself, it finds there, too.
-  if (actor const* const self = scheduler_.current();
-      self != nullptr && self->number < by_number_.size() && by_number_[self->number] != nullptr)
-    machine_.perform_delayed(by_number_[self->number]->id());
-  machine_.for_each_word(
-      [](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
-        if (outside != value)
-          std::memcpy(reinterpret_cast<void*>(at), &value, bytes); // NOLINT
-        outside = value;
-      });
 }
 
 } // namespace quarry::emu
