@@ -48,7 +48,7 @@ struct context_state {
   std::vector<toward> to;
 };
 
-/// What a caller waits in: its name is in every error, its line in reports of an explored job.
+/// What a caller waits in: its name is in every error, its line in reports.
 struct operation {
   char const* name;
   std::source_location where;
@@ -176,6 +176,7 @@ public:
   [[nodiscard]] bool has_failed() const noexcept { return failed_.load(std::memory_order_acquire); }
   /// What a call says when the job has failed.
   [[nodiscard]] error failed(char const* name, std::optional<pe> target = {}) const;
+  [[nodiscard]] error failed(operation const& what) const { return failed(what.name, what.target); }
 
   heap_allocator user_heap; ///< of host calls that all pes make together: one at a time
   std::shared_ptr<team_state> world;

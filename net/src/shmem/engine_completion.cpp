@@ -65,7 +65,7 @@ bool engine::is_quiet(context_state& c) {
 
 result<void> engine::quiet(context_state& c, operation const& what) {
   if (has_failed())
-    return failed(what.name, what.target);
+    return failed(what);
   near_fence(emu::order::seq_cst);
   if (is_all_direct_)
     return {};

@@ -98,7 +98,7 @@ error engine::timed_out(operation const& what, std::string_view why) {
   fail(make_error(net_errc::timeout,
                   fmt::format("{} waits in {}{}: {}", to_string(self_), what.name, to, why)),
        told::everybody);
-  return failed(what.name, what.target);
+  return failed(what);
 }
 
 std::uint64_t engine::watch(std::string_view what, std::optional<pe> on,

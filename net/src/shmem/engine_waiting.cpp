@@ -178,7 +178,7 @@ result<void> engine::wait_long(operation const& what, bool (*is_over)(void*), vo
   auto const ends = [&] { return has_failed() || is_over(argument); };
   bool const over = scheduler_.run_until(ends, {what.name, what.where});
   if (has_failed())
-    return failed(what.name, what.target);
+    return failed(what);
   if (!over)
     return timed_out(what, "nothing progresses\n" + scheduler_.report_now().to_string());
   emu::bring_to_host(); // what has arrived in its heap
@@ -195,7 +195,7 @@ result<void> engine::wait_natively(operation const& what, bool (*is_over)(void*)
     if (is_over(argument))
       return {};
     if (has_failed())
-      return failed(what.name, what.target);
+      return failed(what);
     bool const blocks = rounds >= most_rounds;
     bool moved = false;
     if (!is_all_direct_ || blocks || looks % 16 == 15)

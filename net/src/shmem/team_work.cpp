@@ -13,7 +13,7 @@ namespace quarry::net::shmem {
 
 result<void> team_work::meet_with(collective what, std::uint64_t details, std::size_t bytes) {
   if (engine_.has_failed())
-    return engine_.failed(what_.name, what_.target);
+    return engine_.failed(what_);
   if (!has_turn_)
     return out_of_turn();
   std::uint64_t const number = ++team_.meetings & 0xffffffff;
@@ -53,7 +53,7 @@ result<void> team_work::meet_with(collective what, std::uint64_t details, std::s
                        : fmt::format("{} is in {} while {} is in {}", to_string(from),
                                      to_string(other), to_string(engine_.self()), to_string(what))),
         engine::told::everybody);
-    return engine_.failed(what_.name, what_.target);
+    return engine_.failed(what_);
   }
   return {};
 }
