@@ -149,38 +149,40 @@ void compare(program const& p, unsigned compute_units, search_bounds const& swit
   n.hashed += hashed.executions;
 }
 
+/// So many random programs of those kinds.
+counts compare_random(std::uint64_t seed, unsigned programs, std::span<act const> kinds) {
+  random_bits bits(seed);
+  counts n;
+  for (unsigned i = 0; i < programs; ++i) {
+    CAPTURE(i);
+    search_bounds switches{.preemptions = i % 3};
+    if (i % 2 != 0)
+      switches.stale = 1;
+    compare(draw(bits, kinds), 1 + i % 2, switches, n);
+  }
+  MESSAGE(n.full, " executions, reduced ", n.reduced, ", hashed ", n.hashed);
+  return n;
+}
+
 } // namespace
 
 TEST_SUITE("emu.explore_reduced_kernels") {
   TEST_CASE("what random kernels come to is the same, on one compute unit and on two") {
     using enum act;
-    constexpr std::array kinds{load,        store,         load_acquire, store_release,
-                               add_relaxed, fence_acq_rel, load_seq_cst, store_relaxed};
-    random_bits bits(3);
-    counts n;
-    for (unsigned i = 0; i < 150; ++i) {
-      CAPTURE(i);
-      search_bounds switches{.preemptions = i % 3};
-      if (i % 2 != 0)
-        switches.stale = 1;
-      compare(draw(bits, kinds), 1 + i % 2, switches, n);
-    }
-    MESSAGE(n.full, " executions, reduced ", n.reduced, ", hashed ", n.hashed);
+    counts const n =
+        compare_random(3, 150,
+                       std::array{load, store, load_acquire, store_release, add_relaxed,
+                                  fence_acq_rel, load_seq_cst, store_relaxed});
     CHECK(2 * n.hashed < n.full);
     CHECK(3 * n.reduced < n.full);
   }
 
   TEST_CASE("so is what fences, updates and seq_cst stores of too narrow a scope come to") {
     using enum act;
-    constexpr std::array kinds{load,          store_release, fence_acq_rel, store_relaxed,
-                               fence_seq_cst, add_acq_rel,   add_seq_cst,   store_seq_cst};
-    random_bits bits(4);
-    counts n;
-    for (unsigned i = 0; i < 100; ++i) {
-      CAPTURE(i);
-      compare(draw(bits, kinds), 1 + i % 2, {.preemptions = i % 3}, n);
-    }
-    MESSAGE(n.full, " executions, reduced ", n.reduced, ", hashed ", n.hashed);
+    counts const n =
+        compare_random(4, 100,
+                       std::array{load, store_release, fence_acq_rel, store_relaxed, fence_seq_cst,
+                                  add_acq_rel, add_seq_cst, store_seq_cst});
     CHECK(2 * n.hashed < n.full);
     CHECK(2 * n.reduced < n.full);
   }
