@@ -291,11 +291,11 @@ struct verdict {
 /// Errors   whatever else than a std::exception the world has thrown;
 ///          std::invalid_argument – a strategy that does not exist, naming those that do;
 ///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
-///          `hashes_states`; no executions, no decisions; a number of jobs outside the limits, or
-///          more than 1 where only 1 can be; a replay file that cannot be read; std::logic_error –
-///          an exhaustive search whose world depends on more than its choices, which other
-///          strategies say in verdict::divergence; std::system_error – the folder for failures,
-///          threads
+///          `hashes_states`; no executions, no decisions, a negative time to examine a failure; a
+///          number of jobs outside the limits, or more than 1 where only 1 can be; a replay file
+///          that cannot be read; std::logic_error – an exhaustive search whose world depends on
+///          more than its choices, which other strategies say in verdict::divergence;
+///          std::system_error – the folder for failures, threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function,
