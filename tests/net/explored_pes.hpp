@@ -26,7 +26,8 @@ inline std::uint64_t* word(node& n, std::size_t i) {
 using pe_body = std::function<void(world&, world_core&, node&)>;
 
 /// Two pes, a host thread each.
-inline auto world_of(pe_body const& first, pe_body const& second, node::options const& size = tiny) {
+inline auto world_of(pe_body const& first, pe_body const& second,
+                     node::options const& size = tiny) {
   return [=](world& w) {
     auto ends = make_in_process(2);
     for (std::uint32_t id = 0; id < 2; ++id)
@@ -44,7 +45,7 @@ inline auto world_of(pe_body const& first, pe_body const& second, node::options 
 
 /// Explores them.
 inline verdict two_pes(explore_options o, pe_body const& first, pe_body const& second,
-                node::options const& size = tiny) {
+                       node::options const& size = tiny) {
   o.shrinks = o.diagnoses = false;
   return explore(o, world_of(first, second, size));
 }
