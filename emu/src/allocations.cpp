@@ -105,6 +105,8 @@ void allocations::add_lds(void const* begin, std::size_t bytes, std::string name
 void allocations::add(void const* begin, std::size_t bytes, std::string name, contents holds,
                       coherence grain, std::source_location where) {
   insert(range_of(begin, bytes, std::move(name), where));
+  if (listener_ != nullptr)
+    listener_->added();
   if (holds == contents::uninitialised && listener_ != nullptr)
     listener_->added_uninitialised(begin, bytes);
   if (grain == coherence::coarse_grained && listener_ != nullptr)

@@ -21,9 +21,13 @@ std::uint32_t effect_teller::who_runs() const noexcept {
   return self == nullptr ? 0 : self->number;
 }
 
-std::uint64_t effect_teller::name_of(std::uintptr_t word) const {
-  known_range const* const r = names_.find(word);
-  return r == nullptr ? 0 : (fnv_hash(r->name) ^ (word - r->begin) / 8) * 0x9e3779b97f4a7c15 | 1;
+std::uint64_t effect_teller::name_of(std::uintptr_t at) const {
+  std::uintptr_t const word = at / 8;
+  for (std::uintptr_t byte = word * 8; byte <= at;
+       ++byte) // other parts of it may be known otherwise
+    if (known_range const* const r = names_.find(byte))
+      return (fnv_hash(r->name) ^ (word - r->begin / 8)) * 0x9e3779b97f4a7c15 | 1;
+  return 0;
 }
 
 void effect_teller::name_cache(cache_machine::node_id n, cache_kind kind, std::uint64_t number) {

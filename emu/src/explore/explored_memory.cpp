@@ -365,6 +365,10 @@ bool explored_memory::settle() {
   return any;
 }
 
+void explored_memory::added() {
+  effects_.tell_any(); // what was known there already has another name now
+}
+
 void explored_memory::added_uninitialised(void const* begin, std::size_t bytes) {
   uninitialised_.add(reinterpret_cast<std::uintptr_t>(begin), bytes);
 }

@@ -51,8 +51,9 @@ private:
   void tell_now(std::uintptr_t at, std::optional<order> o);
   void tell_any_now();
   [[nodiscard]] std::uint32_t who_runs() const noexcept;
-  /// 0: there is none.
-  [[nodiscard]] std::uint64_t name_of(std::uintptr_t word) const;
+  /// Of the word of eight bytes that holds the address, whichever part of it is accessed; 0: there
+  /// is none.
+  [[nodiscard]] std::uint64_t name_of(std::uintptr_t at) const;
 
   sequential_scheduler const& scheduler_;
   memory_map const& names_;

@@ -176,6 +176,7 @@ public:
   bool settle();
   void listens_to(allocations const& those) override;
   void left(allocations const& those) noexcept override;
+  void added() override;
   void added_uninitialised(void const* begin, std::size_t bytes) override;
   void added_coarse_grained(void const* begin, std::size_t bytes) override;
   /// The range is no device memory any more: what is on its way there arrives, then it is
