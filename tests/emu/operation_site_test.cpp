@@ -73,6 +73,26 @@ TEST_SUITE("emu.operation_site") {
     CHECK(narrowed(site(kind::store, order::relaxed, scope::work_group)).empty());
   }
 
+  TEST_CASE("what a network does is mended by a call before it, which only hosts may wait for") {
+    auto const mends = [](kind what, bool is_hosts) {
+      operation_site s = site(what, std::nullopt, scope::system);
+      s.is_hosts = is_hosts;
+      strings all;
+      for (adjustment const& a : strengthened(s)) {
+        std::string const text = to_string(a);
+        all.push_back(text.substr(text.find("with a ")));
+      }
+      CHECK(strongest(s).how == strengthened(s).back().how);
+      return all;
+    };
+    std::string const fence = "with a fence() before it";
+    std::string const quiet = "with a quiet() of every context before it";
+    CHECK(mends(kind::remote, true) == strings{fence, quiet});
+    CHECK(mends(kind::remote, false) == strings{fence});
+    CHECK(mends(kind::collective, true) == strings{quiet});
+    CHECK(narrowed(site(kind::remote, std::nullopt, scope::system)).empty());
+  }
+
   TEST_CASE("a site is a line with what is done there") {
     auto const here = std::source_location::current();
     operation_site const a{here, kind::load, order::relaxed, scope::agent};

@@ -139,28 +139,6 @@ TEST_SUITE("net.shmem_explore") {
       CHECK_MESSAGE(text.find(not_there) == std::string::npos, text);
   }
 
-  TEST_CASE("a fence that is missing is named as the mend") {
-    std::uint_least32_t flag_line = 0;
-    for (bool const detects : {false, true}) {
-      CAPTURE(detects);
-      auto const give = [&](world& w, world_core&, node& n) {
-        auto& c = n.default_context();
-        w.check(c.put(word(n, 0), std::array<std::uint64_t, 2>{1, 2}, pe{1}).has_value(), "put");
-        flag_line = std::source_location::current().line() + 1;
-        w.check(c.p(word(n, 1), 1, pe{1}).has_value(), "p");
-      };
-      verdict const v =
-          explore({.executions = 500, .detects_races = detects, .keeps_failures = false},
-                  world_of(give, taker));
-      REQUIRE(v.failure);
-      REQUIRE(v.failure->mended);
-      auto const& changes = v.failure->mended->changes;
-      REQUIRE_MESSAGE(changes.size() == 1, v.to_string());
-      CHECK(to_string(changes[0]) == "shmem_explore_test.cpp:" + std::to_string(flag_line) +
-                                         " remote operation -> with a fence() before it");
-    }
-  }
-
   TEST_CASE("who waits in vain does so at its own line") {
     std::uint_least32_t wait_line = 0;
     std::uint_least32_t sync_line = 0;

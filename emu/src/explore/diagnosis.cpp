@@ -39,7 +39,7 @@ void weaken(std::vector<adjustment>& needed, still_fails const& fails) {
 }
 
 bool becomes_seq_cst(adjustment const& a) {
-  return a.how == emu::order::seq_cst && a.at.how != emu::order::seq_cst;
+  return !a.at.is_of_network() && a.how == emu::order::seq_cst && a.at.how != emu::order::seq_cst;
 }
 
 /// How an operation can be stronger, the smallest change first: without becoming seq_cst, or by

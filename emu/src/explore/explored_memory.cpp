@@ -213,12 +213,14 @@ void explored_memory::watch(actor_id who, operation_kind what, std::optional<ord
     }
 }
 
-bool explored_memory::watch_remote(std::source_location where) {
+std::optional<order> explored_memory::watch_network(operation_kind what, bool is_hosts,
+                                                    std::source_location where) {
   operation_site const site{
-      .where = where, .what = operation_kind::remote, .how = std::nullopt, .far = scope::system};
+      .where = where, .what = what, .how = std::nullopt, .far = scope::system};
   if (collected_ != nullptr)
-    collected(site);
-  return std::ranges::any_of(adjustments_, [&](adjustment const& a) { return a.at == site; });
+    collected(site).is_hosts |= is_hosts;
+  auto const at = std::ranges::find(adjustments_, site, &adjustment::at);
+  return at == adjustments_.end() ? std::nullopt : std::optional(at->how);
 }
 
 operation_site& explored_memory::collected(operation_site const& site) {

@@ -28,7 +28,8 @@ std::span<graded const> orders_of(operation_kind k) noexcept {
                                       {order::seq_cst, 3}};
   static constexpr graded fence[] = {
       {order::acquire, 1}, {order::release, 1}, {order::acq_rel, 2}, {order::seq_cst, 3}};
-  static constexpr graded remote[] = {{order::release, 1}};
+  static constexpr graded remote[] = {{order::release, 1}, {order::seq_cst, 3}};
+  static constexpr graded collective[] = {{order::seq_cst, 3}};
   switch (k) {
   case operation_kind::load:
     return load;
@@ -40,6 +41,8 @@ std::span<graded const> orders_of(operation_kind k) noexcept {
     return fence;
   case operation_kind::remote:
     return remote;
+  case operation_kind::collective:
+    return collective;
   }
   return {};
 }
@@ -66,7 +69,8 @@ bool is_as_strong(order a, order than) noexcept {
 constexpr scope scopes[] = {scope::work_group, scope::agent, scope::system};
 
 std::string_view name_of(operation_kind k) noexcept {
-  constexpr std::string_view names[] = {"load", "store", "update", "fence", "remote operation"};
+  constexpr std::string_view names[] = {
+      "load", "store", "update", "fence", "remote operation", "collective operation"};
   return names[static_cast<std::size_t>(k)];
 }
 
@@ -84,7 +88,8 @@ order effective(operation_kind k, order o) noexcept {
 }
 
 adjustment strongest(operation_site const& s) {
-  return {s, s.what == operation_kind::remote ? order::release : order::seq_cst, scope::system};
+  bool const may_wait = s.what != operation_kind::remote || s.is_hosts;
+  return {s, may_wait ? order::seq_cst : order::release, scope::system};
 }
 
 std::vector<adjustment> strengthened(operation_site const& s) {
@@ -99,7 +104,8 @@ std::vector<adjustment> strengthened(operation_site const& s) {
     }
   };
   for (graded const g : orders_of(s.what))
-    if (g.strength >= before && (!s.how || is_as_strong(g.how, effective(s.what, *s.how))))
+    if (g.strength >= before && is_as_strong(strongest(s).how, g.how) &&
+        (!s.how || is_as_strong(g.how, effective(s.what, *s.how))))
       add(g);
   std::vector<adjustment> result;
   for (int cost = 0; result.size() < all.size(); ++cost)
@@ -129,14 +135,15 @@ std::vector<adjustment> narrowed(operation_site const& s) {
 }
 
 std::string to_string(operation_site const& s) {
-  if (s.what == operation_kind::remote)
+  if (s.is_of_network())
     return fmt::format("{} {}", quarry::to_string(s.where), name_of(s.what));
   return fmt::format("{} {} {}", quarry::to_string(s.where), name_of(s.what), manner(s.how, s.far));
 }
 
 std::string to_string(adjustment const& a) {
-  if (a.at.what == operation_kind::remote)
-    return fmt::format("{} -> with a fence() before it", to_string(a.at));
+  if (a.at.is_of_network())
+    return fmt::format("{} -> with a {} before it", to_string(a.at),
+                       a.how == order::seq_cst ? "quiet() of every context" : "fence()");
   return fmt::format("{} -> {}", to_string(a.at), manner(a.how, a.far));
 }
 

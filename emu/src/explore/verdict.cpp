@@ -55,11 +55,11 @@ bool fails_where_it_changes(mending const& m) {
 
 std::string describe_changes(mending const& m) {
   if (!m.is_possible && !m.given_up.empty())
-    return fmt::format(
-        "  whether a stronger order, a wider scope or a fence() mends it is not known: {}\n",
-        m.given_up);
+    return fmt::format("  whether a stronger order, a wider scope or a call of a network mends it "
+                       "is not known: {}\n",
+                       m.given_up);
   if (!m.is_possible)
-    return "  no stronger order, wider scope or fence() of a network mends it: look at the logic\n";
+    return "  no stronger order, wider scope, fence() or quiet() mends it: look at the logic\n";
   if (fails_where_it_changes(m) || (m.only_silences() && !m.others.empty()))
     return fmt::format(
         "  nothing races where these are atomic, but it fails all the same: orders do not mend it. "

@@ -38,7 +38,7 @@ result<symmetric_address> context::address_of(void const* local, char const* ope
 
 result<void> context::put_bytes(void* dest, std::span<std::byte const> source, pe target,
                                 std::source_location where) {
-  engine_->take_from_host();
+  engine_->begin_on_host(emu::operation_kind::remote, where);
   auto const offset = engine_->offset_of(dest, source.size(), "put");
   if (!offset)
     return offset.error();
@@ -52,6 +52,7 @@ result<void> context::put_bytes(void* dest, std::span<std::byte const> source, p
 
 result<void> context::get_bytes(std::span<std::byte> dest, void const* source, pe target,
                                 std::source_location where) {
+  engine_->complete_before(emu::operation_kind::remote, where);
   auto const offset = engine_->offset_of(source, dest.size(), "get");
   if (!offset)
     return offset.error();
@@ -66,7 +67,7 @@ result<void> context::get_bytes(std::span<std::byte> dest, void const* source, p
 result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> source,
                                        std::uint64_t* signal, std::uint64_t value, signal_op how,
                                        pe target, std::source_location where) {
-  engine_->take_from_host();
+  engine_->begin_on_host(emu::operation_kind::remote, where);
   auto const offset = engine_->offset_of(dest, source.size(), "put_signal");
   if (!offset)
     return offset.error();
@@ -87,7 +88,7 @@ result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> so
 result<std::uint64_t> context::atomic_word_op(atomic_op op, void const* at, std::uint64_t operand,
                                               std::uint64_t comparand, pe target, unsigned bytes,
                                               std::source_location where) {
-  engine_->take_from_host();
+  engine_->begin_on_host(emu::operation_kind::remote, where);
   auto const offset = engine_->offset_of(at, bytes, "atomic");
   if (!offset)
     return offset.error();
@@ -107,7 +108,7 @@ result<std::uint64_t> context::atomic_word_op(atomic_op op, void const* at, std:
 
 result<void> context::atomic_word_silently(atomic_op op, void* at, std::uint64_t operand, pe target,
                                            unsigned bytes, std::source_location where) {
-  engine_->take_from_host();
+  engine_->begin_on_host(emu::operation_kind::remote, where);
   auto const offset = engine_->offset_of(at, bytes, "atomic");
   if (!offset)
     return offset.error();

@@ -125,6 +125,14 @@ public:
     if (decides_)
       emu::take_from_host();
   }
+  /// The same before an operation, and a quiet() of every context, if it is asked whether that
+  /// would mend a failure.
+  void begin_on_host(emu::operation_kind what, std::source_location where) {
+    take_from_host();
+    complete_before(what, where);
+  }
+  /// Only the latter.
+  void complete_before(emu::operation_kind what, std::source_location where);
   bool is_done(context_state& c, ticket const& t);
   bool is_quiet(context_state& c);
   void see_answers() const { answers_.take(); }

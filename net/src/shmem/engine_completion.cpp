@@ -95,6 +95,11 @@ result<void> engine::quiet_all(operation const& what) {
   return {};
 }
 
+void engine::complete_before(emu::operation_kind what, std::source_location where) {
+  if (explored_ != nullptr && explored_->begins_operation(what, true, where) == emu::order::seq_cst)
+    static_cast<void>(quiet_all({"quiet", where})); // if it fails, so does what comes
+}
+
 result<void> engine::wait_for(context_state& c, ticket const& t, operation const& what) {
   if (t.what == ticket::kind::done)
     return {};

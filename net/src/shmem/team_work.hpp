@@ -24,7 +24,7 @@ public:
   team_work(engine& e, team_state& t, operation const& what)
       : engine_(e), team_(t), area_{e.memory().user_bytes + t.id * team_area::bytes(e.options())},
         what_(what), has_turn_(!std::atomic_ref(t.is_at_work).exchange(true)) {
-    e.take_from_host();
+    e.begin_on_host(emu::operation_kind::collective, what.where);
   }
   team_work(team_work const&) = delete;
   team_work& operator=(team_work const&) = delete;

@@ -184,7 +184,7 @@ private:
 /// What would mend a failure.
 struct mending {
   std::vector<emu::adjustment> changes; ///< together; each as weak as it can be
-  bool is_possible = false;             ///< false: no order, scope or fence() helps
+  bool is_possible = false;             ///< false: no order, scope or call of a network helps
   std::uint64_t executions = 0;         ///< in which nothing failed any more
   bool is_complete = false;             ///< there are no others
   /// "check main.cpp:12": what fails whatever is stronger, and is another matter.

@@ -76,10 +76,12 @@ public:
     watches_ = collected_ != nullptr || !adjustments_.empty();
   }
 
-  /// Somebody begins an operation on another node's memory. True: as adjusted, it has a fence()
-  /// before it.
-  [[nodiscard]] bool begins_remote(std::source_location where) {
-    return watches_ && watch_remote(where);
+  /// Somebody begins an operation of a network. What it has before it, as adjusted: nothing, a
+  /// fence() of its context (release), or a quiet() of every context (seq_cst: never if it is no
+  /// host that may wait).
+  [[nodiscard]] std::optional<order> begins_operation(operation_kind of_network, bool is_hosts,
+                                                      std::source_location where) {
+    return watches_ ? watch_network(of_network, is_hosts, where) : std::nullopt;
   }
 
   /// A load could not see what it might have: its caches remember but so much, or it had seen too
@@ -384,7 +386,8 @@ private:
   /// The order and scope in which an operation is performed.
   void watch(actor_id who, operation_kind what, std::optional<order>& o, scope& s,
              std::source_location where);
-  [[nodiscard]] bool watch_remote(std::source_location where);
+  [[nodiscard]] std::optional<order> watch_network(operation_kind what, bool is_hosts,
+                                                   std::source_location where);
   operation_site& collected(operation_site const& site);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
                 unsigned bytes, std::uint64_t value, std::source_location where,

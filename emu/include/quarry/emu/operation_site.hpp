@@ -17,7 +17,8 @@ enum class operation_kind : std::uint8_t {
   store,
   update,
   fence,
-  remote, ///< on another node's memory, by a network: has no order but what fences of it give
+  remote,     ///< on another node's memory, by a network: has no order but what calls of it give
+  collective, ///< of several nodes: orders nothing else, but for a barrier
 };
 
 /// An operation of the program as it is written: a line, and how it reaches for memory. Two of a
@@ -25,20 +26,24 @@ enum class operation_kind : std::uint8_t {
 struct operation_site {
   std::source_location where;
   operation_kind what = operation_kind::load;
-  std::optional<order> how{}; ///< none: plain, or remote
+  std::optional<order> how{}; ///< none: plain, or of a network
   scope far = scope::work_item;
   bool is_hosts = false; ///< a host thread comes there
   bool is_gpus = false;  ///< a wavefront, or a command processor, does
 
-  [[nodiscard]] bool is_plain() const noexcept { return !how && what != operation_kind::remote; }
+  [[nodiscard]] bool is_of_network() const noexcept {
+    return what == operation_kind::remote || what == operation_kind::collective;
+  }
+  [[nodiscard]] bool is_plain() const noexcept { return !how && !is_of_network(); }
   friend bool operator==(operation_site const& a, operation_site const& b) noexcept {
     return a.where.line() == b.where.line() && a.what == b.what && a.how == b.how &&
            a.far == b.far && std::strcmp(a.where.file_name(), b.where.file_name()) == 0;
   }
 };
 
-/// An operation, and how it is performed instead of as it is written; a remote one always with a
-/// fence() of its network before it.
+/// An operation, and how it is performed instead of as it is written. One of a network: with a call
+/// of it before, a fence() of its context (release), or a quiet() of every context (seq_cst; for a
+/// host thread alone, as it waits).
 struct adjustment {
   operation_site at;
   order how;
