@@ -43,7 +43,7 @@ std::vector<waiting> const waits_for_others{
     {"finish", [](node& n, std::uint64_t*) { return n.finish(); }},
 };
 std::vector<waiting> const waits_for_answers{
-    {"get to pe 1",
+    {"g to pe 1",
      [](node& n, std::uint64_t* w) -> result<void> {
        auto const g = n.default_context().g(w, pe{1});
        return g ? result<void>{} : g.error();
@@ -296,10 +296,14 @@ TEST_SUITE("net.shmem_faults") {
         {[](node& n, int*) { return n.barrier_all(); }, [](node& n, int*) { return n.sync_all(); },
          "barrier"},
         {[](node& n, int* w) { return n.world().broadcast(w, w, 1, 0); },
-         [](node& n, int* w) { return n.world().broadcast(w, w, 1, 1); }, "roots"},
+         [](node& n, int* w) { return n.world().broadcast(w, w, 1, 1); },
+         "are in broadcast, and do not agree about it: pe "},
+        {[](node& n, int* w) { return n.world().broadcast(w, w, 1, 0); },
+         [](node& n, int* w) { return n.world().broadcast(w, w, 2, 0); }, " has bytes "},
         {[](node& n, int* w) { return n.world().reduce(reduction::sum, w, w, 2); },
-         [](node& n, int* w) { return n.world().reduce(reduction::maximum, w, w, 2); }, "reduce"},
-        {mallocs(10), mallocs(20), "malloc"},
+         [](node& n, int* w) { return n.world().reduce(reduction::maximum, w, w, 2); },
+         " has elements 2, of bytes 4, "},
+        {mallocs(10), mallocs(20), " are in malloc, and do not agree"},
     };
     for (pair const& p : pairs)
       for (maker const& make : {maker(in_process_ends), maker(loopback_ends)}) {

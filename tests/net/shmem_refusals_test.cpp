@@ -188,12 +188,14 @@ TEST_SUITE("net.shmem_refusals") {
       QUARRY_SAYS(c.put(mine, mine, other), net_errc::outside_heap, {"put of 32 bytes"});
       QUARRY_SAYS(c.put(w, {w, 8193}, other), net_errc::outside_heap,
                   {"put of 65544 bytes", "the symmetric heap ends 65536 on"});
-      QUARRY_SAYS(c.p(w, 1, pe{2}), net_errc::no_such_pe, {"put", "pe 2", "there are 2"});
+      QUARRY_SAYS(c.p(w, 1, pe{2}), net_errc::no_such_pe, {"shmem: p", "pe 2", "there are 2"});
       QUARRY_SAYS(c.put_nbi({small_heap - 8}, std::as_bytes(std::span(mine)), other),
                   net_errc::outside_heap, {"put_nbi of 32 bytes", "65528", "65536"});
       QUARRY_SAYS(c.put_nbi({~std::uint64_t{0}}, std::as_bytes(std::span(mine)), other),
                   net_errc::outside_heap, {"put_nbi"});
       QUARRY_SAYS(c.get(mine, &mine[0], other), net_errc::outside_heap, {"get"});
+      QUARRY_SAYS(c.p(mine, 1, other), net_errc::outside_heap, {"shmem: p of 8 bytes"});
+      QUARRY_SAYS(c.g(mine, other), net_errc::outside_heap, {"shmem: g of 8 bytes"});
       QUARRY_SAYS(c.get_nbi(std::as_writable_bytes(std::span(mine)), {small_heap}, other),
                   net_errc::outside_heap, {"get_nbi"});
       QUARRY_SAYS(c.atomic_nbi(shmem::atomic_op::add, {4}, 1, 0, nullptr, other),
@@ -208,6 +210,11 @@ TEST_SUITE("net.shmem_refusals") {
                   {"put_signal_nbi"});
       QUARRY_SAYS(n.wait_until(mine, comparison::equal, 9), net_errc::outside_heap,
                   {"wait_until", "not in the symmetric heap"});
+      QUARRY_SAYS(n.signal_wait_until(mine, comparison::equal, 9), net_errc::outside_heap,
+                  {"shmem: signal_wait_until of 8 bytes"});
+      // Of several words none is waited for where another one is elsewhere.
+      QUARRY_SAYS(n.wait_until_all(std::span<std::uint64_t const>(w, 8193), comparison::equal, 9),
+                  net_errc::outside_heap, {"shmem: wait_until_all of 65544 bytes"});
       QUARRY_SAYS(n.test(mine, comparison::equal, 9), net_errc::outside_heap, {"test"});
       QUARRY_SAYS(
           n.signal_fetch(reinterpret_cast<std::uint64_t*>(reinterpret_cast<std::byte*>(w) + 4)),

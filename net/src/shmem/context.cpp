@@ -37,31 +37,31 @@ result<symmetric_address> context::address_of(void const* local, char const* ope
 // Blocking
 
 result<void> context::put_bytes(void* dest, std::span<std::byte const> source, pe target,
-                                std::source_location where) {
-  engine_->begin_on_host(emu::operation_kind::remote, where);
-  auto const offset = engine_->offset_of(dest, source.size(), "put");
+                                executor::wait_site const& call) {
+  engine_->begin_on_host(emu::operation_kind::remote, call.where);
+  auto const offset = engine_->offset_of(dest, source.size(), call.what);
   if (!offset)
     return offset.error();
-  if (auto const ok = engine_->check(target, *offset, source.size(), "put"); !ok)
+  if (auto const ok = engine_->check(target, *offset, source.size(), call.what); !ok)
     return ok;
-  auto const sent = engine_->put(*state_, *offset, source, target, "put", where);
+  auto const sent = engine_->put(*state_, *offset, source, target, call.what, call.where);
   if (!sent)
     return sent.error();
   return {};
 }
 
 result<void> context::get_bytes(std::span<std::byte> dest, void const* source, pe target,
-                                std::source_location where) {
-  engine_->complete_before(emu::operation_kind::remote, where);
-  auto const offset = engine_->offset_of(source, dest.size(), "get");
+                                executor::wait_site const& call) {
+  engine_->complete_before(emu::operation_kind::remote, call.where);
+  auto const offset = engine_->offset_of(source, dest.size(), call.what);
   if (!offset)
     return offset.error();
-  if (auto const ok = engine_->check(target, *offset, dest.size(), "get"); !ok)
+  if (auto const ok = engine_->check(target, *offset, dest.size(), call.what); !ok)
     return ok;
-  auto const asked = engine_->get(*state_, dest, *offset, target, where);
+  auto const asked = engine_->get(*state_, dest, *offset, target, call.where);
   if (!asked)
     return asked.error();
-  return engine_->wait_for(*state_, *asked, {"get", where, target});
+  return engine_->wait_for(*state_, *asked, {call.what, call.where, target});
 }
 
 result<void> context::put_signal_bytes(void* dest, std::span<std::byte const> source,

@@ -107,7 +107,9 @@ result<std::byte*> node::malloc_bytes(std::size_t count, std::size_t each,
                                       std::source_location where) {
   team_work work(*engine_, *engine_->world, {"malloc", where});
   // All have come: who was slower than others has given back what it should have.
-  if (auto const met = work.meet(collective::malloc, details_of(count, each)); !met)
+  if (auto const met =
+          work.meet(collective::malloc, {{"elements", count}, {"bytes of each", each}});
+      !met)
     return met.error();
   return take(1, count, each, "malloc");
 }
@@ -115,7 +117,9 @@ result<std::byte*> node::malloc_bytes(std::size_t count, std::size_t each,
 result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each,
                                       std::source_location where) {
   team_work work(*engine_, *engine_->world, {"calloc", where});
-  if (auto const met = work.meet(collective::calloc, details_of(count, each)); !met)
+  if (auto const met =
+          work.meet(collective::calloc, {{"elements", count}, {"bytes of each", each}});
+      !met)
     return met.error();
   auto block = take(1, count, each, "calloc");
   if (!block)
@@ -127,7 +131,9 @@ result<std::byte*> node::calloc_bytes(std::size_t count, std::size_t each,
     std::memset(*block, 0, count * each);
   }
   // Nobody puts anything there before it is zero.
-  if (auto const met = work.meet(collective::calloc, details_of(count, each)); !met)
+  if (auto const met =
+          work.meet(collective::calloc, {{"elements", count}, {"bytes of each", each}});
+      !met)
     return met.error();
   return block;
 }
@@ -139,7 +145,10 @@ result<std::byte*> node::align_bytes(std::size_t alignment, std::size_t count, s
                  fmt::format("shmem: align at multiples of {}; allowed are powers of two up to {}",
                              alignment, most_alignment)};
   team_work work(*engine_, *engine_->world, {"align", where});
-  if (auto const met = work.meet(collective::align, details_of(alignment, count, each)); !met)
+  if (auto const met =
+          work.meet(collective::align,
+                    {{"alignment", alignment}, {"elements", count}, {"bytes of each", each}});
+      !met)
     return met.error();
   return take(alignment, count, each, "align");
 }
@@ -172,7 +181,7 @@ result<void> node::free(void* block, std::source_location where) {
   if (auto const q = engine_->quiet(*engine_->user_context, {"free", where}); !q)
     return q;
   team_work work(*engine_, *engine_->world, {"free", where});
-  if (auto const met = work.meet(collective::free, details_of(*offset)); !met)
+  if (auto const met = work.meet(collective::free, {{"memory at", *offset}}); !met)
     return met;
   engine_->user_heap.give_back(*offset);
   return {};
@@ -303,11 +312,11 @@ result<void> node::check_place(void const* at, std::size_t bytes, unsigned each,
 result<void> node::barrier_all(std::source_location where) {
   if (auto const q = engine_->quiet(*engine_->user_context, {"barrier_all", where}); !q)
     return q;
-  return team_work(*engine_, *engine_->world, {"barrier_all", where}).meet(collective::barrier, 0);
+  return team_work(*engine_, *engine_->world, {"barrier_all", where}).meet(collective::barrier);
 }
 
 result<void> node::sync_all(std::source_location where) {
-  return team_work(*engine_, *engine_->world, {"sync_all", where}).meet(collective::sync, 0);
+  return team_work(*engine_, *engine_->world, {"sync_all", where}).meet(collective::sync);
 }
 
 bool node::progress() {
@@ -339,7 +348,7 @@ result<void> node::finish(std::source_location where) {
   if (auto const q = engine_->quiet_all({"finish", where}); !q)
     return q;
   team_work work(*engine_, *engine_->world, {"finish", where});
-  if (auto const met = work.meet(collective::finish, 0); !met)
+  if (auto const met = work.meet(collective::finish); !met)
     return met;
   return engine_->finish(where);
 }

@@ -43,7 +43,7 @@ error team::not_for_these(reduction how) {
 result<void> team::sync(std::source_location where) {
   if (!is_member())
     return no_member("sync");
-  return team_work(*engine_, *state_, {"sync", where}).meet(collective::sync, 0);
+  return team_work(*engine_, *state_, {"sync", where}).meet(collective::sync);
 }
 
 result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std::uint32_t count,
@@ -56,7 +56,9 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
                                "allowed are 1 and more, at least 1 apart, up to member {}",
                                count, start, stride, state_->count, state_->count - 1));
   team_work work(*engine_, *state_, {"split_strided", where});
-  if (auto const met = work.meet(collective::split, details_of(start, stride, count)); !met)
+  if (auto const met =
+          work.meet(collective::split, {{"start", start}, {"stride", stride}, {"size", count}});
+      !met)
     return met.error();
   auto const all_free = work.all_words({&engine_->free_teams, 1});
   if (!all_free)
@@ -77,7 +79,7 @@ result<team> team::split_strided(std::uint32_t start, std::uint32_t stride, std:
     engine_->free_teams &= ~(std::uint64_t{1} << id);
     work.clear(id);
   }
-  if (auto const met = work.meet(collective::split, id); !met)
+  if (auto const met = work.meet(collective::split, {{"team number", id}}); !met)
     return met.error();
   if (!is_in)
     return team(*engine_, nullptr);
@@ -98,8 +100,7 @@ result<void> team::destroy(std::source_location where) {
   // Nothing is on its way into the team's memory any more.
   if (auto const q = engine_->quiet(*engine_->internal_context, {"destroy", where}); !q)
     return q;
-  if (auto const met =
-          team_work(*engine_, *state_, {"destroy", where}).meet(collective::destroy, 0);
+  if (auto const met = team_work(*engine_, *state_, {"destroy", where}).meet(collective::destroy);
       !met)
     return met;
   if (auto const q = engine_->quiet(*engine_->internal_context, {"destroy", where}); !q)
@@ -123,7 +124,9 @@ result<void> team::broadcast_bytes(void* dest, void const* source, std::size_t b
   if (!from)
     return from.error();
   team_work work(*engine_, *state_, {"broadcast", where});
-  if (auto const met = work.meet(collective::broadcast, details_of(bytes, root, *to)); !met)
+  if (auto const met =
+          work.meet(collective::broadcast, {{"bytes", bytes}, {"root", root}, {"dest at", *to}});
+      !met)
     return met;
   return work.broadcast(*to, *from, bytes, root);
 }
@@ -141,7 +144,9 @@ result<void> team::fcollect_bytes(void* dest, void const* source, std::size_t by
   if (overlaps_collected(*from, bytes, *to, state_->count * bytes, *to + state_->index * bytes))
     return invalid(fmt::format("fcollect: dest and source overlap; {}", collected_overlap));
   team_work work(*engine_, *state_, {"fcollect", where});
-  if (auto const met = work.meet(collective::fcollect, details_of(bytes, *to)); !met)
+  if (auto const met =
+          work.meet(collective::fcollect, {{"bytes of each", bytes}, {"dest at", *to}});
+      !met)
     return met;
   return work.fcollect(*to, *from, bytes);
 }
@@ -158,7 +163,7 @@ result<void> team::collect_bytes(void* dest, void const* source, std::size_t byt
   if (!from)
     return from.error();
   team_work work(*engine_, *state_, {"collect", where});
-  if (auto const met = work.meet(collective::collect, details_of(*to)); !met)
+  if (auto const met = work.meet(collective::collect, {{"dest at", *to}}); !met)
     return met;
   return work.collect(*to, *from, bytes);
 }
@@ -176,7 +181,9 @@ result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t by
   if (overlap(*to, *from, bytes_of(state_->count, bytes)))
     return invalid("alltoall: dest and source overlap; they must be apart");
   team_work work(*engine_, *state_, {"alltoall", where});
-  if (auto const met = work.meet(collective::alltoall, details_of(bytes, *to)); !met)
+  if (auto const met =
+          work.meet(collective::alltoall, {{"bytes of each", bytes}, {"dest at", *to}});
+      !met)
     return met;
   return work.alltoall(*to, *from, bytes);
 }
@@ -197,7 +204,11 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   if (*to != *from && overlap(*to, *from, bytes_of(count, each)))
     return invalid(reduced_overlap);
   return team_work(*engine_, *state_, {"reduce", where})
-      .reduce({*to, *from, count, each, c}, details_of(count, kind, *to, *from));
+      .reduce({*to, *from, count, each, c}, {{"elements", count},
+                                             {"of bytes", each},
+                                             {"operator and type, as a number,", kind},
+                                             {"dest at", *to},
+                                             {"source at", *from}});
 }
 
 } // namespace quarry::net::shmem

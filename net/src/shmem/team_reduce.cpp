@@ -14,7 +14,7 @@ constexpr std::uint64_t slots = 4;              ///< of the ring: messages on th
 
 } // namespace
 
-result<void> team_work::reduce(vectors const& v, std::uint64_t details) {
+result<void> team_work::reduce(vectors const& v, agreement all) {
   if (!has_turn_)
     return out_of_turn();
   bool const at_once = is_at_once(v), is_small = !at_once && is_gathered(v);
@@ -22,7 +22,7 @@ result<void> team_work::reduce(vectors const& v, std::uint64_t details) {
     copy(offered(team_.meetings + 1), v.source, v.bytes());
   if (is_small)
     copy(area_.gathered(engine_.options(), team_.meetings + 1), v.source, v.bytes());
-  if (auto const met = meet_with(collective::reduce, details, is_small ? v.bytes() : 0); !met)
+  if (auto const met = meet_with(collective::reduce, all, is_small ? v.bytes() : 0); !met)
     return met;
   if (at_once)
     reduce_at_once(v);
@@ -201,14 +201,14 @@ result<void> team_work::reduce_by_parts(vectors const& v) {
       v.combine(here(v.dest + at), engine_.direct(team_.at(after(other)))->at(v.source + at),
                 count);
   }
-  if (auto const met = meet(collective::reduce, 2); !met)
+  if (auto const met = meet(collective::reduce, {{"phase", 2}}); !met)
     return met;
   for (std::uint32_t other = 1; other < n; ++other) {
     std::uint64_t const at = begin_of(after(other)) * v.each;
     std::memcpy(here(v.dest + at), engine_.direct(team_.at(after(other)))->at(v.dest + at),
                 begin_of(after(other) + 1) * v.each - at);
   }
-  return meet(collective::reduce, 3); // nobody changes what others still copy
+  return meet(collective::reduce, {{"phase", 3}}); // nobody changes what others still copy
 }
 
 } // namespace quarry::net::shmem

@@ -8,17 +8,36 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <string>
 
 namespace quarry::net::shmem {
+namespace {
 
-result<void> team_work::meet_with(collective what, std::uint64_t details, std::size_t bytes) {
+std::uint64_t hash_of(agreement all) noexcept {
+  std::uint64_t h = 0x9e3779b97f4a7c15;
+  for (auto const& [name, value] : all)
+    h = (h ^ value) * 0xff51afd7ed558ccd ^ (h >> 29);
+  return h ^ (h >> 32);
+}
+
+/// "bytes 8, root 0"
+std::string to_string(agreement all) {
+  std::string text;
+  for (auto const& [name, value] : all)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+} // namespace
+
+result<void> team_work::meet_with(collective what, agreement all, std::size_t bytes) {
   if (engine_.has_failed())
     return engine_.failed(what_);
   if (!has_turn_)
     return out_of_turn();
   std::uint64_t const number = ++team_.meetings & 0xffffffff;
   std::uint64_t const word =
-      number << 32 | static_cast<std::uint64_t>(what) << 24 | (details & 0xffffff);
+      number << 32 | static_cast<std::uint64_t>(what) << 24 | (hash_of(all) & 0xffffff);
   std::uint64_t const gathered = area_.gathered(engine_.options(), team_.meetings);
   auto const has_come = [](std::uint64_t seen, void const* n) {
     return seen >> 32 == *static_cast<std::uint64_t const*>(n);
@@ -48,8 +67,9 @@ result<void> team_work::meet_with(collective what, std::uint64_t details, std::s
     engine_.fail(
         make_error(net_errc::mismatched_collective,
                    other == what
-                       ? fmt::format("{} and {} are in {} with other sizes, types, roots or teams",
-                                     to_string(from), to_string(engine_.self()), to_string(what))
+                       ? fmt::format("{} and {} are in {}, and do not agree about it: {} has {}",
+                                     to_string(from), to_string(engine_.self()), to_string(what),
+                                     to_string(engine_.self()), to_string(all))
                        : fmt::format("{} is in {} while {} is in {}", to_string(from),
                                      to_string(other), to_string(engine_.self()), to_string(what))),
         engine::told::everybody);
@@ -165,7 +185,8 @@ result<void> team_work::collect(std::uint64_t dest, std::uint64_t source, std::s
                                to_string(team_.at(static_cast<std::uint32_t>(i))),
                                collected_overlap)};
   // Both are counted as arrivals: nobody sends elements while another one waits for words.
-  if (auto const met = meet(collective::collect, details_of(dest, total)); !met)
+  if (auto const met = meet(collective::collect, {{"dest at", dest}, {"bytes of all", total}});
+      !met)
     return met;
   for (std::uint32_t i = 1; i < team_.count; ++i)
     if (auto const sent = send(after(i), mine, source, bytes); !sent)

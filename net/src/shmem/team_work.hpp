@@ -7,10 +7,15 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace quarry::net::shmem {
+
+/// What all members of a collective must agree on, each a number with its name: {"bytes", 8}.
+using agreement = std::initializer_list<std::pair<char const*, std::uint64_t>>;
 
 /// One collective of a team, on one member: puts, signals and words to wait for, as users have
 /// them, in the team's own memory.
@@ -45,9 +50,9 @@ public:
     [[nodiscard]] std::size_t bytes() const noexcept { return count * each; }
   };
 
-  /// Returns when all members have come, to the same collective with the same details.
+  /// Returns when all members have come, to the same collective, about which they agree.
   /// Dissemination: in round k each member tells the one 2^k places further on.
-  result<void> meet(collective what, std::uint64_t details) { return meet_with(what, details, 0); }
+  result<void> meet(collective what, agreement all = {}) { return meet_with(what, all, 0); }
 
   result<void> broadcast(std::uint64_t dest, std::uint64_t source, std::size_t bytes,
                          std::uint32_t root);
@@ -60,7 +65,7 @@ public:
   result<void> collect(std::uint64_t dest, std::uint64_t source, std::size_t bytes);
 
   /// Meets the others, and combines everybody's elements.
-  result<void> reduce(vectors const& v, std::uint64_t details);
+  result<void> reduce(vectors const& v, agreement all);
 
   /// Everybody's words, as many of each, in the order of the members.
   ///
@@ -85,7 +90,7 @@ private:
   /// into = into combined with from, elements of this member's heap.
   void combine(vectors const& v, std::uint64_t into, std::uint64_t from, std::size_t bytes);
   /// meet(), and on the way everybody's first `bytes` of the place for it are gathered.
-  result<void> meet_with(collective what, std::uint64_t details, std::size_t bytes);
+  result<void> meet_with(collective what, agreement all, std::size_t bytes);
 
   // Ways to combine, before whose begin the members have met
 
@@ -112,15 +117,5 @@ private:
   operation what_;
   bool has_turn_;
 };
-
-/// A hash of what all members must agree on.
-[[nodiscard]] constexpr std::uint64_t details_of(std::uint64_t a, std::uint64_t b = 0,
-                                                 std::uint64_t c = 0,
-                                                 std::uint64_t d = 0) noexcept {
-  std::uint64_t h = 0x9e3779b97f4a7c15;
-  for (std::uint64_t const part : {a, b, c, d})
-    h = (h ^ part) * 0xff51afd7ed558ccd ^ (h >> 29);
-  return h ^ (h >> 32);
-}
 
 } // namespace quarry::net::shmem

@@ -5,6 +5,7 @@
 #include <quarry/net/shmem/vocabulary.hpp>
 #include <quarry/net/symmetric_heap.hpp>
 #include <quarry/result.hpp>
+#include <quarry/scheduler.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,26 +51,26 @@ public:
   [[nodiscard]] result<void> put(T* dest, std::span<std::type_identity_t<T> const> source,
                                  pe target,
                                  std::source_location where = std::source_location::current()) {
-    return put_bytes(dest, std::as_bytes(source), target, where);
+    return put_bytes(dest, std::as_bytes(source), target, {"put", where});
   }
   template<element T>
   [[nodiscard]] result<void> get(std::span<std::type_identity_t<T>> dest, T const* source,
                                  pe target,
                                  std::source_location where = std::source_location::current()) {
-    return get_bytes(std::as_writable_bytes(dest), source, target, where);
+    return get_bytes(std::as_writable_bytes(dest), source, target, {"get", where});
   }
   /// A single element.
   template<element T>
   [[nodiscard]] result<void> p(T* dest, std::type_identity_t<T> value, pe target,
                                std::source_location where = std::source_location::current()) {
-    return put_bytes(dest, std::as_bytes(std::span(&value, 1)), target, where);
+    return put_bytes(dest, std::as_bytes(std::span(&value, 1)), target, {"p", where});
   }
   template<element T>
   [[nodiscard]] result<T> g(T const* source, pe target,
                             std::source_location where = std::source_location::current()) {
     T value;
     if (auto const got =
-            get_bytes(std::as_writable_bytes(std::span(&value, 1)), source, target, where);
+            get_bytes(std::as_writable_bytes(std::span(&value, 1)), source, target, {"g", where});
         !got)
       return got.error();
     return value;
@@ -253,9 +254,9 @@ private:
 
   result<symmetric_address> address_of(void const* local, char const* operation) const;
   result<void> put_bytes(void* dest, std::span<std::byte const> source, pe target,
-                         std::source_location where);
+                         executor::wait_site const& call);
   result<void> get_bytes(std::span<std::byte> dest, void const* source, pe target,
-                         std::source_location where);
+                         executor::wait_site const& call);
   result<void> put_signal_bytes(void* dest, std::span<std::byte const> source,
                                 std::uint64_t* signal, std::uint64_t value, signal_op how,
                                 pe target, std::source_location where);

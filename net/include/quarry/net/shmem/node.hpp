@@ -147,13 +147,13 @@ public:
   wait_until_all(std::span<T const> words, comparison c, std::type_identity_t<T> value,
                  std::span<bool const> skip = {},
                  std::source_location where = std::source_location::current()) {
-    if (auto const known = check_exists(c, "wait_until_all"); !known)
-      return known;
-    if (auto const fits = check_skip(words.size(), skip, "wait_until_all"); !fits)
-      return fits;
+    executor::wait_site const call{"wait_until_all", where};
+    if (auto const ok = check_words(words.data(), words.size(), sizeof(T), skip, c, call.what); !ok)
+      return ok;
+    condition<T> const is{c, value};
     for (std::size_t i = 0; i < words.size(); ++i)
       if (skip.empty() || !skip[i])
-        if (auto const met = wait_until(&words[i], c, value, where); !met)
+        if (auto const met = wait_word(&words[i], sizeof(T), is.erased(), call); !met)
           return met;
     return {};
   }
@@ -232,10 +232,12 @@ public:
   [[nodiscard]] result<std::uint64_t>
   signal_wait_until(std::uint64_t const* signal, comparison c, std::uint64_t value,
                     std::source_location where = std::source_location::current()) {
+    executor::wait_site const call{"signal_wait_until", where};
+    condition<std::uint64_t> const is{c, value};
     for (;;) { // the signal that has met it may be another by the time it is read
-      if (auto const met = wait_until(signal, c, value, where); !met)
+      if (auto const met = wait_word(signal, sizeof *signal, is.erased(), call); !met)
         return met.error();
-      auto const seen = read_word(signal, sizeof *signal, {"signal_wait_until", where});
+      auto const seen = read_word(signal, sizeof *signal, call);
       if (!seen || holds(*seen, c, value))
         return seen;
     }
