@@ -23,8 +23,8 @@ std::uint32_t effect_teller::who_runs() const noexcept {
 
 std::uint64_t effect_teller::name_of(std::uintptr_t at) const {
   std::uintptr_t const word = at / 8;
-  for (std::uintptr_t byte = word * 8; byte <= at;
-       ++byte) // other parts of it may be known otherwise
+  // Its parts may be known as several things: the first one's name is the word's.
+  for (std::uintptr_t byte = word * 8; byte <= at; ++byte)
     if (known_range const* const r = names_.find(byte))
       return (fnv_hash(r->name) ^ (word - r->begin / 8)) * 0x9e3779b97f4a7c15 | 1;
   return 0;

@@ -46,7 +46,7 @@ public:
   actor& operator=(actor const&) = delete;
   virtual ~actor();
 
-  /// A name for reports: "wavefront 3 of group 7", "network interface of node 2".
+  /// A name for reports: "wavefront 3 of group 7", "network interface of pe 2".
   [[nodiscard]] virtual std::string name() const = 0;
 
   /// Called by the strand once, after the root task has returned or thrown. May destroy the actor.

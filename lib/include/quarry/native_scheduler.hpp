@@ -18,7 +18,7 @@ namespace quarry {
 ///
 /// A worker takes a strand, drains it and puts it back while it has more to do; TBB sees one task
 /// per worker, never one per resume. A thread in run_until() is a worker itself. Workers without
-/// progress pause, then yield, then sleep for at most a millisecond at a time.
+/// progress pause, then yield, then sleep: for a millisecond at a time, after long for up to ten.
 class native_scheduler final : public executor {
 public:
   static constexpr bool is_deterministic = false;

@@ -49,7 +49,7 @@ public:
   static constexpr std::string_view name() noexcept { return "pct"; }
   void begin(std::uint64_t seed);
   void end() noexcept { learn(step_); }
-  /// "pct: depth 3, length 120, stale …"
+  /// "pct: depth 3, length 120, leaves 50 %, stale …"
   [[nodiscard]] std::string describe() const;
 
   /// From the next execution on.

@@ -40,7 +40,7 @@ public:
   /// Those that it will be told of from now on, until they go away.
   virtual void listens_to(allocations const& those) = 0;
   virtual void left(allocations const& those) noexcept = 0;
-  /// Is known from now on, perhaps under a second name. An LDS comes with its wavefronts.
+  /// Memory has become known, or is known under a second name. An LDS comes with its wavefronts.
   virtual void added() = 0;
   /// Nobody has given it a value yet: it holds `uninitialised_byte`s.
   virtual void added_uninitialised(void const* begin, std::size_t bytes) = 0;

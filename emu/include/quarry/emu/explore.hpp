@@ -60,7 +60,7 @@ struct explore_options {
   static constexpr unsigned most_jobs = 256;
   /// Of the first execution; the others follow from it.
   std::uint64_t seed = 1;
-  /// A name of make_strategy(), or "exhaustive".
+  /// A name of make_strategy() but "replay" (--quarry-replay=FILE repeats), or "exhaustive".
   std::string strategy = "swarm";
   /// Of "exhaustive": only executions within them.
   search_bounds bounds{};
@@ -290,12 +290,12 @@ struct verdict {
 ///
 /// Errors   whatever else than a std::exception the world has thrown;
 ///          std::invalid_argument – a strategy that does not exist, naming those that do;
-///          `reduces` or `hashes_states` without "exhaustive", `reduces` with a bound or with
-///          `hashes_states`; no executions, no decisions, a negative time to examine a failure; a
-///          number of jobs outside the limits, or more than 1 where only 1 can be; a replay file
-///          that cannot be read; std::logic_error – an exhaustive search whose world depends on
-///          more than its choices, which other strategies say in verdict::divergence;
-///          std::system_error – the folder for failures, threads
+///          `reduces`, `hashes_states` or a bound without "exhaustive", `reduces` with a bound of
+///          deviations or with `hashes_states`; "replay"; no executions, no decisions, a negative
+///          time to examine a failure; a number of jobs outside the limits, or more than 1 where
+///          only 1 can be; a replay file that cannot be read; std::logic_error – an exhaustive
+///          search whose world depends on more than its choices, which other strategies say in
+///          verdict::divergence; std::system_error – the folder for failures, threads
 /// Source   design §8
 [[nodiscard]] verdict explore(explore_options const& options,
                               std::function<void(world&)> const& world_function,

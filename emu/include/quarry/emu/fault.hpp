@@ -21,7 +21,7 @@ struct fault {
     misaligned,         ///< an access that is not aligned for its type; an atomic one, for its size
     deadlock,           ///< nobody can go on, and all groups are resident or done
     not_resident,       ///< nobody can go on while groups wait for a place on a compute unit
-    stall,              ///< `native`: no progress for the stall timeout
+    stall,              ///< no progress for the stall timeout, or no end after so many decisions
     wrong_shape,        ///< a kernel asked for a view that its launch does not have
     exception,          ///< the kernel threw
     misuse,             ///< of a channel: what belongs to another one, say

@@ -135,7 +135,7 @@ struct launch_state {
     return {std::min(full.x, items.x - id.x * full.x), std::min(full.y, items.y - id.y * full.y),
             std::min(full.z, items.z - id.z * full.z)};
   }
-  /// "launch of saxpy, 1024 x 256 work-items, at main.cpp:12"
+  /// "launch of saxpy, 1024 groups of 256 work-items, at main.cpp:12"
   [[nodiscard]] std::string describe() const;
 
   std::atomic<std::uint64_t> unfinished{0};

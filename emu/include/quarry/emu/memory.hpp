@@ -123,8 +123,8 @@ private:
   cache_port const* port_;
 };
 
-/// Decides at run time: for code that is not a template (`wavefront`, `work_item`, `host`), where a
-/// test per access does not matter.
+/// Decides at run time: for code that is not a template (`wavefront`, `work_item`,
+/// `basic_core<dynamic_memory>`), where a test per access does not matter.
 class dynamic_memory {
 public:
   static constexpr bool may_explore = true;

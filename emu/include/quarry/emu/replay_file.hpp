@@ -11,7 +11,7 @@ namespace quarry {
 
 /// A failing execution on disk: one text file, a line for each of these.
 ///
-/// Shape    "quarry-replay 3", a checksum of what follows, "key: value" lines; under 100 kB
+/// Shape    "quarry-replay 3", a checksum of what follows, "key: value" lines; at most 256 MiB
 struct replay_file {
   std::string name;  ///< of the world: explore_options::name
   std::string build; ///< the program's GNU build id, or "unknown"
