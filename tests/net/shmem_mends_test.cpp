@@ -11,6 +11,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <source_location>
 #include <string>
 
@@ -54,6 +55,21 @@ void check_mend(pe_body const& first, pe_body const& second, line_number const& 
 
 constexpr char const* quiet_first = "operation -> with a quiet() of every context";
 
+/// One pe puts, both meet, the other one looks: what is missing is a quiet() before they meet.
+void check_meeting(std::function<void(world&, node&)> const& meet, bool on_another_context,
+                   line_number const& line) {
+  auto const give = [&](world& w, world_core&, node& n) {
+    auto other = n.make_context();
+    put_data(w, n, on_another_context ? *other : n.default_context());
+    meet(w, n);
+  };
+  auto const take = [&](world& w, world_core& self, node& n) {
+    meet(w, n);
+    look(w, self, n);
+  };
+  check_mend(give, take, line, std::string("collective ") + quiet_first);
+}
+
 } // namespace
 
 TEST_SUITE("net.shmem_mends") {
@@ -85,31 +101,20 @@ TEST_SUITE("net.shmem_mends") {
 
   TEST_CASE("a quiet before a sync_all that is taken for a barrier_all") {
     line_number line = 0;
-    auto const give = [&](world& w, world_core&, node& n) {
-      put_data(w, n, n.default_context());
+    auto const meet = [&](world& w, node& n) {
       line = std::source_location::current().line() + 1;
       w.check(n.sync_all().has_value(), "sync_all");
     };
-    auto const take = [](world& w, world_core& self, node& n) {
-      w.check(n.sync_all().has_value(), "sync_all");
-      look(w, self, n);
-    };
-    check_mend(give, take, line, std::string("collective ") + quiet_first);
+    check_meeting(meet, false, line);
   }
 
   TEST_CASE("a quiet of the context that a barrier_all does not complete") {
     line_number line = 0;
-    auto const give = [&](world& w, world_core&, node& n) {
-      auto other = n.make_context();
-      put_data(w, n, *other);
+    auto const meet = [&](world& w, node& n) {
       line = std::source_location::current().line() + 1;
       w.check(n.barrier_all().has_value(), "barrier_all");
     };
-    auto const take = [](world& w, world_core& self, node& n) {
-      w.check(n.barrier_all().has_value(), "barrier_all");
-      look(w, self, n);
-    };
-    check_mend(give, take, line, std::string("collective ") + quiet_first);
+    check_meeting(meet, true, line);
   }
 
   TEST_CASE("where every order is as it must be, there is no mend") {
