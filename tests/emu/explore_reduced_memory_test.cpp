@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -45,23 +44,12 @@ struct cores_on {
   }
 };
 
-std::set<words> outcomes_of(shape const& body, search how) {
-  std::set<words> all;
-  verdict const v = explore(options_of(how, {}), [&](world& w) {
-    words saw(2);
-    body(w, saw);
-    all.insert(saw);
-  });
-  CHECK_MESSAGE(v, v.to_string());
-  CHECK_FALSE(v.is_cut_short); // a word's parts may be older than what caches remember, by each
-  return all;
-}
-
 /// What it comes to is the same by each search; how many there are.
 std::size_t same_outcomes(shape const& body) {
-  auto const all = outcomes_of(body, search::everything);
-  CHECK(outcomes_of(body, search::reduced) == all);
-  CHECK(outcomes_of(body, search::hashed) == all);
+  auto const outcomes = [&](search how) { return all_of(body, how, {}, check_all_run).seen; };
+  auto const all = outcomes(search::everything);
+  CHECK(outcomes(search::reduced) == all);
+  CHECK(outcomes(search::hashed) == all);
   return all.size();
 }
 
