@@ -240,10 +240,10 @@ TEST_SUITE("lib.choice_record") {
   TEST_CASE("a text cannot make a record larger than memory") {
     std::string const bomb = "choices 18446744073709551615 trace 0x1\n";
     CHECK(refusal(bomb + "a2*18446744073709551615") ==
-          "line 2, column 1: expected at most 100000000 choices in all, found "
+          "line 2, column 1: expected at most 10000000 choices in all, found "
           "'a2*18446744073709551'");
     CHECK(refusal(bomb + "(a2*9 v2)*9223372036854775808") ==
-          "line 2, column 1: expected at most 100000000 choices in all, found '(a2*9'");
+          "line 2, column 1: expected at most 10000000 choices in all, found '(a2*9'");
   }
 
   TEST_CASE("no text that is cut or altered by a byte does anything but be read or be refused") {

@@ -44,7 +44,7 @@ private:
 class choice_record {
 public:
   /// More than these no text may list.
-  static constexpr std::uint64_t most_listed = 100'000'000;
+  static constexpr std::uint64_t most_listed = 10'000'000;
 
   choice_record() = default;
   /// `all` that the execution made; those after the last one that is not 0 are not kept.
