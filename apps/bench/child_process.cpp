@@ -59,8 +59,11 @@ bool read_all(int from, clock::time_point deadline, std::string& to) {
   std::array<char, 4096> block;
   for (;;) {
     pollfd ready{from, POLLIN, 0};
-    if (::poll(&ready, 1, milliseconds_until(deadline)) == 0)
+    int const count = ::poll(&ready, 1, milliseconds_until(deadline));
+    if (count == 0)
       return false;
+    if (count < 0 && errno == EINTR)
+      continue;
     auto const size = ::read(from, block.data(), block.size());
     if (size == 0)
       return true;

@@ -2,17 +2,13 @@
 #include "call_sites.hpp"
 
 #include <quarry/random_bits.hpp>
+#include <quarry/report.hpp>
 
-#include <cstring>
 #include <map>
 #include <mutex>
 
 namespace quarry::net {
 namespace {
-
-bool is_same(std::source_location a, std::source_location b) noexcept {
-  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
-}
 
 /// The same in each run of a program, but for two that share it: memory of an explored job holds
 /// it.
@@ -29,7 +25,7 @@ public:
     std::lock_guard const lock(mutex_);
     for (std::uint16_t number = first_guess(where);; ++number) {
       auto const known = lines_.find(number);
-      if (known != lines_.end() && is_same(known->second, where))
+      if (known != lines_.end() && is_same_line(known->second, where))
         return number;
       if (known == lines_.end() && number != 0) {
         if (lines_.size() == most)

@@ -3,6 +3,7 @@
 
 #include "awake_time.hpp"
 #include "listening.hpp"
+#include "named_pes.hpp"
 #include "peer_stream.hpp"
 
 #include <quarry/net/error.hpp>
@@ -258,11 +259,9 @@ private:
   }
 
   [[nodiscard]] std::string missing_names() const {
-    std::string names;
-    for (std::uint32_t i = 0; i < job_.pe_count; ++i)
-      if (i != job_.self.id && !sockets_[i].is_open())
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(pe{i}));
-    return names;
+    return named_pes(job_.pe_count, [this](std::uint32_t i) {
+      return i != job_.self.id && !sockets_[i].is_open();
+    });
   }
 
   asio::io_context& io_;

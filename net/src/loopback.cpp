@@ -2,6 +2,7 @@
 #include "awake_time.hpp"
 #include "farewell.hpp"
 #include "greeting.hpp"
+#include "named_pes.hpp"
 #include "peer_stream.hpp"
 #include "sending.hpp"
 #include "socket_watch.hpp"
@@ -108,11 +109,8 @@ struct loopback::state {
     return true;
   }
   [[nodiscard]] std::string still_here() const {
-    std::string names;
-    for (std::uint32_t i = 0; i < peers.size(); ++i)
-      if (i != who.self.id && !peers[i].has_left())
-        names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(pe{i}));
-    return names;
+    return named_pes(static_cast<std::uint32_t>(peers.size()),
+                     [this](std::uint32_t i) { return i != who.self.id && !peers[i].has_left(); });
   }
 };
 

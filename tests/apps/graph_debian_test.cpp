@@ -139,8 +139,8 @@ TEST_SUITE("apps.graph_debian") {
   }
 
   TEST_CASE("what is malformed is named with its line") {
-    CHECK(problem("") == "list:0: there is no package in it");
-    CHECK(problem("\n\n") == "list:2: there is no package in it");
+    CHECK(problem("") == "list: there is no package in it");
+    CHECK(problem("\n\n") == "list: there is no package in it");
     CHECK(problem("Package: p\nnonsense\n") ==
           "list:2: read 'nonsense', a line must be 'Field: value', or begin with a blank");
     CHECK(problem("Package: p\n\n: x\n") ==

@@ -2,6 +2,7 @@
 #include "targets.hpp"
 
 #include <quarry/explore/target.hpp>
+#include <quarry/in_quotes.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -69,7 +70,7 @@ target const& find_target(std::string_view name) {
       return t;
     names += (names.empty() ? "" : ", ") + t.name;
   }
-  throw std::invalid_argument("no target '" + std::string(name) + "'; there are: " + names);
+  throw std::invalid_argument("no target " + in_quotes(name) + "; there are: " + names);
 }
 
 std::vector<weakening> find_weakenings(target const& t, std::string_view text) {

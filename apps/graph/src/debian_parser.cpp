@@ -3,6 +3,8 @@
 
 #include "text.hpp"
 
+#include <quarry/in_quotes.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -164,7 +166,7 @@ result<debian_graph> debian_parser::finish() {
   if (auto const ended = end_stanza(); !ended)
     return ended.error();
   if (packages_.empty())
-    return malformed(name_, line_number_, "there is no package in it");
+    return make_error(std::errc::bad_message, fmt::format("{}: there is no package in it", name_));
   list_providers();
   for (std::uint32_t v = 0; v < packages_.size(); ++v)
     add_edges(v);

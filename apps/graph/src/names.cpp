@@ -3,6 +3,7 @@
 #include "text.hpp"
 
 #include <quarry/graph/names.hpp>
+#include <quarry/in_quotes.hpp>
 
 #include <fmt/format.h>
 

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lexer.hpp"
 
+#include <quarry/in_quotes.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
-#include <iterator>
 
 namespace quarry::litmus {
 namespace {
@@ -19,20 +20,6 @@ bool is_digit(char c) {
 }
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
-/// Cut to 60 characters, what cannot be printed as \xNN.
-std::string in_quotes(std::string_view text) {
-  constexpr std::size_t longest = 60;
-  std::string out = "'";
-  for (char const c : text.substr(0, longest)) {
-    auto const byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte >= 0x7f)
-      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
-    else
-      out += c;
-  }
-  return out + (text.size() > longest ? "'..." : "'");
 }
 
 } // namespace

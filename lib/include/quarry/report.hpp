@@ -4,6 +4,8 @@
 #include <quarry/actor.hpp>
 
 #include <cstddef>
+#include <cstring>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -44,5 +46,8 @@ class stall_error : public std::runtime_error {
 [[nodiscard]] std::string_view to_string(actor_state state) noexcept;
 /// "file.cpp:12", without the folders.
 [[nodiscard]] std::string to_string(std::source_location where);
+[[nodiscard]] inline bool is_same_line(std::source_location a, std::source_location b) noexcept {
+  return a.line() == b.line() && std::strcmp(a.file_name(), b.file_name()) == 0;
+}
 
 } // namespace quarry

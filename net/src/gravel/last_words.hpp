@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/net/pe.hpp>
+#include "../named_pes.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -43,11 +43,8 @@ public:
   }
   /// "pe 1, pe 2": who is waited for and has said nothing since then, as of the last look.
   [[nodiscard]] std::string missing(clock::time_point since) const {
-    std::string all;
-    for (std::uint32_t n = 0; n < nodes_.size(); ++n)
-      if (nodes_[n].is_missing(since))
-        all += (all.empty() ? "" : ", ") + to_string(pe{n});
-    return all;
+    return named_pes(static_cast<std::uint32_t>(nodes_.size()),
+                     [&](std::uint32_t n) { return nodes_[n].is_missing(since); });
   }
 
 private:

@@ -2,6 +2,7 @@
 #include "process.hpp"
 
 #include "../awake_time.hpp"
+#include "../named_pes.hpp"
 
 #include <quarry/net/error.hpp>
 #include <quarry/net/mpi.hpp>
@@ -59,17 +60,15 @@ public:
 
   /// Who has not come; gives up.
   [[nodiscard]] std::string missing() {
-    std::string names;
-    for (std::uint32_t i = 0; i < pe_count(); ++i) {
+    return named_pes(pe_count(), [this](std::uint32_t i) {
       int has_come = 0;
       if (i == self_ || MPI_Test(&receipt(i), &has_come, MPI_STATUS_IGNORE) != MPI_SUCCESS ||
           has_come)
-        continue;
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(pe{i}));
+        return false;
       MPI_Cancel(&receipt(i));
       MPI_Request_free(&receipt(i));
-    }
-    return names;
+      return true;
+    });
   }
 
 private:

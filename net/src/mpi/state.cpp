@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "state.hpp"
 
+#include "../farewell.hpp"
+#include "../named_pes.hpp"
+
 #include <quarry/net/error.hpp>
 
 #include <fmt/core.h>
@@ -201,18 +204,15 @@ bool mpi::state::pause(std::chrono::nanoseconds at_most) {
 }
 
 std::string mpi::state::still_here() const {
-  std::string names;
-  for (std::uint32_t i = 0; i < peers.size(); ++i)
-    if (is_other(i) && !peers[i].has_left)
-      names += fmt::format("{}{}", names.empty() ? "" : ", ", to_string(pe{i}));
-  return names;
+  return named_pes(static_cast<std::uint32_t>(peers.size()),
+                   [this](std::uint32_t i) { return is_other(i) && !peers[i].has_left; });
 }
 
 void mpi::state::abandon() {
   for (std::size_t i = 0; i < peers.size(); ++i)
     if (is_other(i) && !peers[i].has_left)
       send(i, {static_cast<std::uint64_t>(mpi_kind::lost), broken ? lost.id : who.self.id}, 16);
-  auto const deadline = clock::now() + std::chrono::milliseconds(100);
+  auto const deadline = clock::now() + farewell_patience;
   while (!is_flushed() && clock::now() < deadline)
     std::this_thread::yield();
   for (mpi_peer& p : peers) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why a node has failed, and who is asked whether they are there before it does.
+#include "../named_pes.hpp"
 #include "../told_failure.hpp"
 #include "engine.hpp"
 
@@ -86,11 +87,8 @@ error engine::failed(char const* name, std::optional<pe> target) const {
 
 template<class Predicate>
 std::string engine::pes_that(Predicate const& are_meant) const {
-  std::string those;
-  for (std::uint32_t id = 0; id < count_; ++id)
-    if (id != self_.id && are_meant(peers_[id]))
-      those += fmt::format("{}{}", those.empty() ? "" : ", ", to_string(pe{id}));
-  return those;
+  return named_pes(count_,
+                   [&](std::uint32_t id) { return id != self_.id && are_meant(peers_[id]); });
 }
 
 error engine::timed_out(operation const& what, std::string_view why) {

@@ -14,8 +14,7 @@
 
 namespace quarry::net {
 
-/// Any transport, behind one virtual call a message: what a network interface drives. Made by
-/// make_port().
+/// Any transport, behind one virtual call a message: what a network interface drives.
 ///
 /// One thread at a time: whoever calls enters with try_enter() first, and leaves.
 class transport_port {
