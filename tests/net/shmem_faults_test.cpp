@@ -302,7 +302,7 @@ TEST_SUITE("net.shmem_faults") {
          [](node& n, int* w) { return n.world().broadcast(w, w, 2, 0); }, " has bytes "},
         {[](node& n, int* w) { return n.world().reduce(reduction::sum, w, w, 2); },
          [](node& n, int* w) { return n.world().reduce(reduction::maximum, w, w, 2); },
-         " has elements 2, of bytes 4, "},
+         ", elements 2, of bytes 4, signed, dest at "},
         {mallocs(10), mallocs(20), " are in malloc, and do not agree"},
     };
     for (pair const& p : pairs)

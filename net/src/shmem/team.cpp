@@ -189,7 +189,7 @@ result<void> team::alltoall_bytes(void* dest, void const* source, std::size_t by
 }
 
 result<void> team::reduce_bytes(void* dest, void const* source, std::size_t count, std::size_t each,
-                                combiner* c, std::uint32_t kind, std::source_location where) {
+                                combining const& with, std::source_location where) {
   if (!is_member())
     return no_member("reduce");
   auto const to = engine_->offset_of(dest, bytes_of(count, each), "reduce");
@@ -204,11 +204,12 @@ result<void> team::reduce_bytes(void* dest, void const* source, std::size_t coun
   if (*to != *from && overlap(*to, *from, bytes_of(count, each)))
     return invalid(reduced_overlap);
   return team_work(*engine_, *state_, {"reduce", where})
-      .reduce({*to, *from, count, each, c}, {{"elements", count},
-                                             {"of bytes", each},
-                                             {"operator and type, as a number,", kind},
-                                             {"dest at", *to},
-                                             {"source at", *from}});
+      .reduce({*to, *from, count, each, with.combine}, {{with.how},
+                                                        {"elements", count},
+                                                        {"of bytes", each},
+                                                        {with.of},
+                                                        {"dest at", *to},
+                                                        {"source at", *from}});
 }
 
 } // namespace quarry::net::shmem

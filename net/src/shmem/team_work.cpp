@@ -15,16 +15,19 @@ namespace {
 
 std::uint64_t hash_of(agreement all) noexcept {
   std::uint64_t h = 0x9e3779b97f4a7c15;
-  for (auto const& [name, value] : all)
-    h = (h ^ value) * 0xff51afd7ed558ccd ^ (h >> 29);
+  for (agreed const& one : all)
+    h = (h ^ one.value) * 0xff51afd7ed558ccd ^ (h >> 29);
   return h ^ (h >> 32);
 }
 
-/// "bytes 8, root 0"
+/// "sum, elements 8"
 std::string to_string(agreement all) {
   std::string text;
-  for (auto const& [name, value] : all)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value);
+  for (agreed const& one : all) {
+    if (!text.empty())
+      text += ", ";
+    text += one.is_number ? fmt::format("{} {}", one.what, one.value) : std::string(one.what);
+  }
   return text;
 }
 

@@ -9,13 +9,27 @@
 #include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <utility>
+#include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace quarry::net::shmem {
 
-/// What all members of a collective must agree on, each a number with its name: {"bytes", 8}.
-using agreement = std::initializer_list<std::pair<char const*, std::uint64_t>>;
+/// Something that all members of a collective must agree on: a number with its name, or one of
+/// several things that have names.
+struct agreed {
+  agreed(std::string_view name, std::uint64_t number) noexcept
+      : what(name), value(number), is_number(true) {}
+  template<class Enumeration>
+    requires std::is_enum_v<Enumeration>
+  agreed(Enumeration one) noexcept // NOLINT(google-explicit-constructor): it lists as itself
+      : what(to_string(one)), value(static_cast<std::uint64_t>(one)) {}
+
+  std::string_view what;
+  std::uint64_t value;
+  bool is_number = false;
+};
+using agreement = std::initializer_list<agreed>;
 
 /// One collective of a team, on one member: puts, signals and words to wait for, as users have
 /// them, in the team's own memory.

@@ -98,8 +98,7 @@ public:
     combiner* const c = combiner_of<T>(how);
     if (c == nullptr)
       return not_for_these(how);
-    return reduce_bytes(dest, source, count, sizeof(T), c,
-                        static_cast<std::uint32_t>(how) * 32 + type_number<T>(), where);
+    return reduce_bytes(dest, source, count, sizeof(T), {c, how, arithmetic_of<T>()}, where);
   }
 
 private:
@@ -110,6 +109,11 @@ private:
 
   /// into[i] = combined(into[i], from[i])
   using combiner = void(void* into, void const* from, std::size_t count);
+  struct combining {
+    combiner* combine;
+    reduction how;
+    arithmetic of;
+  };
   template<class T, reduction How>
   static void combine(void* into, void const* from, std::size_t count) {
     auto* const a = static_cast<T*>(into);
@@ -119,12 +123,6 @@ private:
   }
   template<class T>
   static combiner* combiner_of(reduction how) noexcept;
-  /// Tells types of the same size apart.
-  template<class T>
-  static constexpr std::uint32_t type_number() noexcept {
-    return static_cast<std::uint32_t>(sizeof(T)) % 32 + (std::is_signed_v<T> ? 1024 : 0) +
-           (std::is_floating_point_v<T> ? 2048 : 0);
-  }
   static error not_for_these(reduction how);
 
   result<void> broadcast_bytes(void* dest, void const* source, std::size_t bytes,
@@ -136,7 +134,7 @@ private:
   result<void> alltoall_bytes(void* dest, void const* source, std::size_t bytes,
                               std::source_location where);
   result<void> reduce_bytes(void* dest, void const* source, std::size_t count, std::size_t each,
-                            combiner* c, std::uint32_t kind, std::source_location where);
+                            combining const& with, std::source_location where);
 
   engine* engine_;
   std::shared_ptr<team_state> state_;

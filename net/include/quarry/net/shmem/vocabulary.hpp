@@ -34,6 +34,9 @@ enum class comparison : std::uint8_t { equal, not_equal, greater, greater_equal,
 /// What reduce() does with everybody's elements. The bitwise ones are for integers only.
 enum class reduction : std::uint8_t { sum, product, minimum, maximum, bit_and, bit_or, bit_xor };
 
+/// Which of the types of one size elements are of, as far as a reduction of them goes.
+enum class arithmetic : std::uint8_t { unsigned_integer, signed_integer, floating_point };
+
 /// What can be put, got, and sent around by collectives.
 template<class T>
 concept element = std::is_trivially_copyable_v<T> && alignof(T) <= 64;
@@ -52,6 +55,18 @@ concept reducible = std::integral<T> || std::floating_point<T>;
 [[nodiscard]] constexpr std::size_t bytes_of(std::size_t count, std::size_t each) noexcept {
   constexpr std::size_t most = ~std::size_t{0};
   return each != 0 && count > most / each ? most : count * each;
+}
+
+/// Of those that there are.
+[[nodiscard]] constexpr std::string_view to_string(reduction how) noexcept {
+  constexpr std::string_view names[] = {"sum",     "product", "minimum", "maximum",
+                                        "bit_and", "bit_or",  "bit_xor"};
+  return names[static_cast<int>(how)];
+}
+
+[[nodiscard]] constexpr std::string_view to_string(arithmetic a) noexcept {
+  constexpr std::string_view names[] = {"unsigned", "signed", "floating point"};
+  return names[static_cast<int>(a)];
 }
 
 [[nodiscard]] constexpr std::string_view to_string(comparison c) noexcept {
@@ -90,6 +105,13 @@ template<class T>
     return value <= than;
   }
   return false;
+}
+
+template<reducible T>
+[[nodiscard]] constexpr arithmetic arithmetic_of() noexcept {
+  return std::floating_point<T>    ? arithmetic::floating_point
+         : std::signed_integral<T> ? arithmetic::signed_integer
+                                   : arithmetic::unsigned_integer;
 }
 
 /// May elements of T be combined so?
