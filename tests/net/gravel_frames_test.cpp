@@ -243,6 +243,26 @@ TEST_SUITE("net.gravel_frames") {
     }
   }
 
+  TEST_CASE("a contribution to a gather that is over, or to one twice, is a bad frame") {
+    std::vector<std::byte> const sum_of_one{std::byte{2}, std::byte{1}, std::byte{0}, std::byte{0},
+                                            std::byte{0}};
+    for (std::uint32_t const again : {1U, 2U}) {
+      CAPTURE(again);
+      node_and_peers n(again == 1 ? 2 : 3); // pe 2 says nothing
+      n.gets({4, 1, 0}, sum_of_one);
+      if (again == 1) {
+        auto const first = n.net.all_sum<std::uint32_t>(4);
+        REQUIRE(first.has_value());
+        CHECK(*first == 5);
+      }
+      n.gets({4, 1, 0}, sum_of_one);
+      auto const sum = n.net.all_sum<std::uint32_t>(1);
+      REQUIRE(sum.has_error());
+      CHECK(sum.error().code == net_errc::bad_frame);
+      CHECK(sum.error().what == "gravel: all_sum: a contribution to no gather from pe 1");
+    }
+  }
+
   TEST_CASE("a contribution to no collective is a bad frame") {
     for (auto const& contribution :
          {std::vector<std::byte>{}, std::vector(5, std::byte{0}), std::vector(5, std::byte{5})}) {

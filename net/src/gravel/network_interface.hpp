@@ -141,12 +141,12 @@ private:
     for (std::uint32_t n = 0; n < nodes_; ++n)
       if (n != self_id_)
         controls_.push_back({n, frame_kind::gather, gather_seen_, shared_.gather_mine});
-    contribute(self_id_, gather_seen_, shared_.gather_mine);
+    static_cast<void>(gathers_.add(self_id_, gather_seen_, shared_.gather_mine));
+    finish_gather();
     return true;
   }
 
-  void contribute(std::uint32_t from, std::uint64_t number, std::vector<std::byte> bytes) {
-    gathers_.add(from, number, std::move(bytes));
+  void finish_gather() {
     if (!is_gathering())
       return;
     if (auto all = gathers_.take(gather_seen_)) {
@@ -355,11 +355,13 @@ private:
       return quiet_.node_answers(from.id, number) ? finish_quiet()
                                                   : malformed(from, "an answer to no question");
     case frame_kind::gather:
-      if (number + 1 < gather_seen_ || number > gather_seen_ + 2)
-        return malformed(from, "a contribution to no gather");
       if (bytes.size() == 12 || !is_collective(bytes[12]))
         return malformed(from, "a contribution to no collective");
-      return contribute(from.id, number, {bytes.begin() + 12, bytes.end()});
+      // A node may be one ahead of this one, whose host may be one ahead of its network interface.
+      if (number > gather_seen_ + 2 ||
+          !gathers_.add(from.id, number, {bytes.begin() + 12, bytes.end()}))
+        return malformed(from, "a contribution to no gather");
+      return finish_gather();
     case frame_kind::waiting: // it has been heard
       return bytes.size() == 12 ? void() : malformed(from, "a word too many from who waits");
     case frame_kind::failure:
