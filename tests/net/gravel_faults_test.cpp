@@ -99,16 +99,6 @@ struct increment_beyond {
   }
 };
 
-struct call_handler {
-  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, std::uint32_t,
-                    gravel::endpoint& net) const {
-    using w = std::remove_reference_t<decltype(wf)>;
-    auto const i = gravel::as_words<w>(wf.global_id());
-    task<> sent = net.active_message(wf, 0, words + i % 4, i, 1);
-    co_await std::move(sent);
-  }
-};
-
 /// Of one node, while those that it waits for do nothing.
 quarry::error why_quiet_fails(std::unique_ptr<transport_port> end, gravel_node::options const& o,
                               std::chrono::milliseconds stall = std::chrono::seconds(10)) {
@@ -338,46 +328,6 @@ TEST_SUITE("net.gravel_faults") {
         }
       });
     }
-  }
-
-  TEST_CASE("a handler that throws fails the job, and every node is told so") {
-    with_every_job([](auto const& run) {
-      auto const out = run(2, {.timeout = std::chrono::hours(1)}, [](test_node& n) {
-        n.net.add_handler([](std::uint64_t&, std::uint64_t value) {
-          if (value == 17)
-            throw std::runtime_error("17 is too much");
-        });
-        static_cast<void>(n.net.barrier()); // one may have ended when the other one comes here
-        if (n.id == 0)
-          launching_in_vain(call_handler{}, 64)(n);
-      });
-      for (auto const& error : out.errors) {
-        REQUIRE(error);
-        CHECK(error->code == net_errc::failed_handler);
-        CHECK_MESSAGE(error->what.find("handler 0 of pe 1 threw on a message of pe 0: 17 is too "
-                                       "much") != std::string::npos,
-                      error->what);
-      }
-    });
-  }
-
-  TEST_CASE(
-      "so does a message for a handler that its node has not added, told with how many it has") {
-    with_every_job([](auto const& run) {
-      auto const out = run(2, {.timeout = std::chrono::hours(1)}, [](test_node& n) {
-        static_cast<void>(n.net.barrier());
-        if (n.id == 0)
-          launching_in_vain(call_handler{}, 64)(n);
-      });
-      for (auto const& error : out.errors) {
-        REQUIRE(error);
-        CHECK(error->code == net_errc::mismatched_job);
-        CHECK_MESSAGE(
-            error->what.find("an active message of pe 0 for handler 0; pe 1 has added 0 of "
-                             "them") != std::string::npos,
-            error->what);
-      }
-    });
   }
 
   TEST_CASE("it does so also to a node that has no room for that at once") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "frame.hpp"
+#include "running_handler.hpp"
 
 #include <quarry/actor.hpp>
 #include <quarry/emu/core.hpp>
@@ -142,11 +143,15 @@ private:
   void call(core& self, message_handler const& handler, std::uint32_t w, std::uint64_t value) {
     if constexpr (M::may_explore) {
       std::uint64_t const outside = std::exchange(heap_[w], self.load(word(w), far));
-      handler(heap_[w], value);
+      run(handler, heap_[w], value);
       self.store(word(w), std::exchange(heap_[w], outside), far);
     } else {
-      handler(heap_[w], value);
+      run(handler, heap_[w], value);
     }
+  }
+  static void run(message_handler const& handler, std::uint64_t& word, std::uint64_t value) {
+    running_handler const now;
+    handler(word, value);
   }
 
   [[nodiscard]] emu::global<std::uint64_t> word(std::uint32_t i) const noexcept {

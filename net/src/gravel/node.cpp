@@ -4,6 +4,7 @@
 #include "direct_aggregator.hpp"
 #include "frame.hpp"
 #include "network_interface.hpp"
+#include "running_handler.hpp"
 #include "shared_state.hpp"
 
 #include <quarry/native_scheduler.hpp>
@@ -18,6 +19,7 @@
 #include <bit>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <optional>
 #include <stdexcept>
@@ -124,6 +126,7 @@ public:
 
   /// Who calls it is `what`, for its error.
   result<void> quiet(char const* what) {
+    running_handler::refuse(what);
     std::uint64_t const number = shared_.quiet_requested.load(std::memory_order_relaxed) + 1;
     shared_.quiet_begins.give();
     shared_.quiet_requested.store(number, std::memory_order_release);
@@ -133,6 +136,7 @@ public:
   result<std::vector<std::vector<std::byte>>> gather(std::span<std::byte const> mine,
                                                      collective what) {
     char const* const name = to_string(what);
+    running_handler::refuse(name);
     if (mine.size() > most_gathered_bytes)
       throw std::invalid_argument(fmt::format("gravel: {} of {} bytes; at most {}", name,
                                               mine.size(), most_gathered_bytes));
@@ -160,12 +164,41 @@ public:
     return all;
   }
 
+  /// As many bytes from each.
+  result<std::vector<std::vector<std::byte>>> gather_alike(std::span<std::byte const> mine,
+                                                           collective what) {
+    auto all = gather(mine, what);
+    if (!all)
+      return all;
+    for (std::uint32_t n = 0; n < all->size(); ++n)
+      if ((*all)[n].size() != mine.size())
+        return make_error(net_errc::mismatched_collective,
+                          fmt::format("gravel: {}: {} bytes from {}, {} from {}", to_string(what),
+                                      (*all)[n].size(), to_string(pe{n}), mine.size(),
+                                      to_string(transport_->self())));
+    return all;
+  }
+
   result<void> barrier(collective what) {
     if (auto const q = quiet(to_string(what)); !q)
       return q;
-    auto const all = gather({}, what);
+    std::uint64_t const own = handlers_.size();
+    auto const all = gather_alike(std::as_bytes(std::span(&own, 1)), what);
     if (!all)
       return all.error();
+    for (std::uint32_t n = 0; n < all->size(); ++n) {
+      std::uint64_t theirs = 0;
+      std::memcpy(&theirs, (*all)[n].data(), sizeof theirs);
+      if (theirs != own) {
+        shared_.fail(make_error(
+            net_errc::mismatched_job,
+            fmt::format(
+                "gravel: {} has added {} handlers, and {} has added {}; all nodes add the same "
+                "ones, before the first barrier",
+                to_string(pe{n}), theirs, to_string(transport_->self()), own)));
+        return shared_.failed(to_string(what));
+      }
+    }
     return {};
   }
 
@@ -360,16 +393,7 @@ gravel_node::all_gather(std::span<std::byte const> mine) {
 
 result<std::vector<std::vector<std::byte>>>
 gravel_node::gather_alike(std::span<std::byte const> mine) {
-  auto all = pipeline_->gather(mine, collective::all_sum);
-  if (!all)
-    return all;
-  for (std::uint32_t n = 0; n < all->size(); ++n)
-    if ((*all)[n].size() != mine.size())
-      return make_error(net_errc::mismatched_collective,
-                        fmt::format("gravel: all_sum: {} bytes from {}, {} from {}",
-                                    (*all)[n].size(), to_string(pe{n}), mine.size(),
-                                    to_string(self())));
-  return all;
+  return pipeline_->gather_alike(mine, collective::all_sum);
 }
 
 result<void> gravel_node::finish() {

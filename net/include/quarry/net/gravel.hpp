@@ -109,7 +109,9 @@ public:
 
   /// What an active message with the returned number does: handler(word, value), serially on the
   /// network interface. All nodes add the same handlers in the same order, before the first
-  /// barrier. It must not wait, and not call this node; if it throws, the job has failed.
+  /// barrier, which compares how many they are (net_errc::mismatched_job). It must not wait, and
+  /// calls no node: quiet() and collectives throw std::logic_error there. If it throws, the job has
+  /// failed.
   std::uint32_t add_handler(std::function<void(std::uint64_t& word, std::uint64_t value)> handler);
 
   // One host thread at a time. Collectives – barrier(), all_gather(), all_sum() and finish() – are
