@@ -3,8 +3,9 @@
 // runs.
 #include "agent_checks.hpp"
 
+#include "explore/explored_memory.hpp"
+
 #include <quarry/emu/agent_core.hpp>
-#include <quarry/emu/explored_memory.hpp>
 
 #include <fmt/core.h>
 

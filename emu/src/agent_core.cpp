@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent_checks.hpp"
+#include "explore/explored_memory.hpp"
+#include "launch_queue.hpp"
 
 #include <quarry/assert.hpp>
 #include <quarry/brief_lock.hpp>
 #include <quarry/emu/agent_core.hpp>
-#include <quarry/emu/explored_memory.hpp>
-#include <quarry/emu/launch_queue.hpp>
 #include <quarry/misuse.hpp>
 
 #include <fmt/core.h>

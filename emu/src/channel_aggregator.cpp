@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "end_of_wait.hpp"
+#include "explore/explored_memory.hpp"
 
 #include <quarry/emu/channel_aggregator.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>

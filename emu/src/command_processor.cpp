@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "explore/explored_memory.hpp"
+
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/command_processor.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/event.hpp>
 #include <quarry/misuse.hpp>

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "explore/explored_memory.hpp"
+
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/compute_unit.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/explored_memory.hpp>
+#include "explore/explored_memory.hpp"
+
 #include <quarry/emu/fault.hpp>
 #include <quarry/scheduler.hpp>
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/explored_memory.hpp>
+#include "explore/explored_memory.hpp"
+
 #include <quarry/emu/fault.hpp>
 
 #include <fmt/core.h>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/explored_memory.hpp>
-#include <quarry/emu/launch_queue.hpp>
+#include "launch_queue.hpp"
+
+#include "explore/explored_memory.hpp"
+
 #include <quarry/emu/loaded_kernel.hpp>
 #include <quarry/emu/signal.hpp>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "explore/explored_memory.hpp"
+
 #include <quarry/emu/command_processor.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/report.hpp>
 

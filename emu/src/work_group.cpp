@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "explore/explored_memory.hpp"
 #include "meeting_order.hpp"
 
 #include <quarry/assert.hpp>
 #include <quarry/emu/compute_unit.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/report.hpp>

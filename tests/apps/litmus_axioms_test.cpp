@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The axioms of the PTX memory model, as a reference that shares nothing with the caches: first
 // that they are the published ones, then that the caches keep them.
+#include "cache_machine.hpp"
 #include "coherent_machine.hpp"
 #include "litmus_text.hpp"
 #include "ptx_outcomes.hpp"
 #include "random_ptx.hpp"
 
-#include <quarry/emu/cache_machine.hpp>
 #include <quarry/litmus/expected.hpp>
 #include <quarry/litmus/search.hpp>
 #include <quarry/sanitizers.hpp>

@@ -362,6 +362,9 @@ TEST_SUITE("emu.explore_jobs") {
     refused({.jobs = 2, .strategy = "exhaustive", .hashes_states = true},
             "what is reduced or hashes states runs with one job only");
     refused({.jobs = 2, .strategy = "bytes"}, "bytes runs with one job only");
-    refused({.jobs = 2, .strategy = "luck"}, "swarm");
+    refused(
+        {.jobs = 2, .strategy = "luck"},
+        "there is no strategy 'luck': swarm, random_walk, pct, bytes, boring and exhaustive are "
+        "known");
   }
 }

@@ -125,6 +125,16 @@ TEST_SUITE("emu.lane_algorithms") {
     CHECK(std::bit_cast<std::uint32_t>(reduce(v, plus{}, lane_mask::first_n(41))) == 0xbe8bb8aeU);
   }
 
+  TEST_CASE("a sum of -0 alone is +0, whoever is active") {
+    auto const is_plus_zero = []<int N>(lanes<float, N> const& v, lane_mask active) {
+      return std::bit_cast<std::uint32_t>(reduce(v, plus{}, active)) == 0;
+    };
+    for (int const active : {0, 1, 31, 32})
+      CHECK(is_plus_zero(lanes<float, 32>(-0.0F), lane_mask::first_n(active)));
+    for (int const active : {0, 32, 63, 64})
+      CHECK(is_plus_zero(lanes<float, 64>(-0.0F), lane_mask::first_n(active)));
+  }
+
   TEST_CASE("no active lane gives the identity") {
     CHECK(reduce(lanes<int, 64>(5), plus{}, lane_mask::none()) == 0);
     CHECK(reduce(lanes<int, 64>(5), minimum{}, lane_mask::none()) ==

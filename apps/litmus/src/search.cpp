@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/cache_machine.hpp>
+#include "cache_machine.hpp"
+
 #include <quarry/litmus/search.hpp>
 
 namespace quarry::litmus {

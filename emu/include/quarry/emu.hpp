@@ -34,7 +34,6 @@
 #include <quarry/emu/work_item.hpp>
 
 // Scoped memory
-#include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/core.hpp>
@@ -51,7 +50,6 @@
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/debug_agents.hpp>
 #include <quarry/emu/fault.hpp>
-#include <quarry/emu/launch_queue.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/wavefront_yield.hpp>
 
@@ -85,22 +83,10 @@
 #include <quarry/emu/work_group_queue.hpp>
 
 // Explored executions
-#include <quarry/emu/cache_line.hpp>
-#include <quarry/emu/cache_machine.hpp>
-#include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/cache_port.hpp>
-#include <quarry/emu/cache_question.hpp>
-#include <quarry/emu/cache_state.hpp>
-#include <quarry/emu/effect_teller.hpp>
 #include <quarry/emu/explore.hpp>
-#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/explored_network.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/emu/index_lines.hpp>
-#include <quarry/emu/lds_writes.hpp>
-#include <quarry/emu/memory_map.hpp>
-#include <quarry/emu/operation_history.hpp>
 #include <quarry/emu/operation_site.hpp>
-#include <quarry/emu/polled_words.hpp>
-#include <quarry/emu/race_detector.hpp>
 #include <quarry/emu/replay_file.hpp>
-#include <quarry/emu/thrown_exceptions.hpp>

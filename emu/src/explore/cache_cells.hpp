@@ -2,7 +2,7 @@
 // What every access goes through: from an address to its cell, and to a cache's place for it.
 #pragma once
 
-#include <quarry/emu/cache_machine.hpp>
+#include "cache_machine.hpp"
 
 #include <algorithm>
 #include <bit>

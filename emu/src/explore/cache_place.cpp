@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/cache_place.hpp>
+#include "cache_place.hpp"
 
 namespace quarry::emu {
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accesses of an actor: to LDS, or to the caches; past the race detector.
+#include "explored_memory.hpp"
 #include "host_word.hpp"
 #include "lane_site.hpp"
 
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/memory.hpp>
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which caches there are and whose; all of them anew for the next execution.
-#include <quarry/emu/cache_machine.hpp>
+#include "cache_machine.hpp"
 
 namespace quarry::emu {
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/effect_teller.hpp>
+#include "effect_teller.hpp"
+
 #include <quarry/fnv_hash.hpp>
 
 #include <utility>

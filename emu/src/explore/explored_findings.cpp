@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What went wrong in an explored execution.
+#include "explored_memory.hpp"
 #include "failure_class.hpp"
 #include "host_word.hpp"
 #include "lane_site.hpp"
 #include "source_text.hpp"
 
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/random_bits.hpp>
 #include <quarry/report.hpp>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "explored_memory.hpp"
+
 #include "host_word.hpp"
 
 #include <quarry/assert.hpp>
 #include <quarry/emu/agent_core.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/memory.hpp>
 #include <quarry/emu/work_group.hpp>

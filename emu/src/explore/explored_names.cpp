@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What reports of an explored execution call actors, launches and words: by the order in which they
 // were made, never by an address.
+#include "explored_memory.hpp"
+
 #include <quarry/emu/agent_core.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/emu/work_group.hpp>
 #include <quarry/report.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "explored_memory.hpp"
 #include "watchdog.hpp"
 #include "world_threads.hpp"
 
 #include <quarry/choice_record.hpp>
 #include <quarry/emu/explore.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/sequential_scheduler.hpp>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Who is ordered with whom by something else than memory; what host code has stored there past its
 // core, and what it finds.
+#include "explored_memory.hpp"
 #include "host_word.hpp"
 
 #include <quarry/emu/compute_unit.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/emu/handover.hpp>
 
 #include <cstdint>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The accesses of a wavefront's lanes to consecutive elements, a line at a time.
+#include "explored_memory.hpp"
 #include "lane_site.hpp"
-
-#include <quarry/emu/explored_memory.hpp>
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "each_word.hpp"
+#include "lds_writes.hpp"
 
-#include <quarry/emu/lds_writes.hpp>
+#include "each_word.hpp"
 
 namespace quarry::emu {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "noexcept_report.hpp"
 
-#include <quarry/emu/explored_memory.hpp>
+#include "explored_memory.hpp"
 
 #include <fmt/core.h>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "source_text.hpp"
+#include "operation_history.hpp"
 
-#include <quarry/emu/explored_memory.hpp>
-#include <quarry/emu/operation_history.hpp>
+#include "explored_memory.hpp"
+
 #include <quarry/report.hpp>
 
 #include <fmt/core.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Why two accesses race: which operations would have ordered them, had they been stronger.
-#include <quarry/emu/race_detector.hpp>
+#include "race_detector.hpp"
 
 #include <algorithm>
 #include <limits>

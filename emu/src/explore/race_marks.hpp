@@ -2,7 +2,7 @@
 // What every access goes through: from an address to its marks, and how they stand to it.
 #pragma once
 
-#include <quarry/emu/race_detector.hpp>
+#include "race_detector.hpp"
 
 #include <algorithm>
 #include <bit>

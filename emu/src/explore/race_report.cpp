@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a race looks like to whoever reads it.
 #include "lane_site.hpp"
-#include "source_text.hpp"
+#include "race_detector.hpp"
 
-#include <quarry/emu/race_detector.hpp>
 #include <quarry/report.hpp>
 
 #include <fmt/core.h>

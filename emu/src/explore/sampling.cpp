@@ -5,6 +5,8 @@
 #include "jobs.hpp"
 #include "stretch.hpp"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -128,7 +130,10 @@ private:
 any_strategy strategy_of(explore_options const& options) {
   auto strategy = make_strategy(options.strategy, {.bytes = options.bytes});
   if (!strategy)
-    throw std::invalid_argument(strategy.error().what + ", or exhaustive");
+    throw std::invalid_argument(
+        fmt::format("explore: there is no strategy '{}': swarm, random_walk, "
+                    "pct, bytes, boring and exhaustive are known",
+                    options.strategy));
   return std::move(*strategy);
 }
 

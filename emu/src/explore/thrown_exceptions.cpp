@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/thrown_exceptions.hpp>
+#include "thrown_exceptions.hpp"
 
 #include <algorithm>
 

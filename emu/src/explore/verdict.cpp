@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // What an exploration says.
+#include "cache_machine.hpp"
+#include "cache_place.hpp"
 #include "command_lines.hpp"
 #include "failure_class.hpp"
 
-#include <quarry/emu/cache_machine.hpp>
-#include <quarry/emu/cache_place.hpp>
 #include <quarry/emu/explore.hpp>
 
 #include <fmt/core.h>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "explored_memory.hpp"
+
 #include <quarry/emu/explore.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/sequential_scheduler.hpp>
 #include <quarry/strand.hpp>
 

@@ -96,8 +96,8 @@ std::vector<std::byte> engine::seen_here(std::span<std::byte const> source,
 /// In an explored job, with the line that has begun it; and behind a fence that is not written
 /// there, if it is asked whether that would mend a failure.
 message engine::begun(context_state& c, message_kind what, std::source_location where) {
-  if (explored_ != nullptr && &c != internal_context.get() &&
-      explored_->begins_operation(emu::operation_kind::remote, false, where))
+  if (&c != internal_context.get() &&
+      explored_.begins_operation(emu::operation_kind::remote, false, where))
     fence(c);
   message m{.kind = what};
   if (knows_sites_)

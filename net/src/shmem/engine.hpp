@@ -8,7 +8,7 @@
 
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/buffer.hpp>
-#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/explored_network.hpp>
 #include <quarry/emu/handover.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net/shmem/node.hpp>
@@ -282,7 +282,7 @@ protected:
   };
 
   executor& scheduler_;
-  emu::explored_memory* const explored_; ///< null: nobody explores
+  emu::explored_network const explored_;
   emu::allocations own_known_;
   emu::allocations& known_;
   std::unique_ptr<transport_port> transport_;

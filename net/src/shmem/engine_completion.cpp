@@ -96,7 +96,7 @@ result<void> engine::quiet_all(operation const& what) {
 }
 
 void engine::complete_before(emu::operation_kind what, std::source_location where) {
-  if (explored_ != nullptr && explored_->begins_operation(what, true, where) == emu::order::seq_cst)
+  if (explored_.begins_operation(what, true, where) == emu::order::seq_cst)
     static_cast<void>(quiet_all({"quiet", where})); // if it fails, so does what comes
 }
 

@@ -7,7 +7,6 @@
 
 #include <quarry/assert.hpp>
 #include <quarry/emu/core.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/report.hpp>
 #include <quarry/sequential_scheduler.hpp>
 #include <quarry/strand.hpp>
@@ -42,12 +41,10 @@ public:
       : engine(scheduler, known, std::move(transport), o, where),
         sequential_(dynamic_cast<sequential_scheduler*>(&scheduler)),
         network_(scheduler, fmt_name("network interface")), lanes_(scheduler, fmt_name("lanes")) {
-    if (explored_ != nullptr)
-      explored_->tell_of(this, [this] { return under_way(); });
+    explored_.tell_of(this, [this] { return under_way(); });
   }
   ~engine_of() override {
-    if (explored_ != nullptr)
-      explored_->tell_of(this, nullptr);
+    explored_.tell_of(this, nullptr);
     stop();
   }
 

@@ -3,7 +3,6 @@
 #include "../farewell.hpp"
 #include "engine.hpp"
 
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net/error.hpp>
 #include <quarry/net/in_process.hpp>
@@ -39,8 +38,7 @@ constexpr milliseconds idler_looks_at_last{16};
 engine::engine(executor& scheduler, emu::allocations* known,
                std::unique_ptr<transport_port> transport, node::options const& o,
                std::source_location where)
-    : user_heap((o.heap_bytes + 63) / 64 * 64), scheduler_(scheduler),
-      explored_(emu::explored_memory::of(scheduler)),
+    : user_heap((o.heap_bytes + 63) / 64 * 64), scheduler_(scheduler), explored_(scheduler),
       known_(known == nullptr ? own_known_ : *known), transport_(std::move(transport)), options_(o),
       timeout_(o.timeout.value_or(transport_->timeout())), self_(transport_->self()),
       count_(transport_->pe_count()), decides_(scheduler.decides()),
@@ -52,8 +50,8 @@ engine::engine(executor& scheduler, emu::allocations* known,
       shares_memory_(!decides_ && o.shares_memory &&
                      dynamic_cast<in_process*>(transport_.get()) != nullptr),
       region_(std::make_shared<region>(o.heap_bytes, internal_bytes(o))), peers_(count_) {
-  if (explored_ != nullptr && known == nullptr)
-    own_known_.tell(explored_);
+  if (known == nullptr)
+    explored_.explore(own_known_);
   exposed_.emplace(known_, region_->heap.begin(), region_->heap.size(),
                    "symmetric heap of " + to_string(self_), emu::contents::zeroed,
                    emu::coherence::fine_grained, where);

@@ -8,6 +8,7 @@
 #include <quarry/emu/lane_memory.hpp>
 
 #include <bit>
+#include <concepts>
 #include <utility>
 
 namespace quarry::emu {
@@ -33,7 +34,12 @@ template<lane_value T, int Size, class Op>
 template<lane_value T, int Size, reduction_of<T> Op>
 QUARRY_ALWAYS_INLINE inline T reduce(lanes<T, Size> const& v, Op op, lane_mask active) noexcept {
   T const nothing = Op::template identity<T>();
-  return combine_all(active.is_full(Size) ? v : select(active, v, lanes<T, Size>(nothing)), op);
+  T const all =
+      combine_all(active.is_full(Size) ? v : select(active, v, lanes<T, Size>(nothing)), op);
+  if constexpr (std::floating_point<T>) // a sum of -0 alone is +0, as with a mask
+    return static_cast<T>(op(all, nothing));
+  else
+    return all;
 }
 
 /// Lane l gets lane l - D's value; the first D lanes get 0.

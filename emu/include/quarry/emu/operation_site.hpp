@@ -2,9 +2,9 @@
 #pragma once
 
 #include <quarry/emu/scope.hpp>
+#include <quarry/report.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <optional>
 #include <source_location>
 #include <string>
@@ -36,8 +36,7 @@ struct operation_site {
   }
   [[nodiscard]] bool is_plain() const noexcept { return !how && !is_of_network(); }
   friend bool operator==(operation_site const& a, operation_site const& b) noexcept {
-    return a.where.line() == b.where.line() && a.what == b.what && a.how == b.how &&
-           a.far == b.far && std::strcmp(a.where.file_name(), b.where.file_name()) == 0;
+    return a.what == b.what && a.how == b.how && a.far == b.far && is_same_line(a.where, b.where);
   }
 };
 

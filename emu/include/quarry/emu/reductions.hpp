@@ -10,7 +10,8 @@
 namespace quarry::emu {
 
 // What reductions combine with. Each works on two numbers and on two lanes<T>, and knows the value
-// that inactive lanes submit. Integers wrap around.
+// that inactive lanes submit. Integers wrap around. Whether a NaN comes out of a minimum or maximum
+// of several numbers depends on where it stands.
 
 /// Sum. Its identity is +0, so an all-negative-zero sum is +0.
 struct plus {

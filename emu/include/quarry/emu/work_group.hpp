@@ -157,13 +157,6 @@ public:
     return value;
   }
 
-  /// Calls f(index) for each wavefront of the last meeting, in ascending order.
-  template<class F>
-  void for_each_participant(F&& f) const {
-    for (wave_bits rest = participants; rest != 0; rest &= rest - 1)
-      f(static_cast<std::uint32_t>(std::countr_zero(rest)));
-  }
-
   /// Makes wavefronts ready that wait in a meeting.
   void wake(wave_bits who) {
     if (decides) [[unlikely]]

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cache_machine.hpp"
+#include "memory_map.hpp"
+
 #include <quarry/choices.hpp>
-#include <quarry/emu/cache_machine.hpp>
-#include <quarry/emu/memory_map.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
 #include <cstddef>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hrf_comparison.hpp"
 #include "hrf_programs.hpp"
+#include "race_detector.hpp"
 #include "repetitions.hpp"
-
-#include <quarry/emu/race_detector.hpp>
 
 #include <doctest/doctest.h>
 

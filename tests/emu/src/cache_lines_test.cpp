@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cache_machine.hpp"
 #include "repetitions.hpp"
 
-#include <quarry/emu/cache_machine.hpp>
 #include <quarry/random_bits.hpp>
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/cache_place.hpp>
-#include <quarry/emu/cache_question.hpp>
+#include "cache_place.hpp"
+#include "cache_question.hpp"
 
 #include <array>
 #include <cstddef>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/cache_line.hpp>
+#include "cache_line.hpp"
 
 #include <doctest/doctest.h>
 

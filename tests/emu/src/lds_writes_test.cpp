@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/lds_writes.hpp>
-#include <quarry/emu/race_detector.hpp>
+#include "lds_writes.hpp"
+#include "race_detector.hpp"
 
 #include <doctest/doctest.h>
 

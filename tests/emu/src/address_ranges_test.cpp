@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/address_ranges.hpp>
+#include "address_ranges.hpp"
 
 #include <doctest/doctest.h>
 

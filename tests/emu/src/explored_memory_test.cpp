@@ -3,8 +3,8 @@
 // where. What launches order, and what wavefronts meet in, is in the explore_… suites.
 #include "agents.hpp"
 #include "explored_hosts.hpp"
+#include "explored_memory.hpp"
 
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/report.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "race_detector.hpp"
 #include "repetitions.hpp"
 
-#include <quarry/emu/race_detector.hpp>
 #include <quarry/random_bits.hpp>
 
 #include <doctest/doctest.h>

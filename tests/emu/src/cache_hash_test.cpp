@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The hash of the cache machine's state: where it is the same, the same may follow.
+#include "cache_machine.hpp"
 #include "every_choice.hpp"
 #include "repetitions.hpp"
 
 #include <quarry/choices.hpp>
-#include <quarry/emu/cache_machine.hpp>
 #include <quarry/random_bits.hpp>
 
 #include <doctest/doctest.h>

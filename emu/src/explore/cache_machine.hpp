@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "address_ranges.hpp"
+#include "cache_line.hpp"
+#include "cache_place.hpp"
+#include "cache_question.hpp"
+#include "cache_state.hpp"
+
 #include <quarry/choices.hpp>
-#include <quarry/emu/address_ranges.hpp>
-#include <quarry/emu/cache_line.hpp>
-#include <quarry/emu/cache_place.hpp>
-#include <quarry/emu/cache_question.hpp>
-#include <quarry/emu/cache_state.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How executions end that do not come to the end of their world: what explore() makes of it.
-#include "message_world.hpp"
+#include "../message_world.hpp"
+#include "cache_place.hpp"
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "address_ranges.hpp"
+
 #include <quarry/assert.hpp>
-#include <quarry/emu/address_ranges.hpp>
 #include <quarry/emu/scope.hpp>
 
 #include <array>

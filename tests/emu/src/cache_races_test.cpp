@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Random programs of one word that everybody races for: what they read, and who has synchronised
 // with whom, must go with one order of the writes.
+#include "cache_machine.hpp"
 #include "every_choice.hpp"
 #include "repetitions.hpp"
-
-#include <quarry/emu/cache_machine.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/memory_map.hpp>
+#include "memory_map.hpp"
 
 #include <doctest/doctest.h>
 

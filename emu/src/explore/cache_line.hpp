@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/cache_place.hpp>
+#include "cache_place.hpp"
 
 #include <array>
 #include <cstddef>

@@ -3,13 +3,13 @@
 #pragma once
 
 #include "every_choice.hpp"
+#include "explored_memory.hpp"
 
 #include <quarry/actor.hpp>
 #include <quarry/boring.hpp>
 #include <quarry/choices.hpp>
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/cache_port.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
 #include <array>

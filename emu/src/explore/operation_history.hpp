@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/cache_machine.hpp>
+#include "cache_machine.hpp"
+
 #include <quarry/emu/scope.hpp>
 
 #include <cstddef>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "effect_teller.hpp"
 #include "explored_hosts.hpp"
-
-#include <quarry/emu/effect_teller.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/race_detector.hpp>
+#include "race_detector.hpp"
 
 #include <array>
 #include <cstdint>

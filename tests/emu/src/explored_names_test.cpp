@@ -2,9 +2,9 @@
 // What reports of an explored execution say of words and actors: a part of explored_memory.hpp.
 #include "agents.hpp"
 #include "explored_hosts.hpp"
+#include "explored_memory.hpp"
 
 #include <quarry/emu/agent_core.hpp>
-#include <quarry/emu/explored_memory.hpp>
 #include <quarry/report.hpp>
 
 #include <doctest/doctest.h>

@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <quarry/emu/address_ranges.hpp>
+#include "address_ranges.hpp"
+#include "cache_machine.hpp"
+#include "effect_teller.hpp"
+#include "lds_writes.hpp"
+#include "memory_map.hpp"
+#include "operation_history.hpp"
+#include "polled_words.hpp"
+#include "race_detector.hpp"
+#include "thrown_exceptions.hpp"
+
 #include <quarry/emu/allocations.hpp>
-#include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/cache_port.hpp>
-#include <quarry/emu/effect_teller.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/grid.hpp>
-#include <quarry/emu/lds_writes.hpp>
-#include <quarry/emu/memory_map.hpp>
-#include <quarry/emu/operation_history.hpp>
 #include <quarry/emu/operation_site.hpp>
-#include <quarry/emu/polled_words.hpp>
-#include <quarry/emu/race_detector.hpp>
-#include <quarry/emu/thrown_exceptions.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words that some access whole and some by their halves.
-#include "explored_outcomes.hpp"
+#include "../explored_outcomes.hpp"
+#include "cache_machine.hpp"
 
 #include <quarry/emu.hpp>
-#include <quarry/emu/cache_machine.hpp>
 #include <quarry/emu/explore.hpp>
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agents.hpp"
 #include "explored_hosts.hpp"
+#include "operation_history.hpp"
 
-#include <quarry/emu/operation_history.hpp>
 #include <quarry/report.hpp>
 
 #include <doctest/doctest.h>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cache_machine.hpp"
 #include "every_choice.hpp"
-
-#include <quarry/emu/cache_machine.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <quarry/emu/polled_words.hpp>
+#include "polled_words.hpp"
 
 #include <doctest/doctest.h>
 
