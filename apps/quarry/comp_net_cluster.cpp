@@ -4,9 +4,11 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <array>
 #include <bit>
 #include <initializer_list>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace quarry::command {
@@ -18,6 +20,15 @@ constexpr std::uint32_t most_polling_rounds = 1'000'000;
 constexpr std::uint32_t most_ring_entries = 1024;
 constexpr std::uint32_t most_processor_cores = 64;
 constexpr std::uint32_t most_processor_rounds = 65536;
+using net::comp_net::configuration;
+
+constexpr choice<configuration const*> choice_of(configuration const& c) {
+  return {c.name.data(), &c}; // a literal
+}
+constexpr std::array configuration_choices{
+    choice_of(net::comp_net::on_command_processor), choice_of(net::comp_net::apu),
+    choice_of(net::comp_net::dgpu), choice_of(net::comp_net::inter_kernel),
+    choice_of(net::comp_net::cpu)};
 /// For gather_values(), and what malloc() rounds up.
 constexpr std::size_t spare_heap_bytes = 256 * 1024;
 
@@ -61,14 +72,14 @@ void check(CLI::App const& command, comp_net_settings const& settings) {
     for (char const* const option : options)
       if (command.count(option) > 0)
         refuse(option, fmt::format("has no effect where --configuration is {}: {}",
-                                   name_of(configuration_choices, settings.configuration), why));
+                                   settings.configuration->name, why));
   };
-  if (settings.configuration == configuration_kind::cpu)
+  if (!settings.configuration->uses_gpu)
     refuse_each({"--compute-units", "--wavefront-size", "--check-bounds", "--service-threads",
                  "--polling-rounds", "--ring-entries", "--command-processor-cores",
                  "--command-processor-rounds"},
                 "there is no GPU");
-  if (settings.configuration == configuration_kind::inter_kernel)
+  else if (!settings.configuration->has_device_calls())
     refuse_each({"--service-threads", "--polling-rounds", "--ring-entries"},
                 "hosts communicate, between kernels");
   if (!std::has_single_bit(settings.ring_entries))
@@ -81,8 +92,7 @@ void check(CLI::App const& command, comp_net_settings const& settings) {
 }
 
 void check_groups(run_options const& o, comp_net_settings const& s, std::uint32_t group_size) {
-  if (s.configuration == configuration_kind::cpu ||
-      s.configuration == configuration_kind::inter_kernel)
+  if (!s.configuration->has_device_calls())
     return; // no kernel waits for another one's
   emu::machine const m = machine_of(o, s);
   std::uint32_t const each = m.groups_per_unit(group_size, net::comp_net::context::lds_bytes);
@@ -103,7 +113,7 @@ emu::machine machine_of(run_options const& o, comp_net_settings const& s) {
 net::comp_net::node::options node_options(run_options const& o, comp_net_settings const& s,
                                           std::size_t heap_bytes) {
   net::comp_net::node::options options;
-  options.configuration = name_of(configuration_choices, s.configuration);
+  options.configuration = s.configuration->name;
   options.rings = s.work_group_count;
   options.ring_entries = s.ring_entries;
   options.service_threads = s.service_threads;
@@ -115,8 +125,7 @@ net::comp_net::node::options node_options(run_options const& o, comp_net_setting
 }
 
 void add_settings(program_result& result, comp_net_settings const& settings) {
-  result.settings.push_back(
-      {"configuration", name_of(configuration_choices, settings.configuration)});
+  result.settings.push_back({"configuration", std::string(settings.configuration->name)});
   result.settings.push_back({"work-groups", settings.work_group_count});
   result.settings.push_back({"service threads", settings.service_threads});
   result.settings.push_back({"polling rounds", settings.polling_rounds});

@@ -12,7 +12,6 @@
 #include <quarry/net/comp_net/context.hpp>
 #include <quarry/net/comp_net/node.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -22,17 +21,9 @@
 
 namespace quarry::command {
 
-/// The five implementations that ComP-Net compares (§5.1).
-enum class configuration_kind { comp_net, apu, dgpu, inter_kernel, cpu };
-inline constexpr std::array configuration_choices{
-    choice{"comp_net", configuration_kind::comp_net}, choice{"apu", configuration_kind::apu},
-    choice{"dgpu", configuration_kind::dgpu},
-    choice{"inter_kernel", configuration_kind::inter_kernel},
-    choice{"cpu", configuration_kind::cpu}};
-
 /// What every program of ComP-Net's evaluation can be asked for.
 struct comp_net_settings {
-  configuration_kind configuration = configuration_kind::comp_net;
+  net::comp_net::configuration const* configuration = &net::comp_net::on_command_processor;
   std::uint32_t work_group_count = 2; ///< that communicate, of each node
   std::uint32_t service_threads = 1;
   std::uint32_t polling_rounds = 4; ///< of a service, until blocking operations are looked at

@@ -54,8 +54,7 @@ TEST_SUITE("apps.comp_net_cluster") {
                          "--work-groups: 21 of 256 work-items, which all wait for each other; 2 "
                          "compute units (--compute-units) have room for 10 each",
                          CLI::ValidationError);
-    for (configuration_kind const waits_not :
-         {configuration_kind::cpu, configuration_kind::inter_kernel}) {
+    for (auto const* const waits_not : {&net::comp_net::cpu, &net::comp_net::inter_kernel}) {
       comp_net_settings s = settings_of(more);
       s.configuration = waits_not;
       CHECK_NOTHROW(check_groups(o, s, 256));

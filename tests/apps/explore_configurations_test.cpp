@@ -20,7 +20,7 @@ using namespace quarry::exploration;
 
 /// As `quarry explore` has it.
 target const& in_configuration(std::string program, std::string_view configuration) {
-  if (configuration != net::comp_net::on_command_processor::name)
+  if (configuration != net::comp_net::on_command_processor.name)
     program.append("-").append(configuration);
   std::ranges::replace(program, '_', '-');
   return find_target(program);
@@ -69,8 +69,8 @@ TEST_SUITE("apps.explore_configurations") {
         return explore_target(in_configuration(name, configuration), nullptr, {.executions = 20})
             .trace_hash;
       };
-      CHECK(hash(net::comp_net::apu::name) == hash(net::comp_net::dgpu::name));
-      CHECK(hash(net::comp_net::apu::name) != hash(net::comp_net::on_command_processor::name));
+      CHECK(hash(net::comp_net::apu.name) == hash(net::comp_net::dgpu.name));
+      CHECK(hash(net::comp_net::apu.name) != hash(net::comp_net::on_command_processor.name));
     }
   }
   TEST_CASE("these are all programs that there are") {

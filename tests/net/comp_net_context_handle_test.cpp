@@ -184,7 +184,8 @@ TEST_SUITE("net.comp_net_context_handle") {
             context_handle::stop_no_signal_op(static_cast<shmem::signal_op>(9), where);
           }) == "put_signal: a signal is set or added to; there is no operation 9");
     CHECK(stopped([&] {
-            context_handle::stop_no_comparison(static_cast<shmem::comparison>(6), where);
+            context_handle::stop_no_comparison(static_cast<shmem::comparison>(6), "wait_until",
+                                               where);
           }) == "wait_until: a word is compared by ==, !=, >, >=, < or <=; there is no "
                 "comparison 6");
   }

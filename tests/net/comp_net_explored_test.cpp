@@ -181,7 +181,7 @@ TEST_SUITE("net.comp_net_explored") {
     launch_config two = one_wavefront;
     two.work_items_per_group = 64;
     for (auto const name :
-         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name}) {
+         {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name}) {
       CAPTURE(name);
       verdict const v = explore_kernel(name, 150, two, send_from_both{});
       CHECK_MESSAGE(v, v.to_string());
@@ -192,7 +192,7 @@ TEST_SUITE("net.comp_net_explored") {
   TEST_CASE("so it is where the kernels are packets, beside or on the core of the service") {
     launch_config two = one_wavefront;
     two.work_items_per_group = 64;
-    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name}) {
+    for (auto const name : {comp_net::on_command_processor.name, comp_net::dgpu.name}) {
       CAPTURE(name);
       verdict const v = explore_kernel(name, 150, two, send_from_both{}, launch_path::packets);
       CHECK_MESSAGE(v, v.to_string());
@@ -201,7 +201,7 @@ TEST_SUITE("net.comp_net_explored") {
   }
 
   TEST_CASE("a flag that may overtake its data is found, and that a fence() before it mends that") {
-    verdict const v = explore_kernel(comp_net::on_command_processor::name, 200, one_wavefront,
+    verdict const v = explore_kernel(comp_net::on_command_processor.name, 200, one_wavefront,
                                      flag_without_fence{}, launch_path::straight, true);
     REQUIRE(v.failure);
     INFO(v.to_string());
@@ -215,7 +215,7 @@ TEST_SUITE("net.comp_net_explored") {
 
   TEST_CASE("reading what get_nbi brings, before quiet(), is a race with the service") {
     verdict const v =
-        explore_kernel(comp_net::on_command_processor::name, 200, one_wavefront, read_too_early{});
+        explore_kernel(comp_net::on_command_processor.name, 200, one_wavefront, read_too_early{});
     REQUIRE(v.failure);
     INFO(v.failure->report);
     CHECK(v.failure->kind == "race");
@@ -235,7 +235,7 @@ TEST_SUITE("net.comp_net_explored") {
 
   TEST_CASE("groups that wait for each other across nodes, one not resident: the report says so") {
     launch_config crowded{.work_groups = 2, .work_items_per_group = 32, .lds_bytes = 4096};
-    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name}) {
+    for (auto const name : {comp_net::on_command_processor.name, comp_net::dgpu.name}) {
       CAPTURE(name);
       verdict const v = explore_kernel(name, 20, crowded, wait_for_others_last{});
       REQUIRE(v.failure);

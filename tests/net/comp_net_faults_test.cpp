@@ -221,7 +221,7 @@ struct wait_for_last_group {
 /// On two nodes that share no memory, with services of two kinds, over both transports.
 void on_two_nodes(node_body const& body) {
   job_shape s{.nodes = 2, .shares_memory = false};
-  for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name})
+  for (auto const name : {comp_net::on_command_processor.name, comp_net::dgpu.name})
     for (bool const over_loopback : {false, true})
       for (bool const is_native : {true, false}) {
         s.configuration = name;
@@ -313,7 +313,7 @@ TEST_SUITE("net.comp_net_faults") {
   TEST_CASE("whichever of many services has a ring closes the context that a fault has left") {
     job_shape s{.threads = 2, .service_threads = 8};
     for (auto const name :
-         {comp_net::apu::name, comp_net::dgpu::name, comp_net::on_command_processor::name}) {
+         {comp_net::apu.name, comp_net::dgpu.name, comp_net::on_command_processor.name}) {
       s.configuration = name;
       run_job(s, [](test_node& n) {
         for (int times = 0; times < 10; ++times)
@@ -343,7 +343,7 @@ TEST_SUITE("net.comp_net_faults") {
              fault::kind::not_resident, "1 of 5 groups are not resident");
     };
     job_shape s;
-    for (auto const name : {comp_net::on_command_processor::name, comp_net::apu::name}) {
+    for (auto const name : {comp_net::on_command_processor.name, comp_net::apu.name}) {
       s.configuration = name;
       s.threads.reset();
       run_job(s, body);

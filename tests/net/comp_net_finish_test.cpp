@@ -52,7 +52,7 @@ struct meet {
 };
 
 void run_everywhere(job_shape s, node_body const& body) {
-  for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name}) {
+  for (auto const name : {comp_net::on_command_processor.name, comp_net::dgpu.name}) {
     s.configuration = name;
     s.threads.reset();
     run_job(s, body);

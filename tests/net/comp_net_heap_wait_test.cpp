@@ -61,7 +61,7 @@ private:
   }
   task<> wait() {
     where = std::source_location::current();
-    wait_type w(core_, global<T const>(&word), how_, than_, of_word,
+    wait_type w(core_, {global<T const>(&word), how_, than_}, "wait_until", of_word,
                 {global<std::uint32_t const>(&failed), of_failure}, against_, where);
     got_ = co_await w;
   }

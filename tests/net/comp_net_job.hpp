@@ -47,7 +47,7 @@ using node_body = std::function<void(test_node&)>;
 
 /// How a job's nodes are scheduled and connected.
 struct job_shape {
-  std::string_view configuration = comp_net::on_command_processor::name;
+  std::string_view configuration = comp_net::on_command_processor.name;
   std::uint32_t nodes = 1;
   std::optional<std::size_t> threads{}; ///< native, so many a node; none: one thread and a schedule
   std::optional<std::uint64_t> seed{};  ///< of the schedule; none: round robin
@@ -158,7 +158,7 @@ inline void with_every_network(job_shape s, node_body const& body) {
 /// and 2 threads a node, over every network; by round robin and by a seed.
 inline void with_every_job(node_body const& body) {
   for (auto const name :
-       {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name})
+       {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name})
     for (std::uint32_t const nodes : {1U, 2U, 4U}) {
       job_shape s{.configuration = name, .nodes = nodes};
       for (std::size_t const threads : {1U, 2U}) {

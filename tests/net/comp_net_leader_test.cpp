@@ -234,10 +234,10 @@ TEST_SUITE("net.comp_net_leader") {
       global<std::uint64_t> const word(l.d.words.data());
       succeed(l.run(
           [&](auto&, auto& me) -> task<> {
-            task<std::uint64_t> wait =
-                me.await_word(global<std::uint64_t const>(word), shmem::comparison::greater,
-                              std::uint64_t{4}, "reduce", pe{7});
-            got = co_await std::move(wait);
+            awaited_words<std::uint64_t> const more_than_4{word, shmem::comparison::greater, 4};
+            auto wait = me.await_word(more_than_4, "reduce", pe{7});
+            auto const seen = co_await std::move(wait);
+            got = seen.value;
           },
           l.end_wait([&](core& self) { self.store(word, 5, order::release, scope::system); })));
       CHECK(got == 5);
@@ -250,10 +250,11 @@ TEST_SUITE("net.comp_net_leader") {
     with_leaders([](led& l) {
       l.d.words[0] = 5;
       succeed(l.run([&](auto&, auto& me) -> task<> {
-        task<std::uint64_t> wait =
-            me.await_word(global<std::uint64_t const>(l.d.words.data()), shmem::comparison::equal,
-                          std::uint64_t{5}, "wait_until");
-        CHECK(co_await std::move(wait) == 5);
+        awaited_words<std::uint64_t> const five{global<std::uint64_t const>(l.d.words.data()),
+                                                shmem::comparison::equal, 5};
+        auto wait = me.await_word(five, "wait_until");
+        auto const seen = co_await std::move(wait);
+        CHECK(seen.value == 5);
       }));
       CHECK(l.d.waits[ring].number == 0);
     });
@@ -264,9 +265,8 @@ TEST_SUITE("net.comp_net_leader") {
         global<std::uint64_t const> const word(l.d.words.data());
         return l.run(
             [word, against](auto&, auto& me) -> task<> {
-              task<std::uint64_t> wait =
-                  me.await_word(word, shmem::comparison::equal, std::uint64_t{1}, "barrier_all",
-                                pe{1}, against, "reduce");
+              awaited_words<std::uint64_t> const one{word, shmem::comparison::equal, 1};
+              auto wait = me.await_word(one, "barrier_all", pe{1}, against, "reduce");
               static_cast<void>(co_await std::move(wait));
             },
             l.end_wait(by));

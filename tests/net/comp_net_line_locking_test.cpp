@@ -193,7 +193,7 @@ TEST_SUITE("net.comp_net_line_locking") {
   TEST_CASE("natively, through ComP-Net, by messages and without: nothing is lost") {
     constexpr std::uint64_t times = 2'000;
     for (auto const name :
-         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name})
+         {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name})
       for (bool const shares_memory : {true, false}) {
         CAPTURE(shares_memory);
         job_shape const s{
@@ -209,7 +209,7 @@ TEST_SUITE("net.comp_net_line_locking") {
 
   TEST_CASE("explored, through ComP-Net: a node's kernel, its service and another node's") {
     for (auto const name :
-         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name}) {
+         {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name}) {
       CAPTURE(name);
       verdict const v = count_from_two_nodes(name);
       CHECK_MESSAGE(v, v.to_string());

@@ -123,7 +123,7 @@ std::string refused(comp_net::node::options const& o, bool has_transport = true)
 TEST_SUITE("net.comp_net_node") {
   TEST_CASE("messages go round, whoever serves the rings, and a second launch goes on") {
     for (auto const name :
-         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name})
+         {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name})
       for (std::uint32_t const services : {1U, 3U}) {
         CAPTURE(services);
         job_shape s{.configuration = name, .nodes = 2, .service_threads = services};
@@ -138,7 +138,7 @@ TEST_SUITE("net.comp_net_node") {
   }
 
   TEST_CASE("a wait ends after so many polling rounds, though another ring is never empty") {
-    for (auto const name : {comp_net::on_command_processor::name, comp_net::apu::name}) {
+    for (auto const name : {comp_net::on_command_processor.name, comp_net::apu.name}) {
       CAPTURE(name);
       auto const few = seen_after(name, 1), more = seen_after(name, 10'000);
       CHECK(few < 10'000);
@@ -149,7 +149,7 @@ TEST_SUITE("net.comp_net_node") {
   }
 
   TEST_CASE("without device calls there is no device, and shmem is the host's") {
-    for (auto const name : {comp_net::inter_kernel::name, comp_net::cpu::name}) {
+    for (auto const name : {comp_net::inter_kernel.name, comp_net::cpu.name}) {
       job_shape const s{.configuration = name, .nodes = 2, .threads = 1};
       run_job(s, [](test_node& n) {
         CHECK_FALSE(n.net.configuration().has_device_calls());

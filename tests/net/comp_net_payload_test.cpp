@@ -77,7 +77,7 @@ verdict explored(std::string_view configuration, std::size_t bytes, asks how) {
 TEST_SUITE("net.comp_net_payload") {
   TEST_CASE("natively, up to 8 bytes have left their source when they have been asked for") {
     for (auto const name :
-         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name})
+         {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name})
       for (asks const how : {asks::put_nbi, asks::put_signal_nbi})
         for (std::size_t const bytes : {1U, 3U, 4U, 7U, 8U}) {
           CAPTURE(bytes);
@@ -99,7 +99,7 @@ TEST_SUITE("net.comp_net_payload") {
 
   TEST_CASE("explored: so they have, and longer ones once the put is over") {
     for (auto const name :
-         {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name}) {
+         {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name}) {
       CAPTURE(name);
       for (asks const how : {asks::put_nbi, asks::put_signal_nbi})
         for (std::size_t const bytes : {5U, 8U}) {
@@ -115,7 +115,7 @@ TEST_SUITE("net.comp_net_payload") {
 
   TEST_CASE(
       "explored: who overwrites the source of 9 bytes before quiet() races with the service") {
-    for (auto const name : {comp_net::on_command_processor::name, comp_net::dgpu::name})
+    for (auto const name : {comp_net::on_command_processor.name, comp_net::dgpu.name})
       for (asks const how : {asks::put_nbi, asks::put_signal_nbi}) {
         CAPTURE(name);
         verdict const v = explored(name, 9, how);

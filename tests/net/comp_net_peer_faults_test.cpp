@@ -160,7 +160,7 @@ struct reported {
 /// Every stage, on the command processor and on a host thread, all at the same time: they wait.
 std::vector<reported> run_all(connection fault, std::chrono::milliseconds timeout) {
   std::vector<reported> all;
-  for (auto const configuration : {comp_net::on_command_processor::name, comp_net::dgpu::name})
+  for (auto const configuration : {comp_net::on_command_processor.name, comp_net::dgpu.name})
     for (auto const& [what, name] : stages)
       all.push_back({{what, fault, configuration, timeout}, name, {}});
   std::vector<std::jthread> threads;

@@ -38,7 +38,7 @@ constexpr float whole(std::uint32_t count, std::uint64_t number, std::uint32_t i
 void run_allreduce(world& w, weakening const* weak, std::string_view configuration,
                    std::uint32_t count) {
   // A node without a GPU has two threads, a ring each.
-  std::uint32_t const ring_count = configuration == comp_net::cpu::name ? 2 : 1;
+  std::uint32_t const ring_count = configuration == comp_net::cpu.name ? 2 : 1;
   program_shape const shape{.heap_bytes = 512, .count = count, .configuration = configuration};
   run_program(w, weak, shape, [&](program_node& n) {
     allreduce::rings const r{count,

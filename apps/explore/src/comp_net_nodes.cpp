@@ -15,7 +15,7 @@ constexpr std::array<std::string_view, 6> of_rings{"refresh_read_index", "post_s
                                                    "complete_status",    "advance_read_index"};
 
 /// What somebody notices. Where hosts communicate, they are one agent: its scope is wide enough.
-std::vector<weakening> weakenings_in(comp_net::configuration_choice const& configuration,
+std::vector<weakening> weakenings_in(comp_net::configuration const& configuration,
                                      program_case const& c) {
   bool const by_kernels = configuration.has_device_calls();
   auto all = weakenings_of<shmem::shmem_orders>();
@@ -36,7 +36,7 @@ std::vector<weakening> weakenings_in(comp_net::configuration_choice const& confi
 
 target in_configuration(program_case const& c, std::string_view configuration) {
   std::string name = c.name;
-  if (configuration != comp_net::on_command_processor::name)
+  if (configuration != comp_net::on_command_processor.name)
     name.append("-").append(configuration);
   std::ranges::replace(name, '_', '-');
   return {.name = std::move(name),
@@ -51,8 +51,8 @@ target in_configuration(program_case const& c, std::string_view configuration) {
 std::vector<target> in_every_configuration(program_case const& c) {
   std::vector<target> all;
   for (std::string_view const configuration :
-       {comp_net::on_command_processor::name, comp_net::apu::name, comp_net::dgpu::name,
-        comp_net::inter_kernel::name, comp_net::cpu::name})
+       {comp_net::on_command_processor.name, comp_net::apu.name, comp_net::dgpu.name,
+        comp_net::inter_kernel.name, comp_net::cpu.name})
     all.push_back(in_configuration(c, configuration));
   return all;
 }

@@ -82,19 +82,19 @@ struct program_shape {
   std::uint32_t rings = 1;     ///< of two entries each
   std::size_t heap_bytes = 0;  ///< beside what the rings meet by
   std::uint32_t count = nodes; ///< of nodes
-  std::string_view configuration = net::comp_net::on_command_processor::name;
+  std::string_view configuration = net::comp_net::on_command_processor.name;
 };
 
 /// Runs body(node) on each of the nodes.
 template<class F>
 void run_program(world& w, weakening const* weak, program_shape const& shape, F const& body) {
   // Where the service is on the agent, agent scope is far enough.
-  auto const ring = shape.configuration == net::comp_net::on_command_processor::name
+  auto const ring = shape.configuration == net::comp_net::on_command_processor.name
                         ? weakened_partly<agent_ring_orders>(weak)
                         : weakened_partly<net::comp_net::ring_orders>(weak);
   std::deque<explored_threads> threads;
   for (std::uint32_t id = 0; id < shape.count; ++id)
-    if (threads.emplace_back(w); shape.configuration == net::comp_net::cpu::name)
+    if (threads.emplace_back(w); shape.configuration == net::comp_net::cpu.name)
       threads.back().start_other("another thread of node " + std::to_string(id));
   auto const run = [&](std::uint32_t id, std::unique_ptr<net::in_process> end, world_core& self) {
     explored_threads::use const mine(threads[id], self);

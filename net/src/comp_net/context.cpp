@@ -39,8 +39,15 @@ void context_handle::stop_no_signal_op(shmem::signal_op how, std::source_locatio
   throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::why_not(how, "put_signal"), where};
 }
 
-void context_handle::stop_no_comparison(shmem::comparison how, std::source_location where) {
-  throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::why_not(how, "wait_until"), where};
+void context_handle::stop_no_comparison(shmem::comparison how, char const* what,
+                                        std::source_location where) {
+  throw emu::kernel_stop{emu::fault::kind::wrong_shape, shmem::why_not(how, what), where};
+}
+
+void context_handle::stop_no_words(char const* what, std::source_location where) {
+  throw emu::kernel_stop{emu::fault::kind::wrong_shape,
+                         fmt::format("{} of no words waits for ever; at least 1 is allowed", what),
+                         where};
 }
 
 void context_handle::stop_destroyed(char const* what, std::source_location where) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "../call_sites.hpp"
 
-#include <quarry/emu/explored_memory.hpp>
+#include <quarry/emu/explored_network.hpp>
 #include <quarry/net/comp_net/configuration.hpp>
 #include <quarry/net/comp_net/device.hpp>
 #include <quarry/net/error.hpp>
@@ -13,9 +13,9 @@
 
 namespace quarry::net::comp_net {
 
-configuration_choice const& find_configuration(std::string_view name) {
+configuration const& find_configuration(std::string_view name) {
   std::string names;
-  for (configuration_choice const& c : configurations) {
+  for (configuration const& c : configurations) {
     if (c.name == name)
       return c;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", c.name);
@@ -25,7 +25,7 @@ configuration_choice const& find_configuration(std::string_view name) {
 }
 
 std::uint16_t device::site_number(std::source_location where) const {
-  return emu::explored_memory::running() == nullptr ? std::uint16_t{0} : call_site_number(where);
+  return emu::explored_network::is_running() ? call_site_number(where) : std::uint16_t{0};
 }
 
 std::uint64_t device::offset_of(void const* at, std::size_t bytes, char const* what,

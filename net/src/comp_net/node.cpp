@@ -131,7 +131,7 @@ private:
 } // namespace
 
 struct node::parts {
-  parts(emu::agent_core& a, shmem::node n, configuration_choice const& c, std::uint32_t rings)
+  parts(emu::agent_core& a, shmem::node n, comp_net::configuration const& c, std::uint32_t rings)
       : agent(a), network(std::move(n)), choice(c), waits(rings),
         contexts(rings, [this] { wake(); }) {}
 
@@ -148,7 +148,7 @@ struct node::parts {
 
   emu::agent_core& agent;
   shmem::node network;
-  configuration_choice const& choice;
+  comp_net::configuration const& choice;
   std::optional<rings> queues;
   std::optional<emu::buffer<ring_state>> states;
   std::optional<emu::buffer<std::uint32_t>> failed;
@@ -215,7 +215,7 @@ result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port>
   check(o);
   if (transport == nullptr)
     throw std::invalid_argument("comp_net: no transport; has it been moved from?");
-  configuration_choice const& choice = find_configuration(o.configuration);
+  comp_net::configuration const& choice = find_configuration(o.configuration);
   shmem::node::options with_meetings = o.shmem;
   if (choice.has_device_calls()) {
     std::size_t const more =
@@ -234,7 +234,7 @@ result<node> node::start(emu::agent_core& agent, std::unique_ptr<transport_port>
   return node(std::move(made));
 }
 
-configuration_choice const& node::configuration() const noexcept {
+configuration const& node::configuration() const noexcept {
   return parts_->choice;
 }
 shmem::node& node::shmem() noexcept {

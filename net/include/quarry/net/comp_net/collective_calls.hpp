@@ -8,6 +8,7 @@
 #include <quarry/net/pe.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
 #include <quarry/task.hpp>
+#include <quarry/yield.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -128,14 +129,76 @@ template<shmem::atomic_word T>
 struct wait_call {
   using value_type = T;
   static constexpr char const* what = "wait_until";
-  emu::global<T const> at;
-  shmem::comparison how;
-  T than;
+  awaited_words<T> word; ///< one
 
   template<class W>
   task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
-    task<T> wait = me.await_word(at, how, than, what);
-    co_return co_await std::move(wait);
+    auto wait = me.await_word(word, what);
+    auto const got = co_await std::move(wait);
+    co_return got.value;
+  }
+};
+
+/// One after the other.
+template<shmem::atomic_word T>
+struct wait_all_call {
+  using value_type = emu::no_value;
+  static constexpr char const* what = "wait_until_all";
+  awaited_words<T> words;
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
+    for (std::uint32_t i = 0; i < words.count; ++i) {
+      awaited_words<T> const next{words.at + i, words.how, words.than};
+      auto wait = me.await_word(next, what);
+      static_cast<void>(co_await std::move(wait));
+    }
+    co_return value_type{};
+  }
+};
+
+/// Gives the index. The next time it is the next one's turn, so that none is for ever passed over.
+template<shmem::atomic_word T>
+struct wait_any_call {
+  using value_type = std::uint32_t;
+  static constexpr char const* what = "wait_until_any";
+  awaited_words<T> words;
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
+    awaited_words<T> in_turn = words;
+    in_turn.first = me.words().turn % words.count;
+    auto wait = me.await_word(in_turn, what);
+    auto const got = co_await std::move(wait);
+    me.words().turn = got.index + 1;
+    co_return got.index;
+  }
+};
+
+template<shmem::atomic_word T>
+struct test_call {
+  using value_type = bool;
+  static constexpr char const* what = "test";
+  awaited_words<T> word; ///< one
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location where) const {
+    bool const is_met = shmem::holds(me.see_word(word.at, what), word.how, word.than);
+    if (!is_met) // who asks in a loop leaves the others their turns
+      co_await yield(where);
+    co_return is_met;
+  }
+};
+
+struct signal_fetch_call {
+  using value_type = std::uint64_t;
+  static constexpr char const* what = "signal_fetch";
+  emu::global<std::uint64_t const> signal;
+
+  template<class W>
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location where) const {
+    co_await yield(where); // as in test
+    co_return me.see_word(signal, what);
   }
 };
 
@@ -195,9 +258,9 @@ struct barrier_call {
       static_cast<void>(co_await std::move(posted));
       pe const from{(net.self().id + net.pe_count() - distance) % net.pe_count()};
       emu::global<std::uint64_t const> const mine(word);
-      task<std::uint64_t> arrived =
-          me.await_word(mine, shmem::comparison::greater_equal, number, what, from,
-                        reduces_instead(net, words, from), "reduce");
+      awaited_words<std::uint64_t> const all_here{mine, shmem::comparison::greater_equal, number};
+      auto arrived =
+          me.await_word(all_here, what, from, reduces_instead(net, words, from), "reduce");
       static_cast<void>(co_await std::move(arrived));
     }
     co_return value_type{};
@@ -289,9 +352,11 @@ private:
         continue;
       emu::global<std::uint64_t const> const signal(
           net.meetings().signal(words.ring, number % 2, p));
-      task<std::uint64_t> there = me.await_word(signal, shmem::comparison::greater_equal,
-                                                chunk_signal::of(number, 0, 0), what, pe{p});
-      std::uint64_t const came = co_await std::move(there);
+      awaited_words<std::uint64_t> const chunk{signal, shmem::comparison::greater_equal,
+                                               chunk_signal::of(number, 0, 0)};
+      auto there = me.await_word(chunk, what, pe{p});
+      auto const seen = co_await std::move(there);
+      std::uint64_t const came = seen.value;
       if (came >> chunk_signal::number_bit == number && came != signal_of(words)) [[unlikely]]
         net.stop_differing({words.ring, what, pe{p}, other_reduction}, where);
     }

@@ -44,7 +44,10 @@ public:
   /// operation that does not exist.
   [[noreturn]] static void stop_not_for_these(shmem::reduction how, std::source_location where);
   [[noreturn]] static void stop_no_signal_op(shmem::signal_op how, std::source_location where);
-  [[noreturn]] static void stop_no_comparison(shmem::comparison how, std::source_location where);
+  [[noreturn]] static void stop_no_comparison(shmem::comparison how, char const* what,
+                                              std::source_location where);
+  /// To wait for any of no words.
+  [[noreturn]] static void stop_no_words(char const* what, std::source_location where);
 
   /// Throws kernel_stop wrong_shape: what is reduced overlaps what it is reduced to, and is not the
   /// same.
@@ -72,6 +75,14 @@ private:
   /// Throws kernel_stop wrong_shape: it is another work-group's.
   void check_owner(emu::work_group const& g, char const* what, std::source_location where) const;
   [[noreturn]] static void stop_destroyed(char const* what, std::source_location where);
+  /// The operation's; calls that post commands are many.
+  template<class Call>
+  [[nodiscard]] static char const* name_of(Call const& call) noexcept {
+    if constexpr (requires { call.request.what; })
+      return to_string(call.request.what);
+    else
+      return Call::what;
+  }
 
   device* net_ = nullptr;
   context_words* at_ = nullptr;
@@ -116,7 +127,7 @@ template<emu::any_wavefront W, class Call>
 task<typename Call::value_type> context_handle::together(W& wf, context_handle on, Call call,
                                                          std::source_location where) {
   using value = typename Call::value_type;
-  on.check_owner(*wf.slot().group, Call::what, where);
+  on.check_owner(*wf.slot().group, name_of(call), where);
   co_await wf.barrier(where);
   bool const leads = wf.index_in_group() == 0;
   value got{};
@@ -127,7 +138,7 @@ task<typename Call::value_type> context_handle::together(W& wf, context_handle o
     } else {
       leader<W> me(wf, on.net(), on.words(), where);
       if (me.words().is_open == 0)
-        stop_destroyed(Call::what, where);
+        stop_destroyed(name_of(call), where);
       task<value> done = call.lead(wf, me, on.net(), where);
       got = co_await std::move(done);
       me.store();

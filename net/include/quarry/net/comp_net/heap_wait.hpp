@@ -27,7 +27,17 @@ struct failure_word {
   emu::access order;
 };
 
-/// Waits for a word of the symmetric heap that others put to; or for the job to fail, or for a
+/// Words of the symmetric heap, one after the other, any of which is to compare so.
+template<shmem::atomic_word T>
+struct awaited_words {
+  emu::global<T const> at;
+  shmem::comparison how;
+  T than;
+  std::uint32_t count = 1;
+  std::uint32_t first = 0; ///< whose turn it is: the one that counts, if several do
+};
+
+/// Waits for words of the symmetric heap that others put to; or for the job to fail, or for a
 /// contradiction: then nobody would ever put there. `co_await` gives the word, and how it ended.
 ///
 /// `order` is shmem_orders::wait: what arrives is written by the network.
@@ -37,30 +47,35 @@ public:
   enum class ending : std::uint8_t { met, failed, contradicted };
   struct outcome {
     T value;
+    std::uint32_t index; ///< of the word
     ending how;
   };
 
-  heap_wait(A& self, emu::global<T const> at, shmem::comparison how, T than, emu::access order,
+  /// `name`: of the operation, for reports.
+  heap_wait(A& self, awaited_words<T> const& words, char const* name, emu::access order,
             failure_word const& failed, contradiction const& against, std::source_location where)
-      : self_(self), at_(at), failed_(failed), against_(against), how_(how), than_(than),
-        order_(order), where_(where) {}
+      : self_(self), words_(words), name_(name), failed_(failed), against_(against), order_(order),
+        where_(where) {}
   // Awaited where it was made: the actor keeps its address while it polls.
   heap_wait(heap_wait const&) = delete;
 
   bool await_ready() { return ask(this); }
   template<task_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    h.promise().self->poll_for("wait_until", where_, at_.get(), &ask, this);
+    h.promise().self->poll_for(name_, where_, words_.at.get(), &ask, this);
   }
   [[nodiscard]] outcome await_resume() const noexcept { return got_; }
 
 private:
   static bool ask(void* w) { return static_cast<heap_wait*>(w)->is_over(); }
   bool is_over() {
-    got_.value = self_.load(at_, order_, where_);
     got_.how = ending::met;
-    if (shmem::holds(got_.value, how_, than_))
-      return true;
+    for (std::uint32_t i = 0; i < words_.count; ++i) {
+      got_.index = (words_.first + i) % words_.count;
+      got_.value = self_.load(words_.at + got_.index, order_, where_);
+      if (shmem::holds(got_.value, words_.how, words_.than))
+        return true;
+    }
     got_.how = ending::contradicted;
     if (against_.mask != 0 &&
         (self_.load(against_.at, emu::order::relaxed, emu::scope::system, where_) &
@@ -71,11 +86,10 @@ private:
   }
 
   A& self_;
-  emu::global<T const> at_;
+  awaited_words<T> words_;
+  char const* name_;
   failure_word failed_;
   contradiction against_;
-  shmem::comparison how_;
-  T than_;
   emu::access order_;
   std::source_location where_;
   outcome got_{};

@@ -25,6 +25,7 @@ struct context_words {
   ring_writer indices;
   std::uint32_t ring = 0;
   std::uint32_t is_open = 0;
+  std::uint32_t turn = 0; ///< of the words that wait_until_any() is about: the first to look at
   std::uint64_t barriers = 0;
   std::uint64_t reductions = 0;
 };
@@ -74,15 +75,15 @@ public:
     if (!co_await std::move(all))
       net_.stop(what, where_);
   }
-  /// Waits until the word of the symmetric heap compares so. Gives it. `from`: who puts there, if
-  /// that is known; `against`: what says that it will not, but is in `instead`.
+  /// Waits until one of the words of the symmetric heap compares so. Gives it, and which one it is.
+  /// `from`: who puts there, if that is known; `against`: what says that it will not, but is in
+  /// `instead`.
   template<shmem::atomic_word T>
-  task<T> await_word(emu::global<T const> at, shmem::comparison how, T than, char const* what,
-                     std::optional<pe> from = {}, contradiction against = {},
-                     char const* instead = "") {
+  task<typename heap_wait<W, T>::outcome>
+  await_word(awaited_words<T> words, char const* what, std::optional<pe> from = {},
+             contradiction against = {}, char const* instead = "") {
     using wait_type = heap_wait<W, T>;
-    wait_type wait(wf_, at, how, than, net_.network().orders().wait, net_.failure(), against,
-                   where_);
+    wait_type wait(wf_, words, what, net_.network().orders().wait, net_.failure(), against, where_);
     // Where a schedule decides, a deadlock is reported, with who waits.
     bool const is_watched = !wf_.is_explored() && !wait.await_ready();
     if (is_watched)
@@ -95,7 +96,16 @@ public:
       net_.stop(what, where_);
     if (got.how == wait_type::ending::contradicted)
       net_.stop_differing({words_.ring, what, *from, instead}, where_);
-    co_return got.value;
+    co_return got;
+  }
+  /// A word of the symmetric heap as it is now, with what was put before it. Ends the work-group if
+  /// the job has failed: who asks again and again would do so for ever.
+  template<shmem::atomic_word T>
+  T see_word(emu::global<T const> at, char const* what) const {
+    T const seen = wf_.load(at, net_.network().orders().wait, where_);
+    if (failure_word const failed = net_.failure(); wf_.load(failed.at, failed.order, where_) != 0)
+      net_.stop(what, where_);
+    return seen;
   }
 
   /// Up to 8 bytes of device memory, as they go into an entry.

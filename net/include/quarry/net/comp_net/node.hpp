@@ -27,7 +27,7 @@ namespace quarry::net::comp_net {
 class node {
 public:
   struct options {
-    std::string_view configuration = on_command_processor::name;
+    std::string_view configuration = on_command_processor.name;
     std::uint32_t rings = 64; ///< the most work-groups of a launch that communicates
     std::uint32_t ring_entries = rings::usual_entries;
     std::uint32_t service_threads = 1; ///< they share the rings
@@ -53,7 +53,7 @@ public:
 
   [[nodiscard]] pe self() const noexcept { return shmem().self(); }
   [[nodiscard]] std::uint32_t pe_count() const noexcept { return shmem().pe_count(); }
-  [[nodiscard]] configuration_choice const& configuration() const noexcept;
+  [[nodiscard]] comp_net::configuration const& configuration() const noexcept;
   /// For the host: the heap, and all operations where kernels have none.
   [[nodiscard]] shmem::node& shmem() noexcept;
   [[nodiscard]] shmem::node const& shmem() const noexcept;
