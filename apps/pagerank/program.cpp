@@ -18,6 +18,9 @@
 #include <memory>
 #include <memory_need.hpp>
 #include <named_file.hpp>
+#include <optional>
+#include <string>
+#include <system_error>
 #include <vector>
 
 namespace quarry::pagerank {
@@ -133,10 +136,31 @@ command::program_result describe(settings const& s, input const& in, ranking con
   return r;
 }
 
+/// A file has said how large the graph is only when it was read.
+std::optional<error> lack_of_memory(command::run_options const& o, input const& in) {
+  // Measured of one node, its part and both references.
+  constexpr std::uint64_t per_vertex = 64, per_edge = 8;
+  bool const is_shared = o.transport == command::transport_kind::in_process;
+  std::uint64_t const graph =
+      in.graph().vertex_count * per_vertex + in.graph().edge_count() * per_edge;
+  std::uint64_t const need = (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o);
+  std::uint64_t const most = command::allowed_bytes_per_node(o);
+  if (need <= most)
+    return std::nullopt;
+  return error{std::make_error_code(std::errc::not_enough_memory),
+               fmt::format("{} has {} vertices and {} edges, for which each of {} nodes needs "
+                           "{:.3g} GB of memory; allowed are {:.3g} GB",
+                           in.source, in.graph().vertex_count, in.graph().edge_count(),
+                           o.node_count, static_cast<double>(need) / 1e9,
+                           static_cast<double>(most) / 1e9)};
+}
+
 result<command::program_result> run(command::run_options const& o, settings const& s) {
   auto const in = s.graph_file.empty() ? generate(s, o.seed) : read(s.graph_file);
   if (!in)
     return in.error();
+  if (auto const lacking = lack_of_memory(o, *in))
+    return *lacking;
   auto const right = reference(in->graph(), s.iterations);
   auto const all = rank_vertices(o, {.graph = in->graph(),
                                      .iterations = s.iterations,

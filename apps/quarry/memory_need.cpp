@@ -88,6 +88,13 @@ void need_memory(run_options const& o, std::string const& options, std::uint64_t
                        o.node_count, gigabytes(bytes_per_node), gigabytes(most)));
 }
 
+std::uint64_t allowed_bytes_per_node(run_options const& o) {
+  std::uint64_t const shared = of_machine() / o.node_count;
+  if (o.transport == transport_kind::in_process)
+    return std::min(shared, of_process() / o.node_count);
+  return std::min(o.transport == transport_kind::loopback ? shared : of_machine(), of_process());
+}
+
 std::string message_of(std::exception const& e) {
   if (dynamic_cast<std::bad_alloc const*>(&e) != nullptr)
     return out_of_memory;

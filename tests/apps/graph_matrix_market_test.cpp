@@ -220,12 +220,12 @@ TEST_SUITE("apps.graph_matrix_market") {
           "g.mtx:3: the file ends after 1 entries, the size line promises 18446744073709551615");
     CHECK(problem(std::string(pattern_banner) + "4294967295 4294967295 1\n1 2\n",
                   {.memory_limit_bytes = 1 << 30}) ==
-          "g.mtx:2: 4294967295 vertices need 34359738368 bytes, the limit is 1073741824");
+          "g.mtx:2: 4294967295 vertices need 68719476736 bytes, the limit is 1073741824");
     std::string many = std::string(pattern_banner) + "2 2 100000\n";
     for (int i = 0; i < 100'000; ++i)
       many += "1 2\n";
     CHECK(problem(many, {.memory_limit_bytes = 1 << 19}) ==
-          "g.mtx:65538: 65536 edges need 786456 bytes, the limit is 524288");
+          "g.mtx:65538: 65536 edges need 786480 bytes, the limit is 524288");
     CHECK(problem(many) == "");
   }
 

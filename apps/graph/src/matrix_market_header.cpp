@@ -4,6 +4,7 @@
 #include "text.hpp"
 
 #include <quarry/graph/csr.hpp>
+#include <quarry/in_quotes.hpp>
 
 #include <fmt/format.h>
 
@@ -147,9 +148,9 @@ result<matrix_market_header> read_matrix_market_header(line_source& lines, std::
   };
   if (rows > max_vertex_count)
     return too_large(fmt::format("{} vertices, at most {} are allowed", rows, max_vertex_count));
-  if (row_bytes(rows) > limit)
+  if (vertex_bytes(rows) > limit)
     return too_large(
-        fmt::format("{} vertices need {} bytes, the limit is {}", rows, row_bytes(rows), limit));
+        fmt::format("{} vertices need {} bytes, the limit is {}", rows, vertex_bytes(rows), limit));
   header->vertex_count = static_cast<std::uint32_t>(rows);
   header->entry_count = entries;
   return header;

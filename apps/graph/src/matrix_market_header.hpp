@@ -56,12 +56,13 @@ private:
   return words.at_end() || words.rest().front() == '%';
 }
 
-/// The bytes of the row offsets of a graph.
-[[nodiscard]] constexpr std::uint64_t row_bytes(std::uint64_t vertex_count) {
-  return (vertex_count + 1) * sizeof(std::uint64_t);
+/// The bytes of a graph's vertices while it is made, or summed up: for each its row's offset, and a
+/// number beside it.
+[[nodiscard]] constexpr std::uint64_t vertex_bytes(std::uint64_t vertex_count) {
+  return (vertex_count + 1) * 2 * sizeof(std::uint64_t);
 }
 
-/// Reads up to the size line, that included; refuses row offsets of more than `limit` bytes.
+/// Reads up to the size line, that included; refuses vertices of more than `limit` bytes.
 [[nodiscard]] result<matrix_market_header> read_matrix_market_header(line_source& lines,
                                                                      std::uint64_t limit);
 

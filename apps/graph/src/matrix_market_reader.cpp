@@ -4,6 +4,7 @@
 #include "text.hpp"
 
 #include <quarry/graph/matrix_market.hpp>
+#include <quarry/in_quotes.hpp>
 
 #include <fmt/format.h>
 
@@ -132,7 +133,7 @@ bool entry_reader::value(word_cursor& words) {
 
 bool entry_reader::check_memory() {
   std::uint64_t const bytes =
-      edges_.size() * (sizeof(edge) + sizeof(std::uint32_t)) + row_bytes(header_.vertex_count);
+      edges_.size() * (sizeof(edge) + sizeof(std::uint32_t)) + vertex_bytes(header_.vertex_count);
   if (bytes <= limit_)
     return true;
   return fail(

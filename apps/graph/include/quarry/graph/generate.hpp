@@ -18,7 +18,7 @@ struct rmat_options {
   double b = 0.19; ///< low source, high target
   double c = 0.19; ///< high source, low target; the rest, 1 - a - b - c, is high, high
   duplicates repeated = duplicates::keep;
-  std::uint64_t memory_limit_bytes = 0; ///< 0: the physical memory of the machine
+  std::uint64_t memory_limit_bytes = 0; ///< 0: what the machine has, and ulimit allows
 };
 
 /// Draws edge_factor · 2^scale directed edges, self loops included, and then gives the vertices
@@ -37,7 +37,7 @@ struct hexagonal_mesh_options {
   std::uint32_t columns = 512; ///< vertices of a line; at least 3
   double hole_fraction = 0.0;  ///< of the vertices, lie in holes; 0 … 0.9
   std::uint64_t seed = 1;
-  std::uint64_t memory_limit_bytes = 0; ///< 0: the physical memory of the machine
+  std::uint64_t memory_limit_bytes = 0; ///< 0: what the machine has, and ulimit allows
 };
 
 /// A planar mesh in which each vertex has three neighbours, but two on a rim. Each edge is stored
