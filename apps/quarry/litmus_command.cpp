@@ -133,16 +133,25 @@ bool read_lists(litmus_request const& asked, std::vector<litmus_row>& rows) {
       is_good = false;
       continue;
     }
-    std::set<litmus::expectation const*> those;
-    for (auto& row : rows)
-      if (auto const* found = litmus::find_expectation(*read, row.what.file)) {
-        is_good = expect(row, found->what, list) && is_good;
-        those.insert(found);
+    std::set<fs::path> those;
+    bool is_clear = true;
+    for (auto& row : rows) {
+      auto const found = litmus::find_expectation(*read, row.what.file);
+      if (!found) {
+        say(fmt::format("{}: {}", list, found.error().what));
+        is_clear = false;
+      } else if (*found != nullptr) {
+        is_good = expect(row, (*found)->what, list) && is_good;
+        those.insert((*found)->test);
       }
+    }
+    if (!is_clear) {
+      is_good = false;
+      continue;
+    }
     // Rows that say the same once more are used, too.
-    auto const used = static_cast<std::size_t>(std::ranges::count_if(*read, [&](auto const& row) {
-      return std::ranges::any_of(those, [&](auto const* one) { return one->test == row.test; });
-    }));
+    auto const used = static_cast<std::size_t>(
+        std::ranges::count_if(*read, [&](auto const& row) { return those.contains(row.test); }));
     if (used == 0) {
       say(fmt::format(
           "{}: no row is for a test that was asked for, so that nothing would be verified", list));

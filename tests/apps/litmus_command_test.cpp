@@ -238,7 +238,7 @@ TEST_SUITE("apps.litmus_command") {
     CHECK(litmus({here.path() / "bad1.litmus"}).status == 2);
     auto const endless = litmus({"/dev/zero"});
     CHECK(endless.status == 2);
-    CHECK(endless.says("cannot read /dev/zero: more than 16 MiB are no litmus test"));
+    CHECK(endless.says("cannot read /dev/zero: a litmus test has 64 KiB at most"));
     auto const list =
         here.write("e.csv", "test,verdict,class\nbad1.litmus,allowed,exact-allowed\n");
     auto const unmet = litmus({here.path(), "--expected", list});

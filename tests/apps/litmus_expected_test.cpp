@@ -89,10 +89,43 @@ TEST_SUITE("apps.litmus_expected") {
                                                     "a.litmus,allowed,exact-allowed\n"
                                                     "gone/b.litmus,allowed,model-stronger\n"))
             .value();
-    CHECK(find_expectation(rows, mine) == &rows[0]);
-    CHECK(find_expectation(rows, folder.path() / "there" / ".." / "a.litmus") == &rows[0]);
-    CHECK(find_expectation(rows, other) == nullptr);
-    CHECK(find_expectation(rows, folder.path() / "there" / "b.litmus") == &rows[1]);
-    CHECK(find_expectation(rows, "c.litmus") == nullptr);
+    CHECK(find_expectation(rows, mine).value() == &rows[0]);
+    CHECK(find_expectation(rows, folder.path() / "there" / ".." / "a.litmus").value() == &rows[0]);
+    CHECK(find_expectation(rows, other).value() == nullptr);
+    CHECK(find_expectation(rows, folder.path() / "there" / "b.litmus").value() == &rows[1]);
+    CHECK(find_expectation(rows, "c.litmus").value() == nullptr);
+  }
+
+  TEST_CASE("where two files of a name are expected to differ, and are not there, none is taken") {
+    temporary_folder const folder;
+    auto const mine = folder.write("a.litmus", "");
+    std::string const gone = "gone/a.litmus,forbidden,exact-forbidden\n";
+    std::string const other = "other/a.litmus,allowed,exact-allowed\n";
+    for (std::string const& text : {gone + other, other + gone}) {
+      auto const rows = read_expectations(folder.write("e.csv", std::string(head) + text)).value();
+      auto const found = find_expectation(rows, mine);
+      REQUIRE(found.has_error());
+      CHECK(found.error().what.find("a.litmus is expected to be ") != std::string::npos);
+      CHECK(found.error().what.find("neither of these is there") != std::string::npos);
+    }
+    // The file's own row counts, whatever others say.
+    auto const rows =
+        read_expectations(folder.write("e.csv", std::string(head) + gone + other +
+                                                    "a.litmus,allowed,exact-allowed\n"))
+            .value();
+    CHECK(find_expectation(rows, mine).value() == &rows[2]);
+  }
+
+  TEST_CASE("a list of many rows is read in no time, and what is read is quoted") {
+    temporary_folder const folder;
+    std::string text(head);
+    for (int i = 0; i < 100'000; ++i)
+      text += "t" + std::to_string(i) + ".litmus,allowed,exact-allowed\n";
+    CHECK(read_expectations(folder.write("many.csv", text)).value().size() == 100'000);
+    auto const odd = read_expectations(
+        folder.write("odd.csv", std::string(head) + "a.litmus,\x1b[31mallowed,exact-allowed\n"));
+    REQUIRE(odd.has_error());
+    CHECK(odd.error().what.find("read verdict '\\x1b[31mallowed', expected allowed") !=
+          std::string::npos);
   }
 }

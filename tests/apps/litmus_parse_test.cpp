@@ -90,6 +90,8 @@ TEST_SUITE("apps.litmus_parse") {
     CHECK(problem("PTX t\n{\nx=0 y=0;\n}") ==
           "t.litmus:3: read 'y', expected ';' or '}' after a declaration");
     CHECK(problem("PTX t\n{\nx=0;\nx=1;\n}") == "t.litmus:4: location x is declared twice");
+    CHECK(problem("PTX t\n{x=0;} } ;\n P0@cta 0,gpu 0 ;\n") ==
+          "t.litmus:2: read '}', expected a thread, such as P0");
     CHECK(problem("PTX t\n{\nr0=0;\n}") ==
           "t.litmus:3: read 'r0', expected P0:r0 for a register; a location has another name than "
           "r0, r1 …");

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "text_file.hpp"
 
+#include <quarry/in_quotes.hpp>
 #include <quarry/litmus/expected.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -55,25 +57,18 @@ result<expectation> read_row(std::string_view line, fs::path const& folder) {
   if (test.empty())
     return wrong("the name of a test is missing");
   if (!found)
-    return wrong(fmt::format("read class '{}', expected exact-allowed, exact-forbidden, forbidden "
+    return wrong(fmt::format("read class {}, expected exact-allowed, exact-forbidden, forbidden "
                              "or model-stronger",
-                             line));
+                             in_quotes(line)));
   if (verdict != found->verdict)
-    return wrong(fmt::format("read verdict '{}', expected {} for class {}", verdict, found->verdict,
-                             found->name));
+    return wrong(fmt::format("read verdict {}, expected {} for class {}", in_quotes(verdict),
+                             found->verdict, found->name));
   return expectation{folder / test, found->what};
 }
 
 bool is_same_file(fs::path const& a, fs::path const& b) {
   std::error_code none;
   return fs::weakly_canonical(a, none) == fs::weakly_canonical(b, none);
-}
-
-/// Whether an earlier row says something else of the same test.
-bool is_contradicted(std::vector<expectation> const& rows, expectation const& row) {
-  return std::ranges::any_of(rows, [&](expectation const& other) {
-    return other.what != row.what && other.test.lexically_normal() == row.test.lexically_normal();
-  });
 }
 
 } // namespace
@@ -100,11 +95,12 @@ bool expectation::is_met_by(verdict v) const {
 }
 
 result<std::vector<expectation>> read_expectations(fs::path const& list) {
-  auto const read = read_text(list);
+  auto const read = read_text(list, an_expectation_list);
   if (!read)
     return read.error();
   std::string_view text = *read;
   std::vector<expectation> rows;
+  std::map<fs::path, expected_class> earlier;
   for (int number = 1; !text.empty(); ++number) {
     auto line = text.substr(0, text.find('\n'));
     text.remove_prefix(std::min(text.size(), line.size() + 1));
@@ -116,7 +112,7 @@ result<std::vector<expectation>> read_expectations(fs::path const& list) {
     };
     if (number == 1) {
       if (line != "test,verdict,class")
-        return fail(fmt::format("read '{}', expected test,verdict,class", line.substr(0, 60)));
+        return fail(fmt::format("read {}, expected test,verdict,class", in_quotes(line)));
       continue;
     }
     if (line.empty())
@@ -124,7 +120,8 @@ result<std::vector<expectation>> read_expectations(fs::path const& list) {
     auto row = read_row(line, list.parent_path());
     if (!row)
       return fail(row.error().what);
-    if (is_contradicted(rows, *row))
+    auto const [said, is_first] = earlier.emplace(row->test.lexically_normal(), row->what);
+    if (!is_first && said->second != row->what)
       return fail(fmt::format("an earlier row expects something else of {}",
                               row->test.filename().string()));
     rows.push_back(std::move(*row));
@@ -135,17 +132,29 @@ result<std::vector<expectation>> read_expectations(fs::path const& list) {
   return rows;
 }
 
-expectation const* find_expectation(std::vector<expectation> const& rows, fs::path const& test) {
+result<expectation const*> find_expectation(std::vector<expectation> const& rows,
+                                            fs::path const& test) {
   expectation const* named = nullptr;
+  expectation const* other = nullptr; ///< that says something else
   std::error_code none;
   for (auto const& row : rows) {
     if (row.test.filename() != test.filename())
       continue;
     if (is_same_file(row.test, test))
       return &row;
-    if (!fs::exists(row.test, none))
+    if (fs::exists(row.test, none))
+      continue;
+    if (named != nullptr && named->what != row.what)
+      other = &row;
+    else
       named = &row;
   }
+  if (other != nullptr)
+    return error{std::make_error_code(std::errc::bad_message),
+                 fmt::format("{} is expected to be {} by the row of {}, and {} by that of {}, and "
+                             "neither of these is there",
+                             test.string(), to_string(named->what), named->test.string(),
+                             to_string(other->what), other->test.string())};
   return named;
 }
 

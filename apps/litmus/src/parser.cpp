@@ -97,8 +97,9 @@ private:
     }
     tokens_.next();
     tokens_.accept(";");
-    if (tokens_.at("{"))
-      note_unsupported([] { throw unsupported_feature{"system-synchronizes-with (ssw)"}; }, {"}"});
+    if (!tokens_.at("{"))
+      return;
+    note_unsupported([] { throw unsupported_feature{"system-synchronizes-with (ssw)"}; }, {"}"});
     if (tokens_.accept("}"))
       tokens_.accept(";");
   }
@@ -265,7 +266,7 @@ result<test> parse(std::string_view content, std::string const& file) {
 }
 
 result<test> read_test(std::filesystem::path const& file) {
-  auto const content = read_text(file);
+  auto const content = read_text(file, a_test);
   return content ? parse(*content, file.string()) : content.error();
 }
 

@@ -36,7 +36,10 @@ struct expectation {
 [[nodiscard]] result<std::vector<expectation>> read_expectations(std::filesystem::path const& list);
 
 /// The row for a test: the one for this file, or else one for a file of its name that is not there.
-[[nodiscard]] expectation const* find_expectation(std::vector<expectation> const& rows,
-                                                  std::filesystem::path const& test);
+/// Null: there is none.
+///
+/// Errors   std::errc::bad_message – several rows are for such files, and say different things
+[[nodiscard]] result<expectation const*> find_expectation(std::vector<expectation> const& rows,
+                                                          std::filesystem::path const& test);
 
 } // namespace quarry::litmus
