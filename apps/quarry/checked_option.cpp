@@ -129,11 +129,6 @@ CLI::Option* add_output_file(CLI::App& command, std::string const& name, std::st
       ->check(CLI::Validator(is_allowed, ""));
 }
 
-CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
-                      std::string const& what) {
-  return command.add_flag(name, is_set, what)->disable_flag_override();
-}
-
 CLI::Option* add_named(CLI::App& command, std::string const& name,
                        std::span<char const* const> names, std::size_t chosen,
                        std::function<void(std::size_t)> choose, std::string const& what) {

@@ -47,10 +47,6 @@ CLI::Option* add_input_file(CLI::App& command, std::string const& name, std::str
 CLI::Option* add_output_file(CLI::App& command, std::string const& name, std::string& file,
                              std::string const& what);
 
-/// Adds an option that takes no value.
-CLI::Option* add_flag(CLI::App& command, std::string const& name, bool& is_set,
-                      std::string const& what);
-
 /// Adds an option that takes one of `names`, and lists them all when it gets something else;
 /// `choose` gets the index. names[chosen] is the default.
 CLI::Option* add_named(CLI::App& command, std::string const& name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cilk_program.hpp"
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +43,7 @@ void add_cilk_options(CLI::App& app, cilk_settings& s, std::uint32_t most_spawne
              "enough calls, which wavefronts then take to their ends");
   add_choice(app, "--full", s.full, full_choices, "what a wavefront does in a full channel");
   add_choice(app, "--reservation", s.reservation, reservation_choices, "who reserves elements");
-  add_flag(app, "--padded", s.is_padded, "no two elements share a cache line");
+  app.add_flag("--padded", s.is_padded, "no two elements share a cache line");
   check_when_read(app, [&s, most_spawned] { check(s, most_spawned); });
 }
 

@@ -212,7 +212,7 @@ void add_gdb_command(CLI::App& quarry, std::vector<std::string> const& program, 
       ->expected(1)
       ->allow_extra_args(false)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  add_flag(*command, "--batch", r->is_batch, "end after those commands");
+  command->add_flag("--batch", r->is_batch, "end after those commands");
   command->callback([command, r, &program, &exit_status] {
     check(*command, *r, program);
     exit_status = run(*r, program);

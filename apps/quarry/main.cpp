@@ -74,8 +74,8 @@ int run(std::vector<std::string> arguments) {
   int exit_status = 0;
   CLI::App app{description, "quarry"};
   app.footer(examples);
-  app.set_version_flag("--version", std::string("quarry ") + quarry::command::version)
-      ->disable_flag_override();
+  app.option_defaults()->disable_flag_override(); // of all commands: a flag takes no value
+  app.set_version_flag("--version", std::string("quarry ") + quarry::command::version);
   quarry::command::add_run_command(app, quarry::command::programs(), arguments, exit_status);
   quarry::command::add_launch_command(app, launched, exit_status);
   quarry::command::add_explore_command(app, exit_status);

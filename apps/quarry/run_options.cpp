@@ -96,7 +96,7 @@ void add_run_options(CLI::App& command, run_options& options) {
              "threads of each node; 0: those that may be used, shared among the nodes");
   if (options.has_seed)
     add_number(command, "--seed", options.seed, 0, UINT64_MAX, "same seed, same input");
-  add_flag(command, "--check-bounds", options.checks_bounds, "check every access to global memory");
+  command.add_flag("--check-bounds", options.checks_bounds, "check every access to global memory");
   add_seconds(command, "--timeout", options.timeout,
               "how long a node waits for another before it counts as lost");
   add_output_file(command, "--json", options.json_file, "write the result to this file as well");
