@@ -28,8 +28,8 @@ target const& in_configuration(std::string program, std::string_view configurati
 
 /// Its own orders are enough, and it can do without none of them.
 void check_orders(std::string const& program) {
-  for (auto const& configuration : net::comp_net::configurations) {
-    target const& t = in_configuration(program, configuration.name);
+  for (auto const* const configuration : net::comp_net::configurations) {
+    target const& t = in_configuration(program, configuration->name);
     CAPTURE(t.name);
     verdict const v =
         explore_target(t, nullptr, {.executions = quarry_test::fewer(100U), .jobs = 2});
@@ -81,8 +81,8 @@ TEST_SUITE("apps.explore_configurations") {
     std::set<std::string> expected;
     for (char const* const name :
          {"allreduce", "allreduce-three", "ping-pong", "ping-pong-get", "jacobi", "sgd"})
-      for (auto const& configuration : net::comp_net::configurations)
-        expected.insert(in_configuration(name, configuration.name).name);
+      for (auto const* const configuration : net::comp_net::configurations)
+        expected.insert(in_configuration(name, configuration->name).name);
     CHECK(programs == expected);
   }
 }

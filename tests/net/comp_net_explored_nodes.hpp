@@ -24,6 +24,7 @@ struct explored_shape {
   std::uint32_t ring_entries = 2;
   quarry::emu::launch_path launches = quarry::emu::launch_path::straight;
   bool diagnoses = false;
+  quarry::net::shmem::shmem_orders orders{};
 };
 
 struct small_node {
@@ -56,7 +57,7 @@ quarry::verdict explore_nodes(explored_shape const& s, Body const& body) {
              .rings = s.rings,
              .ring_entries = s.ring_entries,
              .reduce_bytes = 64,
-             .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512}});
+             .shmem = {.heap_bytes = 256, .most_teams = 1, .team_bytes = 512, .orders = s.orders}});
         w.check(net.has_value(), net ? "" : net.error().what);
         if (!net)
           return;

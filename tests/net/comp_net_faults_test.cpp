@@ -260,11 +260,11 @@ TEST_SUITE("net.comp_net_faults") {
   }
   TEST_CASE("a context that is destroyed, was never made, or is another work-group's") {
     expect_mistake(mistake::after_destroy, fault::kind::wrong_shape,
-                   "on a context that has been destroyed");
+                   "p on a context that has been destroyed");
     expect_mistake(mistake::never_made, fault::kind::wrong_shape,
                    "p on a context that init() has not made");
     expect_mistake(mistake::others_context, fault::kind::wrong_shape,
-                   "the context of work-group 0 is used by work-group 1");
+                   "p: the context of work-group 0 is used by work-group 1");
   }
   TEST_CASE("a context of a launch that runs at the same time") {
     with_one_node([](test_node& n) {

@@ -61,7 +61,7 @@ private:
   }
   task<> wait() {
     where = std::source_location::current();
-    wait_type w(core_, {global<T const>(&word), how_, than_}, "wait_until", of_word,
+    wait_type w(core_, {global<T const>(&word), how_, than_}, of_word,
                 {global<std::uint32_t const>(&failed), of_failure}, against_, where);
     got_ = co_await w;
   }
@@ -100,6 +100,22 @@ TEST_SUITE("net.comp_net_heap_wait") {
     CHECK(w.goes_on());
     CHECK(w.how() == ending::met);
     CHECK(w.value() == 9);
+  }
+  TEST_CASE("of several words any ends it, the first that is looked at if several do") {
+    std::uint64_t words[] = {1, 7, 7, 7};
+    for (std::uint32_t const first : {0U, 1U, 2U, 3U, ~0U}) { // the last one is 3 of 4, too
+      CAPTURE(first);
+      notes asked;
+      noting_core core(asked, memory_context{});
+      std::uint32_t const failed = 0;
+      heap_wait<noting_core, std::uint64_t> w(
+          core, {global<std::uint64_t const>(words), awaited::equal, 7, 4, first}, of_word,
+          {global<std::uint32_t const>(&failed), of_failure}, {}, std::source_location::current());
+      REQUIRE(w.await_ready());
+      CHECK(w.await_resume().how == decltype(w)::ending::met);
+      CHECK(w.await_resume().index == (first == 0 ? 1 : first % 4));
+      CHECK(w.await_resume().value == 7);
+    }
   }
   TEST_CASE("words of 4 bytes and negative numbers are compared as what they are") {
     waiting<std::int32_t> w(awaited::less, -3);

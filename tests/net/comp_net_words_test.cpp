@@ -5,7 +5,7 @@
 
 #include <quarry/emu/explore.hpp>
 
-#include <array>
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <utility>
@@ -23,13 +23,13 @@ constexpr std::uint32_t flags = 5;
 /// they come: a flag's data are there when it is.
 struct pass_flags_wave {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> seen,
-                    device& net) const {
+                    std::uint64_t first, device& net) const {
     auto made = context::init(wf, net);
     context ctx = co_await std::move(made);
     pe const next{(net.self().id + 1) % net.pe_count()};
     global<std::uint64_t> const data = words + flags;
     for (std::uint32_t i = flags; i-- != 0;) {
-      auto put = ctx.p(wf, data + i, 100 + i, next);
+      auto put = ctx.p(wf, data + i, first + i, next);
       co_await std::move(put);
       auto order = ctx.fence(wf);
       co_await std::move(order);
@@ -53,13 +53,13 @@ struct pass_flags_wave {
 
 struct pass_flags_item {
   task<> operator()(any_work_item auto& wi, global<std::uint64_t> words, global<std::uint64_t> seen,
-                    device& net) const {
+                    std::uint64_t first, device& net) const {
     auto made = context::init(wi, net);
     context ctx = co_await std::move(made);
     pe const next{(net.self().id + 1) % net.pe_count()};
     global<std::uint64_t> const data = words + flags;
     for (std::uint32_t i = flags; i-- != 0;) {
-      co_await ctx.p(wi, data + i, 100 + i, next);
+      co_await ctx.p(wi, data + i, first + i, next);
       co_await ctx.fence(wi);
       co_await ctx.p(wi, words + i, 1, next);
     }
@@ -72,6 +72,44 @@ struct pass_flags_item {
     }
     co_await ctx.wait_until_all(wi, words, flags, awaited::equal, 2);
     co_await ctx.destroy(wi);
+  }
+};
+
+/// Takes words of two arrays in turn, all of which are there.
+struct take_in_turn {
+  static constexpr std::uint32_t calls = 64;
+
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> seen,
+                    device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    for (std::uint32_t call = 0; call < 2 * calls; ++call) {
+      std::uint32_t const array = call % 2 * 2;
+      auto some = ctx.wait_until_any(wf, words + array, 2, awaited::equal, 1);
+      std::uint32_t const i = co_await std::move(some);
+      if (wf.index_in_group() == 0)
+        wf.store(seen + array + i, wf.load(seen + array + i) + 1);
+    }
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
+  }
+};
+
+/// Asks until the word is no longer what it was: up to then the answer is yes.
+struct ask_until_not {
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    pe const next{(net.self().id + 1) % net.pe_count()};
+    auto put = ctx.p(wf, words, 1, next);
+    co_await std::move(put);
+    for (;;) {
+      auto asked = ctx.test(wf, words, awaited::equal, 0);
+      if (!co_await std::move(asked))
+        break;
+    }
+    auto end = ctx.destroy(wf);
+    co_await std::move(end);
   }
 };
 
@@ -132,9 +170,12 @@ outcome looking(test_node& n, auto look) {
   return n.gpu.run(one_wavefront_each(1), look_once{}, std::ref(n.net.device()), std::ref(look));
 }
 
+enum class look : std::uint8_t { test, signal, any };
+
 /// Two pes, one word and a flag; the flag is seen by a look.
 struct pass_by_look {
-  bool by_signal;
+  look by;
+  std::uint64_t* sightings; ///< of all executions
 
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
                     quarry::world& w, device& net) const {
@@ -145,19 +186,36 @@ struct pass_by_look {
     auto put = ctx.put_signal(wf, words, own, 1, words + 1, 1, shmem::signal_op::set, other);
     co_await std::move(put);
     bool is_there = false;
-    if (by_signal) {
+    if (by == look::signal) {
       auto signal = ctx.signal_fetch(wf, words + 1);
       is_there = co_await std::move(signal) == 1;
-    } else {
+    } else if (by == look::test) {
       auto asked = ctx.test(wf, words + 1, awaited::equal, 1);
       is_there = co_await std::move(asked);
+    } else {
+      auto some = ctx.wait_until_any(wf, words + 1, 2, awaited::equal, 1);
+      is_there = co_await std::move(some) == 0;
     }
-    if (is_there)
+    if (is_there) {
+      ++*sightings;
       w.check(wf.load(words) == 7, "the signal came before the data");
+    }
     auto end = ctx.destroy(wf);
     co_await std::move(end);
   }
 };
+
+verdict explore_looks(look by, std::uint64_t& sightings, shmem::shmem_orders const& orders = {}) {
+  return explore_nodes(
+      {.configuration = comp_net::on_command_processor.name, .executions = 300, .orders = orders},
+      [&](small_node& n) {
+        auto own = n.gpu.allocate<std::uint64_t>(1, "own");
+        static_cast<void>(n.gpu.run(
+            {.work_groups = 1, .work_items_per_group = 32, .lds_bytes = context::lds_bytes},
+            pass_by_look{by, &sightings}, global<std::uint64_t>(n.words.data()), own.global(),
+            std::ref(n.w), std::ref(n.net.device())));
+      });
+}
 
 } // namespace
 
@@ -165,20 +223,19 @@ TEST_SUITE("net.comp_net_words") {
   TEST_CASE("any of some words gives each that has come, once, and all are there in the end") {
     with_every_job([](test_node& n) {
       auto seen = n.gpu.allocate<std::uint64_t>(flags, "seen");
-      auto const check_taken = [&] {
+      for (std::uint64_t const first : {100U, 200U}) {
+        auto const launch = [&](auto kernel) {
+          return n.gpu.run(groups(1), kernel, n.at(), seen.global(), first,
+                           std::ref(n.net.device()));
+        };
+        succeed(first == 100 ? launch(pass_flags_wave{}) : launch(pass_flags_item{}));
         for (std::uint32_t i = 0; i < flags; ++i) {
-          CHECK(seen.host()[i] == 100 + i);
+          CHECK(seen.host()[i] == first + i);
           seen.host()[i] = 0;
           n.words[i] = 0;
         }
         CHECK(n.net.shmem().barrier_all());
-      };
-      succeed(
-          n.gpu.run(groups(1), pass_flags_wave{}, n.at(), seen.global(), std::ref(n.net.device())));
-      check_taken();
-      succeed(
-          n.gpu.run(groups(1), pass_flags_item{}, n.at(), seen.global(), std::ref(n.net.device())));
-      check_taken();
+      }
     });
   }
 
@@ -189,6 +246,23 @@ TEST_SUITE("net.comp_net_words") {
       succeed(
           n.gpu.run(groups(1), ask_in_a_loop{}, n.at(), seen.global(), std::ref(n.net.device())));
       CHECK(seen.host()[1] == 47);
+    });
+  }
+
+  TEST_CASE("of words that are all there each is given, also by who goes to and fro") {
+    with_one_node([](test_node& n) {
+      auto seen = n.gpu.allocate<std::uint64_t>(4, "seen");
+      std::fill_n(n.words.begin(), 4, 1);
+      succeed(
+          n.gpu.run(groups(1), take_in_turn{}, n.at(), seen.global(), std::ref(n.net.device())));
+      for (std::uint64_t const times : seen.host())
+        CHECK(times >= take_in_turn::calls / 8);
+    });
+  }
+
+  TEST_CASE("who asks until something is no longer so lets the network have its turns") {
+    with_every_job([](test_node& n) { // one thread and one wavefront, too
+      succeed(n.gpu.run(one_wavefront_each(1), ask_until_not{}, n.at(), std::ref(n.net.device())));
     });
   }
 
@@ -243,19 +317,20 @@ TEST_SUITE("net.comp_net_words") {
   }
 
   TEST_CASE("what came before a word that a look has seen is there, in every execution") {
-    for (bool const by_signal : {false, true}) {
-      CAPTURE(by_signal);
-      auto const v = explore_nodes(
-          {.configuration = comp_net::on_command_processor.name, .executions = 300},
-          [by_signal](small_node& n) {
-            auto own = n.gpu.allocate<std::uint64_t>(1, "own");
-            auto const end = n.gpu.run(
-                {.work_groups = 1, .work_items_per_group = 32, .lds_bytes = context::lds_bytes},
-                pass_by_look{by_signal}, global<std::uint64_t>(n.words.data()), own.global(),
-                std::ref(n.w), std::ref(n.net.device()));
-            n.w.check(static_cast<bool>(end), "the kernel has failed");
-          });
+    for (look const by : {look::test, look::signal, look::any}) {
+      CAPTURE(static_cast<int>(by));
+      std::uint64_t sightings = 0;
+      verdict const v = explore_looks(by, sightings);
       CHECK_MESSAGE(v, v);
+      CHECK(sightings > 50);
+    }
+  }
+
+  TEST_CASE("a look that does not acquire sees the word before them, and is found out") {
+    for (look const by : {look::test, look::signal, look::any}) {
+      CAPTURE(static_cast<int>(by));
+      std::uint64_t sightings = 0;
+      CHECK_FALSE(explore_looks(by, sightings, {.wait = {order::relaxed, scope::system}}));
     }
   }
 }

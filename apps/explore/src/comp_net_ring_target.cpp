@@ -91,7 +91,7 @@ struct heir_side {
     task<bool> sent = shared.rings.all_completed(wf, 0, mine);
     shared.w.check(co_await std::move(sent), "an operation was given up");
     using wait_type = heap_wait<std::remove_reference_t<decltype(wf)>, std::uint64_t>;
-    wait_type wait(wf, {shared.awaited.global(), net::shmem::comparison::equal, 1}, "wait_until",
+    wait_type wait(wf, {shared.awaited.global(), net::shmem::comparison::equal, 1},
                    {order::acquire, scope::system},
                    {shared.failed.global(), shared.rings.orders().see_failure}, {},
                    std::source_location::current());

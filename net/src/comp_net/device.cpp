@@ -15,10 +15,10 @@ namespace quarry::net::comp_net {
 
 configuration const& find_configuration(std::string_view name) {
   std::string names;
-  for (configuration const& c : configurations) {
-    if (c.name == name)
-      return c;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", c.name);
+  for (configuration const* const c : configurations) {
+    if (c->name == name)
+      return *c;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", c->name);
   }
   throw std::invalid_argument(
       fmt::format("comp_net: no configuration '{}'; there are: {}", name, names));

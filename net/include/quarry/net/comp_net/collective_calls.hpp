@@ -4,9 +4,11 @@
 #include <quarry/emu/lane_call.hpp>
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/comp_net/heap_wait.hpp>
 #include <quarry/net/comp_net/leader.hpp>
 #include <quarry/net/pe.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
+#include <quarry/random_bits.hpp>
 #include <quarry/task.hpp>
 #include <quarry/yield.hpp>
 
@@ -85,6 +87,7 @@ struct destroy_call {
 struct command_call {
   using value_type = std::uint64_t;
   static constexpr char const* what = "ComP-Net operation";
+  char const* name; ///< as it is called
   command request;
   /// Its data are up to 8 bytes of device memory, which go into the entry.
   std::byte const* inlines = nullptr;
@@ -99,7 +102,7 @@ struct command_call {
       c.flags |= command::is_inline;
     }
     if (c.has(command::is_blocking)) {
-      task<std::uint64_t> over = me.perform(c, to_string(c.what));
+      task<std::uint64_t> over = me.perform(c, name);
       co_return co_await std::move(over);
     }
     task<std::uint32_t> posted = me.post(c);
@@ -113,11 +116,12 @@ template<class T>
 struct fetch_call {
   using value_type = T;
   static constexpr char const* what = "ComP-Net operation";
+  char const* name; ///< as it is called
   command request;
 
   template<class W>
   task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
-    task<std::uint64_t> over = me.perform(request, to_string(request.what));
+    task<std::uint64_t> over = me.perform(request, name);
     std::uint64_t const bits = co_await std::move(over);
     T value;
     std::memcpy(&value, &bits, sizeof value);
@@ -157,7 +161,8 @@ struct wait_all_call {
   }
 };
 
-/// Gives the index. The next time it is the next one's turn, so that none is for ever passed over.
+/// Gives the index: of several any one, so that none is for ever passed over. Not in turns: who
+/// goes to and fro between two arrays would get the same ones.
 template<shmem::atomic_word T>
 struct wait_any_call {
   using value_type = std::uint32_t;
@@ -166,11 +171,11 @@ struct wait_any_call {
 
   template<class W>
   task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
-    awaited_words<T> in_turn = words;
-    in_turn.first = me.words().turn % words.count;
-    auto wait = me.await_word(in_turn, what);
+    awaited_words<T> from_any = words;
+    from_any.first =
+        static_cast<std::uint32_t>(random_bits::mixed(++me.words().choices) % words.count);
+    auto wait = me.await_word(from_any, what);
     auto const got = co_await std::move(wait);
-    me.words().turn = got.index + 1;
     co_return got.index;
   }
 };
@@ -183,10 +188,8 @@ struct test_call {
 
   template<class W>
   task<value_type> lead(W&, leader<W>& me, device&, std::source_location where) const {
-    bool const is_met = shmem::holds(me.see_word(word.at, what), word.how, word.than);
-    if (!is_met) // who asks in a loop leaves the others their turns
-      co_await yield(where);
-    co_return is_met;
+    co_await yield(where); // who asks in a loop leaves the others their turns
+    co_return shmem::holds(me.see_word(word.at, what), word.how, word.than);
   }
 };
 

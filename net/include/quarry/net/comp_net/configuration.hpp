@@ -45,7 +45,7 @@ inline constexpr configuration inter_kernel{"inter_kernel", service_place::none,
 inline constexpr configuration cpu{"cpu", service_place::none, emu::scope::system, false};
 
 /// All of them, as the paper lists them.
-inline constexpr std::array configurations{cpu, inter_kernel, apu, dgpu, on_command_processor};
+inline constexpr std::array configurations{&cpu, &inter_kernel, &apu, &dgpu, &on_command_processor};
 
 /// Errors   std::invalid_argument – none has that name; those that there are
 [[nodiscard]] configuration const& find_configuration(std::string_view name);

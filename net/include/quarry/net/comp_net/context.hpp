@@ -5,6 +5,7 @@
 #include <quarry/net/comp_net/collective_calls.hpp>
 #include <quarry/net/comp_net/context_handle.hpp>
 #include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/comp_net/heap_wait.hpp>
 #include <quarry/net/comp_net/leader.hpp>
 #include <quarry/net/pe.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
@@ -69,16 +70,16 @@ public:
   [[nodiscard]] auto put(A& self, emu::global<T> dest,
                          std::type_identity_t<emu::global<T const>> source, std::size_t count,
                          pe target, std::source_location where = std::source_location::current()) {
-    return put_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target,
-                     command::is_blocking, where);
+    return put_bytes(self, "put", dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
+                     target, command::is_blocking, where);
   }
   template<shmem::element T, caller A>
   [[nodiscard]] auto put_nbi(A& self, emu::global<T> dest,
                              std::type_identity_t<emu::global<T const>> source, std::size_t count,
                              pe target,
                              std::source_location where = std::source_location::current()) {
-    return put_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target, 0,
-                     where);
+    return put_bytes(self, "put_nbi", dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
+                     target, 0, where);
   }
   /// A single element.
   template<shmem::element T, caller A>
@@ -88,22 +89,22 @@ public:
     command c = symmetric(operation::put, dest.get(), sizeof(T), target, "p", where);
     std::memcpy(&c.local, &value, sizeof value);
     c.flags = command::is_inline;
-    return start(self, command_call{c}, where);
+    return start(self, command_call{"p", c}, where);
   }
   template<shmem::element T, caller A>
   [[nodiscard]] auto get(A& self, emu::global<T> dest,
                          std::type_identity_t<emu::global<T const>> source, std::size_t count,
                          pe target, std::source_location where = std::source_location::current()) {
-    return get_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target,
-                     command::is_blocking, where);
+    return get_bytes(self, "get", dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
+                     target, command::is_blocking, where);
   }
   template<shmem::element T, caller A>
   [[nodiscard]] auto get_nbi(A& self, emu::global<T> dest,
                              std::type_identity_t<emu::global<T const>> source, std::size_t count,
                              pe target,
                              std::source_location where = std::source_location::current()) {
-    return get_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)), target, 0,
-                     where);
+    return get_bytes(self, "get_nbi", dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
+                     target, 0, where);
   }
   /// A single element.
   template<class T, caller A>
@@ -112,7 +113,7 @@ public:
                        std::source_location where = std::source_location::current()) {
     command c = symmetric(operation::get, source.get(), sizeof(T), target, "g", where);
     c.flags = command::is_inline;
-    return start(self, fetch_call<std::remove_const_t<T>>{c}, where);
+    return start(self, fetch_call<std::remove_const_t<T>>{"g", c}, where);
   }
   /// put(), and when all of it is there the signal, at the same pe. Does not wait; the source may
   /// be reused after quiet().
@@ -122,8 +123,9 @@ public:
                                     std::size_t count, emu::global<std::uint64_t> signal,
                                     std::uint64_t value, shmem::signal_op how, pe target,
                                     std::source_location where = std::source_location::current()) {
-    return put_signal_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
-                            {signal.get(), value, how}, target, 0, where);
+    return put_signal_bytes(self, "put_signal_nbi", dest.get(), source.get(),
+                            shmem::bytes_of(count, sizeof(T)), {signal.get(), value, how}, target,
+                            0, where);
   }
   /// The same; on return the source may be reused.
   template<shmem::element T, caller A>
@@ -132,8 +134,9 @@ public:
                                 std::size_t count, emu::global<std::uint64_t> signal,
                                 std::uint64_t value, shmem::signal_op how, pe target,
                                 std::source_location where = std::source_location::current()) {
-    return put_signal_bytes(self, dest.get(), source.get(), shmem::bytes_of(count, sizeof(T)),
-                            {signal.get(), value, how}, target, command::is_blocking, where);
+    return put_signal_bytes(self, "put_signal", dest.get(), source.get(),
+                            shmem::bytes_of(count, sizeof(T)), {signal.get(), value, how}, target,
+                            command::is_blocking, where);
   }
 
   // Atomics, at the target. Those that bring nothing back do not wait.
@@ -142,73 +145,73 @@ public:
   [[nodiscard]] auto atomic_set(A& self, emu::global<T> at, std::type_identity_t<T> value,
                                 pe target,
                                 std::source_location where = std::source_location::current()) {
-    return update(self, shmem::atomic_op::set, at, value, target, where);
+    return update(self, "atomic_set", shmem::atomic_op::set, at, value, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_add(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
                                 std::source_location where = std::source_location::current()) {
-    return update(self, shmem::atomic_op::add, at, n, target, where);
+    return update(self, "atomic_add", shmem::atomic_op::add, at, n, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_inc(A& self, emu::global<T> at, pe target,
                                 std::source_location where = std::source_location::current()) {
-    return update(self, shmem::atomic_op::add, at, T{1}, target, where);
+    return update(self, "atomic_inc", shmem::atomic_op::add, at, T{1}, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_and(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
                                 std::source_location where = std::source_location::current()) {
-    return update(self, shmem::atomic_op::bit_and, at, n, target, where);
+    return update(self, "atomic_and", shmem::atomic_op::bit_and, at, n, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_or(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
                                std::source_location where = std::source_location::current()) {
-    return update(self, shmem::atomic_op::bit_or, at, n, target, where);
+    return update(self, "atomic_or", shmem::atomic_op::bit_or, at, n, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_xor(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
                                 std::source_location where = std::source_location::current()) {
-    return update(self, shmem::atomic_op::bit_xor, at, n, target, where);
+    return update(self, "atomic_xor", shmem::atomic_op::bit_xor, at, n, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_fetch(A& self, emu::global<T> at, pe target,
                                   std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::fetch, at, T{}, T{}, target, where);
+    return fetch(self, "atomic_fetch", shmem::atomic_op::fetch, at, T{}, T{}, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto
   atomic_fetch_add(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
                    std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::add, at, n, T{}, target, where);
+    return fetch(self, "atomic_fetch_add", shmem::atomic_op::add, at, n, T{}, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto
   atomic_fetch_inc(A& self, emu::global<T> at, pe target,
                    std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::add, at, T{1}, T{}, target, where);
+    return fetch(self, "atomic_fetch_inc", shmem::atomic_op::add, at, T{1}, T{}, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto
   atomic_fetch_and(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
                    std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::bit_and, at, n, T{}, target, where);
+    return fetch(self, "atomic_fetch_and", shmem::atomic_op::bit_and, at, n, T{}, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_fetch_or(A& self, emu::global<T> at, std::type_identity_t<T> n,
                                      pe target,
                                      std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::bit_or, at, n, T{}, target, where);
+    return fetch(self, "atomic_fetch_or", shmem::atomic_op::bit_or, at, n, T{}, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto
   atomic_fetch_xor(A& self, emu::global<T> at, std::type_identity_t<T> n, pe target,
                    std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::bit_xor, at, n, T{}, target, where);
+    return fetch(self, "atomic_fetch_xor", shmem::atomic_op::bit_xor, at, n, T{}, target, where);
   }
   template<shmem::atomic_word T, caller A>
   [[nodiscard]] auto atomic_swap(A& self, emu::global<T> at, std::type_identity_t<T> value,
                                  pe target,
                                  std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::set, at, value, T{}, target, where);
+    return fetch(self, "atomic_swap", shmem::atomic_op::set, at, value, T{}, target, where);
   }
   /// Stores `value` if `expected` is there; gives what was.
   template<shmem::atomic_word T, caller A>
@@ -216,7 +219,8 @@ public:
   atomic_compare_swap(A& self, emu::global<T> at, std::type_identity_t<T> expected,
                       std::type_identity_t<T> value, pe target,
                       std::source_location where = std::source_location::current()) {
-    return fetch(self, shmem::atomic_op::compare_swap, at, value, expected, target, where);
+    return fetch(self, "atomic_compare_swap", shmem::atomic_op::compare_swap, at, value, expected,
+                 target, where);
   }
 
   // Order, and waiting
@@ -251,8 +255,9 @@ public:
       context_handle::stop_no_words(call::what, where);
     return start(self, call{own_words(at, count, how, value, call::what, where)}, where);
   }
-  /// Does the word compare so now? A work-group that asks until it does gives the others their
-  /// turns, and ends with the job.
+  /// Does the word compare so now? A work-group that asks again and again gives the others their
+  /// turns, and ends with the job; but nobody looks after it: it ends in no timeout where its peer
+  /// is there and says nothing.
   template<class T, caller A>
     requires shmem::atomic_word<std::remove_const_t<T>>
   [[nodiscard]] auto test(A& self, emu::global<T> at, shmem::comparison how,
@@ -261,7 +266,7 @@ public:
     using call = test_call<std::remove_const_t<T>>;
     return start(self, call{own_words(at, 1, how, value, call::what, where)}, where);
   }
-  /// A signal of this pe's heap as it is now, with what was put before it.
+  /// A signal of this pe's heap as it is now, with what was put before it. As for test().
   template<caller A>
   [[nodiscard]] auto signal_fetch(A& self, emu::global<std::uint64_t const> signal,
                                   std::source_location where = std::source_location::current()) {
@@ -272,7 +277,7 @@ public:
   /// What was asked for before arrives, at each pe, before what is asked for after it.
   template<caller A>
   [[nodiscard]] auto fence(A& self, std::source_location where = std::source_location::current()) {
-    return start(self, command_call{{.what = operation::fence}}, where);
+    return start(self, command_call{"fence", {.what = operation::fence}}, where);
   }
   /// Waits until all that this context has asked for is done at its targets.
   template<caller A>
@@ -314,29 +319,31 @@ private:
   own_words(emu::global<T> at, std::uint32_t count, shmem::comparison how,
             std::remove_const_t<T> than, char const* what, std::source_location where) const {
     handle_.check_made(what, where);
-    static_cast<void>(
-        handle_.net().offset_of(at.get(), shmem::bytes_of(count, sizeof(T)), what, where));
-    emu::check_alignment(at.get(), sizeof(T), sizeof(T), where);
     if (!shmem::exists(how)) [[unlikely]]
       context_handle::stop_no_comparison(how, what, where);
+    if (count != 0) { // no words are nowhere
+      static_cast<void>(
+          handle_.net().offset_of(at.get(), shmem::bytes_of(count, sizeof(T)), what, where));
+      emu::check_alignment(at.get(), sizeof(T), sizeof(T), where);
+    }
     return {at, how, than, count};
   }
   command symmetric(operation o, void const* at, std::size_t bytes, pe target, char const* what,
                     std::source_location where) const;
   template<class A>
-  auto put_bytes(A& self, void* dest, void const* source, std::size_t bytes, pe target,
-                 std::uint8_t flags, std::source_location where) const {
-    command c = symmetric(operation::put, dest, bytes, target, "put", where);
+  auto put_bytes(A& self, char const* name, void* dest, void const* source, std::size_t bytes,
+                 pe target, std::uint8_t flags, std::source_location where) const {
+    command c = symmetric(operation::put, dest, bytes, target, name, where);
     c.local = reinterpret_cast<std::uintptr_t>(source);
-    return start(self, with_data(c, flags), where);
+    return start(self, with_data(name, c, flags), where);
   }
   template<class A>
-  auto get_bytes(A& self, void* dest, void const* source, std::size_t bytes, pe target,
-                 std::uint8_t flags, std::source_location where) const {
-    command c = symmetric(operation::get, source, bytes, target, "get", where);
+  auto get_bytes(A& self, char const* name, void* dest, void const* source, std::size_t bytes,
+                 pe target, std::uint8_t flags, std::source_location where) const {
+    command c = symmetric(operation::get, source, bytes, target, name, where);
     c.local = reinterpret_cast<std::uintptr_t>(dest);
     c.flags = flags;
-    return start(self, command_call{c}, where);
+    return start(self, command_call{name, c}, where);
   }
   struct signal_update {
     std::uint64_t* at;
@@ -344,10 +351,10 @@ private:
     shmem::signal_op how;
   };
   template<class A>
-  auto put_signal_bytes(A& self, void* dest, void const* source, std::size_t bytes,
-                        signal_update signal, pe target, std::uint8_t flags,
+  auto put_signal_bytes(A& self, char const* name, void* dest, void const* source,
+                        std::size_t bytes, signal_update signal, pe target, std::uint8_t flags,
                         std::source_location where) const {
-    command c = symmetric(operation::put_signal, dest, bytes, target, "put_signal", where);
+    command c = symmetric(operation::put_signal, dest, bytes, target, name, where);
     c.local = reinterpret_cast<std::uintptr_t>(source);
     if (!shmem::exists(signal.how)) [[unlikely]]
       context_handle::stop_no_signal_op(signal.how, where);
@@ -355,20 +362,20 @@ private:
     emu::check_alignment(signal.at, sizeof *signal.at, sizeof *signal.at, where);
     c.operand = signal.value;
     c.kind = static_cast<std::uint8_t>(signal.how);
-    return start(self, with_data(c, flags), where);
+    return start(self, with_data(name, c, flags), where);
   }
   /// Up to 8 bytes go into the entry, so that there is nothing to wait for.
-  static command_call with_data(command c, std::uint8_t flags) noexcept {
+  static command_call with_data(char const* name, command c, std::uint8_t flags) noexcept {
     if (c.bytes <= command::most_inline_bytes && c.bytes != 0)
-      return {c, reinterpret_cast<std::byte const*>(c.local)}; // NOLINT(*-no-int-to-ptr)
+      return {name, c, reinterpret_cast<std::byte const*>(c.local)}; // NOLINT(*-no-int-to-ptr)
     c.flags = flags;
-    return {c};
+    return {name, c};
   }
 
   template<shmem::atomic_word T>
-  command atomic(shmem::atomic_op op, emu::global<T> at, T operand, T expected, pe target,
-                 std::source_location where) const {
-    command c = symmetric(operation::atomic, at.get(), sizeof(T), target, "atomic", where);
+  command atomic(char const* name, shmem::atomic_op op, emu::global<T> at, T operand, T expected,
+                 pe target, std::source_location where) const {
+    command c = symmetric(operation::atomic, at.get(), sizeof(T), target, name, where);
     emu::check_alignment(at.get(), sizeof(T), sizeof(T), where);
     std::memcpy(&c.operand, &operand, sizeof operand);
     std::memcpy(&c.extra, &expected, sizeof expected);
@@ -378,14 +385,16 @@ private:
     return c;
   }
   template<class A, shmem::atomic_word T>
-  auto update(A& self, shmem::atomic_op op, emu::global<T> at, T operand, pe target,
-              std::source_location where) const {
-    return start(self, command_call{atomic(op, at, operand, T{}, target, where)}, where);
+  auto update(A& self, char const* name, shmem::atomic_op op, emu::global<T> at, T operand,
+              pe target, std::source_location where) const {
+    return start(self, command_call{name, atomic(name, op, at, operand, T{}, target, where)},
+                 where);
   }
   template<class A, shmem::atomic_word T>
-  auto fetch(A& self, shmem::atomic_op op, emu::global<T> at, T operand, T expected, pe target,
-             std::source_location where) const {
-    return start(self, fetch_call<T>{atomic(op, at, operand, expected, target, where)}, where);
+  auto fetch(A& self, char const* name, shmem::atomic_op op, emu::global<T> at, T operand,
+             T expected, pe target, std::source_location where) const {
+    return start(self, fetch_call<T>{name, atomic(name, op, at, operand, expected, target, where)},
+                 where);
   }
 
   context_handle handle_;

@@ -78,8 +78,8 @@ private:
   /// The operation's; calls that post commands are many.
   template<class Call>
   [[nodiscard]] static char const* name_of(Call const& call) noexcept {
-    if constexpr (requires { call.request.what; })
-      return to_string(call.request.what);
+    if constexpr (requires { call.name; })
+      return call.name;
     else
       return Call::what;
   }

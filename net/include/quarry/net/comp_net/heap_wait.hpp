@@ -34,7 +34,7 @@ struct awaited_words {
   shmem::comparison how;
   T than;
   std::uint32_t count = 1;
-  std::uint32_t first = 0; ///< whose turn it is: the one that counts, if several do
+  std::uint32_t first = 0; ///< looked at before the others: the one that counts, if several do
 };
 
 /// Waits for words of the symmetric heap that others put to; or for the job to fail, or for a
@@ -51,10 +51,9 @@ public:
     ending how;
   };
 
-  /// `name`: of the operation, for reports.
-  heap_wait(A& self, awaited_words<T> const& words, char const* name, emu::access order,
-            failure_word const& failed, contradiction const& against, std::source_location where)
-      : self_(self), words_(words), name_(name), failed_(failed), against_(against), order_(order),
+  heap_wait(A& self, awaited_words<T> const& words, emu::access order, failure_word const& failed,
+            contradiction const& against, std::source_location where)
+      : self_(self), words_(words), failed_(failed), against_(against), order_(order),
         where_(where) {}
   // Awaited where it was made: the actor keeps its address while it polls.
   heap_wait(heap_wait const&) = delete;
@@ -62,7 +61,8 @@ public:
   bool await_ready() { return ask(this); }
   template<task_promise P>
   void await_suspend(std::coroutine_handle<P> h) noexcept {
-    h.promise().self->poll_for(name_, where_, words_.at.get(), &ask, this);
+    void const* const on = words_.count == 1 ? words_.at.get() : nullptr; // one of many has no name
+    h.promise().self->poll_for("wait_until", where_, on, &ask, this);
   }
   [[nodiscard]] outcome await_resume() const noexcept { return got_; }
 
@@ -71,7 +71,7 @@ private:
   bool is_over() {
     got_.how = ending::met;
     for (std::uint32_t i = 0; i < words_.count; ++i) {
-      got_.index = (words_.first + i) % words_.count;
+      got_.index = static_cast<std::uint32_t>((std::uint64_t{words_.first} + i) % words_.count);
       got_.value = self_.load(words_.at + got_.index, order_, where_);
       if (shmem::holds(got_.value, words_.how, words_.than))
         return true;
@@ -87,7 +87,6 @@ private:
 
   A& self_;
   awaited_words<T> words_;
-  char const* name_;
   failure_word failed_;
   contradiction against_;
   emu::access order_;

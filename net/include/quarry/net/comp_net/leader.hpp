@@ -25,7 +25,7 @@ struct context_words {
   ring_writer indices;
   std::uint32_t ring = 0;
   std::uint32_t is_open = 0;
-  std::uint32_t turn = 0; ///< of the words that wait_until_any() is about: the first to look at
+  std::uint32_t choices = 0; ///< of wait_until_any(), so far
   std::uint64_t barriers = 0;
   std::uint64_t reductions = 0;
 };
@@ -83,7 +83,7 @@ public:
   await_word(awaited_words<T> words, char const* what, std::optional<pe> from = {},
              contradiction against = {}, char const* instead = "") {
     using wait_type = heap_wait<W, T>;
-    wait_type wait(wf_, words, what, net_.network().orders().wait, net_.failure(), against, where_);
+    wait_type wait(wf_, words, net_.network().orders().wait, net_.failure(), against, where_);
     // Where a schedule decides, a deadlock is reported, with who waits.
     bool const is_watched = !wf_.is_explored() && !wait.await_ready();
     if (is_watched)
