@@ -180,6 +180,10 @@ result<replay_file> replay_file::from_text(std::string const& text) {
 }
 
 result<void> replay_file::write(std::string const& file) const {
+  if (std::size_t const count = choices.choices().size(); count > choice_record::most_listed)
+    return error{std::make_error_code(std::errc::file_too_large),
+                 fmt::format("{}: {} choices were made up to there; a replay file lists {} at most",
+                             file, count, choice_record::most_listed)};
   errno = 0;
   std::ofstream out(file, std::ios::binary);
   out << to_text();

@@ -5,6 +5,8 @@
 #include "jobs.hpp"
 #include "stretch.hpp"
 
+#include <quarry/in_quotes.hpp>
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -131,9 +133,9 @@ any_strategy strategy_of(explore_options const& options) {
   auto strategy = make_strategy(options.strategy, {.bytes = options.bytes});
   if (!strategy)
     throw std::invalid_argument(
-        fmt::format("explore: there is no strategy '{}': swarm, random_walk, "
-                    "pct, bytes, boring and exhaustive are known",
-                    options.strategy));
+        fmt::format("explore: there is no strategy {}: swarm, random_walk, pct, bytes, boring and "
+                    "exhaustive are known",
+                    in_quotes(options.strategy)));
   return std::move(*strategy);
 }
 
