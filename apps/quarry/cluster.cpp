@@ -12,8 +12,10 @@
 
 #include <algorithm>
 #include <exception>
+#include <future>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -71,19 +73,32 @@ using schedulers = std::vector<std::unique_ptr<native_scheduler>>;
 result<void> run_in_process(schedulers const& places, connected_body const& body) {
   std::mutex mutex;
   std::optional<error> first;
+  // None runs before all are there: the last thread may want the memory that the first ones take.
+  std::promise<bool> are_all_here;
+  std::shared_future<bool> const may_run = are_all_here.get_future().share();
+  std::vector<std::jthread> threads;
+  auto const refuse = [&](std::error_code why) {
+    are_all_here.set_value(false);
+    throw std::system_error(why, fmt::format("a thread for each of {} nodes", places.size()));
+  };
   try {
-    std::vector<std::jthread> threads;
-    // Without all threads, the ends that are left go before the nodes that run are waited for.
     for (auto& end : net::make_in_process(static_cast<std::uint32_t>(places.size())))
-      threads.emplace_back([&, end = std::move(end), &place = *places[threads.size()]]() mutable {
-        auto const done = guarded(body, place, std::move(end));
-        std::lock_guard const lock(mutex);
-        if (!done && !first)
-          first = done.error();
-      });
+      threads.emplace_back(
+          [&, may_run, end = std::move(end), &place = *places[threads.size()]]() mutable {
+            if (!may_run.get())
+              return;
+            auto const done = guarded(body, place, std::move(end));
+            std::lock_guard const lock(mutex);
+            if (!done && !first)
+              first = done.error();
+          });
   } catch (std::system_error const& e) {
-    throw std::system_error(e.code(), fmt::format("a thread for each of {} nodes", places.size()));
+    refuse(e.code());
+  } catch (std::bad_alloc const&) {
+    refuse(std::make_error_code(std::errc::not_enough_memory));
   }
+  are_all_here.set_value(true);
+  threads.clear(); // when they have ended
   if (first)
     return *first;
   return {};
