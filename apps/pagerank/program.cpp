@@ -159,7 +159,7 @@ result<command::program_result> run(command::run_options const& o, settings cons
   auto const in = s.graph_file.empty() ? generate(s, o.seed) : read(s.graph_file);
   if (!in)
     return in.error();
-  if (auto const lacking = lack_of_memory(o, *in))
+  if (auto const lacking = s.graph_file.empty() ? std::nullopt : lack_of_memory(o, *in))
     return *lacking;
   auto const right = reference(in->graph(), s.iterations);
   auto const all = rank_vertices(o, {.graph = in->graph(),
