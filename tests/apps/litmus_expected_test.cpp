@@ -116,7 +116,7 @@ TEST_SUITE("apps.litmus_expected") {
     CHECK(find_expectation(rows, mine).value() == &rows[2]);
   }
 
-  TEST_CASE("a list of many rows is read in no time, and what is read is quoted") {
+  TEST_CASE("a list may have many rows; what is wrong in one is quoted") {
     temporary_folder const folder;
     std::string text(head);
     for (int i = 0; i < 100'000; ++i)
