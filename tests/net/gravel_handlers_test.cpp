@@ -82,7 +82,8 @@ TEST_SUITE("net.gravel_handlers") {
     call const calls[] = {[](gravel_node& net) { static_cast<void>(net.quiet()); },
                           [](gravel_node& net) { static_cast<void>(net.barrier()); },
                           [](gravel_node& net) { static_cast<void>(net.all_sum(1)); },
-                          [](gravel_node& net) { static_cast<void>(net.finish()); }};
+                          [](gravel_node& net) { static_cast<void>(net.finish()); },
+                          [](gravel_node& net) { static_cast<void>(net.counts()); }};
     for (call const waits : calls)
       with_every_job([waits](auto const& run) {
         auto const out = run(2, {.timeout = patience}, [waits](test_node& n) {
