@@ -3,36 +3,18 @@
 
 #include "exit_status.hpp"
 
+#include <quarry/memory_limits.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <limits>
 #include <new>
-#include <sys/resource.h>
-#include <unistd.h>
 
 namespace quarry::command {
 namespace {
-
-constexpr std::uint64_t unlimited = std::numeric_limits<std::uint64_t>::max();
-
-std::uint64_t of_machine() {
-  long const pages = ::sysconf(_SC_PHYS_PAGES);
-  long const page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0)
-    return unlimited; // unknown: the allocator has the last word
-  return static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page_bytes);
-}
-
-std::uint64_t of_process() {
-  rlimit most{};
-  if (::getrlimit(RLIMIT_AS, &most) != 0 || most.rlim_cur == RLIM_INFINITY)
-    return unlimited;
-  return most.rlim_cur;
-}
 
 double gigabytes(std::uint64_t bytes) {
   return static_cast<double>(bytes) / 1e9;
@@ -72,7 +54,7 @@ void terminate_for_want_of_memory() {
 }
 
 void need_memory(std::string const& options, std::uint64_t bytes) {
-  if (auto const most = std::min(of_machine(), of_process()); bytes > most)
+  if (auto const most = std::min(machine_memory(), process_memory()); bytes > most)
     refuse(options, fmt::format("needs {:.3g} GB of memory, allowed are {:.3g} GB",
                                 gigabytes(bytes), gigabytes(most)));
 }
@@ -81,7 +63,7 @@ void need_memory(run_options const& o, std::string const& options, std::uint64_t
   if (o.transport == transport_kind::in_process)
     return need_memory(options, bytes_per_node * o.node_count);
   need_memory(options, bytes_per_node);
-  auto const most = of_machine() / o.node_count;
+  auto const most = machine_memory() / o.node_count;
   if (o.transport == transport_kind::loopback && bytes_per_node > most)
     refuse(options,
            fmt::format("each of {} processes needs {:.3g} GB of memory, allowed are {:.3g} GB",
@@ -89,10 +71,11 @@ void need_memory(run_options const& o, std::string const& options, std::uint64_t
 }
 
 std::uint64_t allowed_bytes_per_node(run_options const& o) {
-  std::uint64_t const shared = of_machine() / o.node_count;
+  std::uint64_t const shared = machine_memory() / o.node_count;
   if (o.transport == transport_kind::in_process)
-    return std::min(shared, of_process() / o.node_count);
-  return std::min(o.transport == transport_kind::loopback ? shared : of_machine(), of_process());
+    return std::min(shared, process_memory() / o.node_count);
+  return std::min(o.transport == transport_kind::loopback ? shared : machine_memory(),
+                  process_memory());
 }
 
 std::string message_of(std::exception const& e) {

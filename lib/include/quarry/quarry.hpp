@@ -61,6 +61,7 @@
 #include <quarry/fnv_hash.hpp>
 #include <quarry/frame_pool.hpp>
 #include <quarry/in_quotes.hpp>
+#include <quarry/memory_limits.hpp>
 #include <quarry/random_bits.hpp>
 #include <quarry/read_text.hpp>
 #include <quarry/spin_lock.hpp>
