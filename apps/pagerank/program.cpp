@@ -136,14 +136,18 @@ command::program_result describe(settings const& s, input const& in, ranking con
   return r;
 }
 
+/// Nodes in one process share the graph.
+std::uint64_t bytes_per_node(command::run_options const& o, std::uint64_t graph) {
+  bool const is_shared = o.transport == command::transport_kind::in_process;
+  return (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o);
+}
+
 /// A file has said how large the graph is only when it was read.
 std::optional<error> lack_of_memory(command::run_options const& o, input const& in) {
   // Measured of one node, its part and both references.
   constexpr std::uint64_t per_vertex = 64, per_edge = 8;
-  bool const is_shared = o.transport == command::transport_kind::in_process;
-  std::uint64_t const graph =
-      in.graph().vertex_count * per_vertex + in.graph().edge_count() * per_edge;
-  std::uint64_t const need = (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o);
+  std::uint64_t const need =
+      bytes_per_node(o, in.graph().vertex_count * per_vertex + in.graph().edge_count() * per_edge);
   std::uint64_t const most = command::allowed_bytes_per_node(o);
   if (need <= most)
     return std::nullopt;
@@ -183,9 +187,8 @@ void check_memory(command::run_options const& o, settings const& s) {
   std::uint64_t const edges = s.made_by == generator::rmat ? 16 : 1;
   std::uint64_t const graph =
       s.graph_file.empty() ? (1 + edges) * sizeof(std::uint32_t) << s.scale : 0;
-  bool const is_shared = o.transport == command::transport_kind::in_process;
   command::need_memory(o, s.graph_file.empty() ? "--nodes, --scale" : "--nodes",
-                       (is_shared ? graph / o.node_count : graph) + command::gravel_bytes(o));
+                       bytes_per_node(o, graph));
 }
 
 /// A pipe is read once, and standard input is node 0's.
