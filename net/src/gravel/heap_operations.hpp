@@ -143,13 +143,13 @@ private:
   void call(core& self, message_handler const& handler, std::uint32_t w, std::uint64_t value) {
     if constexpr (M::may_explore) {
       std::uint64_t const outside = std::exchange(heap_[w], self.load(word(w), far));
-      run(handler, heap_[w], value);
+      invoke(handler, heap_[w], value);
       self.store(word(w), std::exchange(heap_[w], outside), far);
     } else {
-      run(handler, heap_[w], value);
+      invoke(handler, heap_[w], value);
     }
   }
-  static void run(message_handler const& handler, std::uint64_t& word, std::uint64_t value) {
+  static void invoke(message_handler const& handler, std::uint64_t& word, std::uint64_t value) {
     running_handler const now;
     handler(word, value);
   }
