@@ -10,7 +10,6 @@
 #include <quarry/net/shmem/vocabulary.hpp>
 #include <quarry/random_bits.hpp>
 #include <quarry/task.hpp>
-#include <quarry/yield.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -187,9 +186,10 @@ struct test_call {
   awaited_words<T> word; ///< one
 
   template<class W>
-  task<value_type> lead(W&, leader<W>& me, device&, std::source_location where) const {
-    co_await yield(where); // who asks in a loop leaves the others their turns
-    co_return shmem::holds(me.see_word(word.at, what), word.how, word.than);
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
+    task<T> look = me.see_word(word.at, what);
+    T const seen = co_await std::move(look);
+    co_return shmem::holds(seen, word.how, word.than);
   }
 };
 
@@ -199,9 +199,9 @@ struct signal_fetch_call {
   emu::global<std::uint64_t const> signal;
 
   template<class W>
-  task<value_type> lead(W&, leader<W>& me, device&, std::source_location where) const {
-    co_await yield(where); // as in test
-    co_return me.see_word(signal, what);
+  task<value_type> lead(W&, leader<W>& me, device&, std::source_location) const {
+    task<value_type> look = me.see_word(signal, what);
+    co_return co_await std::move(look);
   }
 };
 

@@ -232,7 +232,7 @@ public:
                                 std::remove_const_t<T> value,
                                 std::source_location where = std::source_location::current()) {
     using call = wait_call<std::remove_const_t<T>>;
-    return start(self, call{own_words(at, 1, how, value, call::what, where)}, where);
+    return start(self, call{handle_.own_words(at, 1, how, value, call::what, where)}, where);
   }
   /// Waits until all of so many words do.
   template<class T, caller A>
@@ -241,7 +241,7 @@ public:
                                     shmem::comparison how, std::remove_const_t<T> value,
                                     std::source_location where = std::source_location::current()) {
     using call = wait_all_call<std::remove_const_t<T>>;
-    return start(self, call{own_words(at, count, how, value, call::what, where)}, where);
+    return start(self, call{handle_.own_words(at, count, how, value, call::what, where)}, where);
   }
   /// Waits until any of so many words does, of 1 and more. Gives its index: of several one or
   /// another, so that calls again and again give each.
@@ -253,7 +253,7 @@ public:
     using call = wait_any_call<std::remove_const_t<T>>;
     if (count == 0) [[unlikely]]
       context_handle::stop_no_words(call::what, where);
-    return start(self, call{own_words(at, count, how, value, call::what, where)}, where);
+    return start(self, call{handle_.own_words(at, count, how, value, call::what, where)}, where);
   }
   /// Does the word compare so now? A work-group that asks again and again gives the others their
   /// turns, and ends with the job; but nobody looks after it: it ends in no timeout where its peer
@@ -264,15 +264,15 @@ public:
                           std::remove_const_t<T> value,
                           std::source_location where = std::source_location::current()) {
     using call = test_call<std::remove_const_t<T>>;
-    return start(self, call{own_words(at, 1, how, value, call::what, where)}, where);
+    return start(self, call{handle_.own_words(at, 1, how, value, call::what, where)}, where);
   }
   /// A signal of this pe's heap as it is now, with what was put before it. As for test().
   template<caller A>
   [[nodiscard]] auto signal_fetch(A& self, emu::global<std::uint64_t const> signal,
                                   std::source_location where = std::source_location::current()) {
     using call = signal_fetch_call;
-    auto const one = own_words(signal, 1, shmem::comparison::equal, 0, call::what, where);
-    return start(self, call{one.at}, where);
+    handle_.check_own(signal, 1, call::what, where);
+    return start(self, call{signal}, where);
   }
   /// What was asked for before arrives, at each pe, before what is asked for after it.
   template<caller A>
@@ -312,21 +312,6 @@ private:
   template<caller A, class Call>
   [[nodiscard]] auto start(A& self, Call call, std::source_location where) const {
     return handle_.start(self, call, where);
-  }
-  /// Throws kernel_stop: they are not all in the heap, are not aligned, or nothing compares so.
-  template<class T>
-  [[nodiscard]] awaited_words<std::remove_const_t<T>>
-  own_words(emu::global<T> at, std::uint32_t count, shmem::comparison how,
-            std::remove_const_t<T> than, char const* what, std::source_location where) const {
-    handle_.check_made(what, where);
-    if (!shmem::exists(how)) [[unlikely]]
-      context_handle::stop_no_comparison(how, what, where);
-    if (count != 0) { // no words are nowhere
-      static_cast<void>(
-          handle_.net().offset_of(at.get(), shmem::bytes_of(count, sizeof(T)), what, where));
-      emu::check_alignment(at.get(), sizeof(T), sizeof(T), where);
-    }
-    return {at, how, than, count};
   }
   command symmetric(operation o, void const* at, std::size_t bytes, pe target, char const* what,
                     std::source_location where) const;

@@ -7,6 +7,7 @@
 #include <quarry/emu/work_item.hpp>
 #include <quarry/net/comp_net/collective_calls.hpp>
 #include <quarry/net/comp_net/device.hpp>
+#include <quarry/net/comp_net/heap_wait.hpp>
 #include <quarry/net/comp_net/leader.hpp>
 #include <quarry/net/shmem/vocabulary.hpp>
 #include <quarry/task.hpp>
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <source_location>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 namespace quarry::net::comp_net {
@@ -39,6 +41,28 @@ public:
   }
   /// Throws kernel_stop wrong_shape: init() has not made it.
   void check_made(char const* what, std::source_location where) const;
+
+  /// Throws kernel_stop: init() has not made the context; they are not all in this pe's heap, or
+  /// not aligned. No words are nowhere.
+  template<shmem::atomic_word T>
+  void check_own(emu::global<T const> at, std::uint32_t count, char const* what,
+                 std::source_location where) const {
+    check_made(what, where);
+    if (count == 0)
+      return;
+    static_cast<void>(net_->offset_of(at.get(), shmem::bytes_of(count, sizeof(T)), what, where));
+    emu::check_alignment(at.get(), sizeof(T), sizeof(T), where);
+  }
+  /// The same, and throws where there is no such comparison.
+  template<class T>
+  [[nodiscard]] awaited_words<std::remove_const_t<T>>
+  own_words(emu::global<T> at, std::uint32_t count, shmem::comparison how,
+            std::remove_const_t<T> than, char const* what, std::source_location where) const {
+    check_own<std::remove_const_t<T>>(at, count, what, where);
+    if (!shmem::exists(how)) [[unlikely]]
+      stop_no_comparison(how, what, where);
+    return {at, how, than, count};
+  }
 
   /// A reduction that does not exist, or of bits, of numbers that are no integers; a signal's
   /// operation that does not exist.

@@ -8,6 +8,7 @@
 #include <quarry/net/comp_net/ring.hpp>
 #include <quarry/net/shmem/words.hpp>
 #include <quarry/task.hpp>
+#include <quarry/yield.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -98,14 +99,15 @@ public:
       net_.stop_differing({words_.ring, what, *from, instead}, where_);
     co_return got;
   }
-  /// A word of the symmetric heap as it is now, with what was put before it. Ends the work-group if
-  /// the job has failed: who asks again and again would do so for ever.
+  /// A word of the symmetric heap as it is now, with what was put before it. Who asks again and
+  /// again leaves the others their turns; and ends if the job has failed, or would do so for ever.
   template<shmem::atomic_word T>
-  T see_word(emu::global<T const> at, char const* what) const {
+  task<T> see_word(emu::global<T const> at, char const* what) const {
+    co_await yield(where_);
     T const seen = wf_.load(at, net_.network().orders().wait, where_);
     if (failure_word const failed = net_.failure(); wf_.load(failed.at, failed.order, where_) != 0)
       net_.stop(what, where_);
-    return seen;
+    co_return seen;
   }
 
   /// Up to 8 bytes of device memory, as they go into an entry.
