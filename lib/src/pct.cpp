@@ -49,11 +49,8 @@ void pct::begin(std::uint64_t seed) {
 }
 
 std::uint32_t pct::likely_length(random_bits& bits) const noexcept {
-  // Drawn where it is given, too: a seed and its k decide the rest alike.
   std::uint32_t const drawn = bits.below(2 * static_cast<std::uint32_t>(lengths_.size()));
   std::size_t const known = std::min(known_lengths_, lengths_.size());
-  if (given_length_ != 0)
-    return given_length_;
   if (known == 0)
     return first_length;
   // Too small a k never comes to the end of an execution, too large a one wastes change points.

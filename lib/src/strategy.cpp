@@ -13,7 +13,7 @@
 namespace quarry {
 
 static_assert(strategy<boring>);
-static_assert(learning_strategy<any_strategy>);
+static_assert(strategy<any_strategy>);
 
 namespace {
 

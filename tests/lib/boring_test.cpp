@@ -19,7 +19,7 @@ using namespace quarry_test;
 
 namespace {
 
-static_assert(strategy<boring> && !learning_strategy<boring>);
+static_assert(strategy<boring>);
 
 /// Two actors that look at three values each, and yield once.
 std::string observed(chooser& c) {

@@ -20,9 +20,6 @@ using namespace quarry_test;
 
 namespace {
 
-static_assert(learning_strategy<swarm> && learning_strategy<pct>);
-static_assert(!learning_strategy<random_walk> && !learning_strategy<replay>);
-
 constexpr std::array<std::uint8_t, 12> data{3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8};
 
 choice_record a_record() {
@@ -57,7 +54,7 @@ std::vector<choice> program(chooser& c) {
 } // namespace
 
 TEST_SUITE("lib.strategy") {
-  TEST_CASE("a seed decides an execution, whatever the strategy did before") {
+  TEST_CASE("a seed decides an execution, whatever broke off before") {
     for (auto const name : names) {
       CAPTURE(name);
       any_strategy first = made(name);
@@ -66,10 +63,8 @@ TEST_SUITE("lib.strategy") {
         CAPTURE(seed);
         first.begin(seed);
         auto const all = program(first);
-        // The second has another past, and an execution that broke off.
         second.begin(seed + 1'000);
         program(second);
-        second.expect_length(first.expected_length());
         second.begin(seed);
         CHECK(program(second) == all);
         CHECK(second.describe() == first.describe());
@@ -167,13 +162,12 @@ TEST_SUITE("lib.strategy") {
       any.begin(seed);
       any_strategy moved(std::move(any));
       CHECK(program(moved) == program(plain));
-      CHECK(moved.expected_length() == plain.expected_length());
+      CHECK(moved.describe() == plain.describe());
       plain.end();
       moved.end();
       any = std::move(moved);
     }
     CHECK(dynamic_cast<swarm*>(&any.choices()) != nullptr);
-    CHECK(made("boring").expected_length() == 0);
   }
 
   TEST_CASE("yielding reaches the strategy, through any_strategy and recorder") {

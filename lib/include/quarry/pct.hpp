@@ -25,7 +25,7 @@ namespace quarry {
 /// loads see and what is written back is a random walk's.
 ///
 /// k is the greatest of the last executions' lengths, or any of them: a seed decides an execution
-/// only together with expected_length().
+/// only together with those.
 ///
 /// Fair: who yields, or has been chosen `patience` times since the last time, is put last.
 ///
@@ -62,8 +62,6 @@ public:
   void learn(std::uint32_t length) noexcept;
   /// The k of this execution.
   [[nodiscard]] std::uint32_t expected_length() const noexcept { return length_; }
-  /// The k of all executions to come, whatever the last ones' lengths were; 0: what they were.
-  void expect_length(std::uint32_t k) noexcept { given_length_ = k; }
 
   unsigned pick(unsigned n, choice_kind kind) override { return walk_.pick(n, kind); }
   unsigned pick_actor(std::span<std::uint32_t const> ready) override;
@@ -99,7 +97,6 @@ private:
 
   std::array<std::uint32_t, 16> lengths_{}; ///< of the last executions, a ring
   std::size_t known_lengths_ = 0;
-  std::uint32_t given_length_ = 0;
   std::uint32_t length_ = first_length;
 };
 

@@ -21,20 +21,13 @@ namespace quarry {
 /// execution that broke off, begin() follows without an end().
 ///
 /// Choices follow from the seed, from what was asked before in the same execution, and, for a
-/// strategy that learns, from expected_length(): nothing else.
+/// strategy that learns, from how long the executions before it were: nothing else.
 template<class T>
 concept strategy = std::derived_from<T, chooser> && requires(T& t, T const& c, std::uint64_t seed) {
   { c.name() } -> std::convertible_to<std::string_view>;
   { t.begin(seed) } -> std::same_as<void>;
   { t.end() } -> std::same_as<void>;
   { c.describe() } -> std::same_as<std::string>; // what the last begin() drew, for reports
-};
-
-/// A strategy that places its choices by how long executions have been.
-template<class T>
-concept learning_strategy = strategy<T> && requires(T& t, T const& c, std::uint32_t k) {
-  { c.expected_length() } -> std::same_as<std::uint32_t>; // to be saved beside the seed
-  t.expect_length(k);                                     // to repeat what a seed did
 };
 
 /// Any strategy, owned.
@@ -57,9 +50,6 @@ public:
   void begin(std::uint64_t seed) { model_->begin(seed); }
   void end() { model_->end(); }
   [[nodiscard]] std::string describe() const { return model_->describe(); }
-  /// 0: this one does not learn.
-  [[nodiscard]] std::uint32_t expected_length() const { return model_->expected_length(); }
-  void expect_length(std::uint32_t k) { model_->expect_length(k); }
 
   unsigned pick(unsigned n, choice_kind kind) override { return choices_->pick(n, kind); }
   unsigned pick_actor(std::span<std::uint32_t const> ready) override {
@@ -83,8 +73,6 @@ private:
     virtual void begin(std::uint64_t seed) = 0;
     virtual void end() = 0;
     virtual std::string describe() const = 0;
-    virtual std::uint32_t expected_length() const = 0;
-    virtual void expect_length(std::uint32_t k) = 0;
   };
 
   template<strategy S>
@@ -120,18 +108,6 @@ public:
   void begin(std::uint64_t seed) override { strategy_.begin(seed); }
   void end() override { strategy_.end(); }
   std::string describe() const override { return strategy_.describe(); }
-  std::uint32_t expected_length() const override {
-    if constexpr (learning_strategy<S>)
-      return strategy_.expected_length();
-    else
-      return 0;
-  }
-  void expect_length(std::uint32_t k) override {
-    if constexpr (learning_strategy<S>)
-      strategy_.expect_length(k);
-    else
-      static_cast<void>(k);
-  }
 
 private:
   S strategy_;

@@ -14,7 +14,7 @@ namespace quarry {
 /// The strategy to begin with: every execution draws whether it is a random walk or PCT of depth 1
 /// to 4, and its rates.
 ///
-/// A seed alone decides an execution only together with expected_length(), as in pct.
+/// A seed decides an execution only together with the lengths of those before, as in pct.
 ///
 /// Source   Groce et al.: Swarm testing, ISSTA'12; design §8
 class swarm final : public chooser {
@@ -27,9 +27,8 @@ public:
   /// What this execution drew.
   [[nodiscard]] std::string describe() const;
 
-  /// The k of pct: of this execution, and given for those to come.
+  /// The k of pct, of this execution.
   [[nodiscard]] std::uint32_t expected_length() const noexcept { return pct_.expected_length(); }
-  void expect_length(std::uint32_t k) noexcept { pct_.expect_length(k); }
 
   unsigned pick(unsigned n, choice_kind kind) override {
     return is_pct_ ? pct_.pick(n, kind) : walk_.pick(n, kind);
