@@ -26,17 +26,10 @@ inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
   return touch_first(n, c);
 }
 
-inline cache_machine::line& cache_machine::line_of(std::uintptr_t number) {
-  if (line* const l = recent_[number % recent_.size()]; l != nullptr && l->number == number)
-      [[likely]]
-    return *l;
-  return reach(number);
-}
-
 /// The first cell of those that make up the bytes; they follow each other, of `step` bytes each.
 inline cache_machine::cell_id cache_machine::find(std::uintptr_t at, unsigned bytes,
                                                   unsigned& step) {
-  line& l = line_of(at / line_bytes);
+  line& l = lines_[at / line_bytes];
   std::size_t const word = at / 8 % line_words;
   if (l.word_bytes[word] == 0 || bytes < l.word_bytes[word]) [[unlikely]]
     return find_first(l, at, bytes, step);

@@ -67,18 +67,23 @@ private:
   std::vector<id> free_;
 };
 
-/// A place in a cache_machine's hash table of lines: of each word the first of its cells, which
-/// follow each other, and their size; 0 while nobody has reached it.
+/// A line of a cache_machine's line_table: of each word the first of its cells, which follow each
+/// other, and their size; 0 while nobody has reached it.
 struct cache_line {
   static constexpr std::uintptr_t bytes = line_values::bytes;
   static constexpr std::size_t words = bytes / 8;
   static constexpr std::uint32_t not_wide = ~0U;
 
   std::uintptr_t number; ///< address / 64
-  std::uint32_t execution = 0;
+  std::uint32_t generation = 0;
   std::uint32_t wide; ///< the wide_cache_line; `not_wide` if its words are cells
   std::array<std::uint8_t, words> word_bytes;
   std::array<std::uint32_t, words> first;
+
+  void begin() noexcept {
+    wide = not_wide;
+    word_bytes = {};
+  }
 };
 
 /// A line of which one cell is the whole: a version's value is the number of one of line_values.

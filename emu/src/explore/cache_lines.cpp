@@ -23,7 +23,7 @@ constexpr std::size_t most_emptied = 8;
 
 /// None if its words have cells of their own.
 cache_machine::wide_line* cache_machine::find_wide(std::uintptr_t at, unsigned element) {
-  line& l = line_of(at / line_bytes);
+  line& l = lines_[at / line_bytes];
   if (l.wide == line::not_wide) {
     bool const has_words =
         std::any_of(l.word_bytes.begin(), l.word_bytes.end(), [](auto b) { return b != 0; });
@@ -290,7 +290,7 @@ cache_machine::cell_id cache_machine::come_apart(wide_line& w) {
     std::erase(nodes_[n].dirty, gone);
   cells_[gone].bytes = 0;
   cells_[gone].first_holder = nobody;
-  line& l = line_of(at / line_bytes);
+  line& l = lines_[at / line_bytes];
   l.wide = line::not_wide;
   l.word_bytes.fill(w.element);
   for (unsigned i = 0; i < line_words; ++i)
@@ -357,7 +357,7 @@ void cache_machine::forget_line(cell_id c, std::uintptr_t begin, std::size_t byt
   if (has(memory, c) && nodes_[memory].places[c].count > 1)
     for_each_word_of(c, [&f](std::uintptr_t word, unsigned size, std::uint64_t value,
                              std::uint64_t&) { f(word, size, value); });
-  reach(at / line_bytes).wide = line::not_wide;
+  lines_[at / line_bytes].wide = line::not_wide;
   cells_[c].bytes = 0;
 }
 

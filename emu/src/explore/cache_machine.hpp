@@ -6,6 +6,7 @@
 #include "cache_place.hpp"
 #include "cache_question.hpp"
 #include "cache_state.hpp"
+#include "line_table.hpp"
 
 #include <quarry/choices.hpp>
 #include <quarry/emu/scope.hpp>
@@ -268,10 +269,6 @@ private:
   }
   place& touch(node_id n, cell_id c);
   place& touch_first(node_id n, cell_id c);
-  line& line_of(std::uintptr_t number);
-  line& place_of(std::uintptr_t number) noexcept;
-  line& reach(std::uintptr_t number);
-  void grow_lines();
   cell_id find_first(line& l, std::uintptr_t at, unsigned bytes, unsigned& step);
   node_id add_node(node_id parent, std::uint8_t level, bool is_leaf);
   actor_id add_actor(node_id leaf, std::array<std::uint8_t, 5> level_of);
@@ -513,10 +510,8 @@ private:
   std::vector<node> nodes_;
   std::vector<actor> actors_;
   std::vector<cell> cells_;
-  std::vector<line> lines_; ///< open addressing; those of former executions are free
-  std::size_t lines_in_use_ = 0;
-  std::array<line*, 4> recent_{}; ///< those that were found last, by number
-  std::uint32_t execution_ = 1;   ///< its number: what has another one is of no account
+  line_table<line> lines_;
+  std::uint32_t execution_ = 1; ///< its number: what has another one is of no account
   std::vector<wide_line> wide_;
   std::size_t wide_count_ = 0;      ///< in use: they keep their memory
   std::vector<std::uint32_t> open_; ///< lines of which something is undecided

@@ -100,11 +100,9 @@ void cache_machine::reset() {
       n.places.clear();
       n.place_count = 0;
     }
-    lines_.clear();
     execution_ = 1;
   }
-  lines_in_use_ = 0;
-  recent_ = {};
+  lines_.clear();
   coarse_.clear();
   now_ = 1;
   last_write_ = 0;

@@ -37,41 +37,6 @@ cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
   return p;
 }
 
-// Lines
-
-/// Where it is, or would be.
-cache_machine::line& cache_machine::place_of(std::uintptr_t number) noexcept {
-  for (std::size_t i = number * 0x9e37'79b9'7f4a'7c15 >> 32;; ++i) {
-    line& l = lines_[i & (lines_.size() - 1)];
-    if (l.execution != execution_ || l.number == number)
-      return l;
-  }
-}
-
-cache_machine::line& cache_machine::reach(std::uintptr_t number) {
-  if (2 * lines_in_use_ >= lines_.size())
-    grow_lines();
-  line& l = place_of(number);
-  if (l.execution != execution_) {
-    l.number = number;
-    l.execution = execution_;
-    l.wide = line::not_wide;
-    l.word_bytes = {};
-    ++lines_in_use_;
-  }
-  recent_[number % recent_.size()] = &l;
-  return l;
-}
-
-void cache_machine::grow_lines() {
-  std::vector<line> const old =
-      std::exchange(lines_, std::vector<line>(std::max<std::size_t>(64, 2 * lines_.size())));
-  for (line const& l : old)
-    if (l.execution == execution_)
-      place_of(l.number) = l;
-  recent_ = {};
-}
-
 // Cells
 
 cache_machine::cell_id cache_machine::new_cell(std::uintptr_t at, unsigned bytes) {
@@ -126,11 +91,11 @@ void cache_machine::complete_atomics(cell_id c) {
 
 /// Cells of a word become smaller, with what is known of the larger ones.
 void cache_machine::split(std::uintptr_t word, unsigned bytes) {
-  cell_id const old_first = line_of(word / line_words).first[word % line_words];
-  unsigned const old_bytes = line_of(word / line_words).word_bytes[word % line_words];
+  cell_id const old_first = lines_[word / line_words].first[word % line_words];
+  unsigned const old_bytes = lines_[word / line_words].word_bytes[word % line_words];
   for (unsigned offset = 0; offset < 8; offset += old_bytes)
     complete_atomics(old_first + offset / old_bytes); // lines may move
-  line& l = line_of(word / line_words);
+  line& l = lines_[word / line_words];
   auto const first = static_cast<cell_id>(cells_.size());
   for (unsigned offset = 0; offset < 8; offset += bytes)
     copy_part(old_first + offset / old_bytes, new_cell(word * 8 + offset, bytes),
@@ -197,7 +162,7 @@ unsigned cache_machine::width(std::uintptr_t at) const noexcept {
 
 /// With its word, of which nothing else is left.
 void cache_machine::drop(cell_id c) {
-  reach(cells_[c].at / line_bytes).word_bytes[cells_[c].at / 8 % line_words] = 0;
+  lines_[cells_[c].at / line_bytes].word_bytes[cells_[c].at / 8 % line_words] = 0;
   cells_[c].bytes = 0;
 }
 
@@ -209,7 +174,7 @@ void cache_machine::drop_beside(cell_id c) {
       nodes_[n].places[c].execution = 0;
   cells_[c].is_coarse = false;
   ++cells_[c].changes;
-  line const& l = reach(cells_[c].at / line_bytes);
+  line const& l = lines_[cells_[c].at / line_bytes];
   std::size_t const word = cells_[c].at / 8 % line_words;
   cell_id const first = l.first[word], end = first + 8U / l.word_bytes[word];
   for (cell_id other = first; other != end; ++other)

@@ -35,12 +35,7 @@ void race_detector::reset() {
   edges_.clear();
   marks_.clear();
   free_mark_ = none;
-  lines_in_use_ = 0;
-  recent_ = {};
-  if (++generation_ == 0) {
-    std::fill(lines_.begin(), lines_.end(), line{});
-    generation_ = 1;
-  }
+  lines_.clear();
   found_.reset();
   weak_reads_.clear();
   fences_.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "address_ranges.hpp"
+#include "line_table.hpp"
 
 #include <quarry/assert.hpp>
 #include <quarry/emu/scope.hpp>
@@ -195,9 +196,14 @@ private:
   /// A place in the hash table; in use if its generation is the execution's.
   struct line {
     std::uintptr_t number; ///< address / 64
-    std::uint32_t generation;
+    std::uint32_t generation = 0;
     std::uint32_t whole; ///< mark of all of it: of its first lane, at the first one's step
     std::array<std::uint32_t, line_words> first; ///< mark of each word
+
+    void begin() noexcept {
+      whole = none;
+      first.fill(none);
+    }
   };
   /// A release that can be acquired from a write.
   struct head {
@@ -327,19 +333,14 @@ private:
   [[nodiscard]] inline bool conflicts(mark const& m, access const& a) const noexcept;
   [[nodiscard]] bool is_mid_kernel(mark const& m, access const& a) const noexcept;
   [[nodiscard]] inline bool stands_for(access const& a, mark const& m) const noexcept;
-  inline line& find(std::uintptr_t number);
-  line& reach(std::uintptr_t number);
   void forget(line& l, std::uintptr_t begin, std::uintptr_t end);
   void forget_bytes(std::uint32_t& first, std::uint8_t mask);
-  line& place_of(std::uintptr_t number) noexcept;
-  void grow();
 
   [[nodiscard]] race explain(mark const& m, access const& a, bool is_lint) const;
 
   bool is_direct_ = false;
   address_ranges coarse_;
   time now_ = 0;
-  std::uint32_t generation_ = 1;
   std::size_t stride_ = 0;       ///< of rows
   std::size_t actor_stride_ = 0; ///< of actors: of all their rows
   std::vector<actor> actors_;
@@ -354,9 +355,7 @@ private:
   };
   std::array<joined, 16> joined_{}; ///< the last ones: who spins reads from the same two again
   std::vector<head> edges_;
-  std::vector<line> lines_;
-  std::size_t lines_in_use_ = 0;
-  std::array<line*, 4> recent_{}; ///< those that were found last, by number
+  line_table<line> lines_;
   std::vector<mark> marks_;
   std::uint32_t free_mark_ = none;
   std::optional<race> found_; ///< of the access that is checked

@@ -52,7 +52,7 @@ inline bool race_detector::goes_on(line& l, access const& a) {
 bool race_detector::access_line(actor_id a, access::kind kind, std::uintptr_t at, unsigned element,
                                 site first_lane) {
   activate(a, first_lane.lane);
-  line& l = find(at / line_bytes);
+  line& l = lines_[at / line_bytes];
   access const what{a, kind, {}, scope::work_item, at, element, first_lane, now_ + 1};
   time const after = now_ + static_cast<time>(line_bytes) / element; // a step for each lane
   std::uint32_t marks = none;                                        // none has any

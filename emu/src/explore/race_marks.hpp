@@ -33,13 +33,6 @@ inline void race_detector::set_mark(mark& m, access const& a, std::uint8_t mask)
   m.what = deed_of(a, mask);
 }
 
-inline race_detector::line& race_detector::find(std::uintptr_t number) {
-  if (line* const l = recent_[number % recent_.size()]; l != nullptr && l->number == number)
-      [[likely]]
-    return *l;
-  return reach(number);
-}
-
 /// One that is free.
 inline std::uint32_t race_detector::take_mark() {
   if (free_mark_ != none)

@@ -73,7 +73,7 @@ void race_detector::check_words(access const& a) {
 
 [[gnu::always_inline]] inline void race_detector::check_word(access const& a, std::uintptr_t number,
                                                              std::uint8_t mask) {
-  line& l = find(number / line_words);
+  line& l = lines_[number / line_words];
   if (l.whole != none) [[unlikely]]
     split(l);
   std::uint32_t& first = l.first[number % line_words];
@@ -87,8 +87,8 @@ void race_detector::check_words(access const& a) {
 inline bool race_detector::goes_on(actor_id a, access::kind kind, std::uintptr_t at, unsigned bytes,
                                    scope s, site where) {
   auto const offset = static_cast<unsigned>(at % 8);
-  line* const l = recent_[at / line_bytes % recent_.size()];
-  if (l == nullptr || l->number != at / line_bytes || l->whole != none || bytes > 8 - offset)
+  line* const l = lines_.recent(at / line_bytes);
+  if (l == nullptr || l->whole != none || bytes > 8 - offset)
     return false;
   std::uint32_t& first = l->first[at / 8 % line_words];
   auto const mask = static_cast<std::uint8_t>(((1U << bytes) - 1) << offset);
@@ -185,52 +185,18 @@ bool race_detector::is_mid_kernel(mark const& m, access const& a) const noexcept
   return second.begun == none || !knew(second.begun, m.what.actor, arrived);
 }
 
-// Lines: open addressing; those of former executions are free
-
-race_detector::line& race_detector::reach(std::uintptr_t number) {
-  if (2 * lines_in_use_ >= lines_.size())
-    grow();
-  line& l = place_of(number);
-  if (l.generation != generation_) {
-    l.number = number;
-    l.generation = generation_;
-    l.whole = none;
-    l.first.fill(none);
-    ++lines_in_use_;
-  }
-  recent_[number % recent_.size()] = &l;
-  return l;
-}
-
-/// Where it is, or would be.
-race_detector::line& race_detector::place_of(std::uintptr_t number) noexcept {
-  for (std::size_t i = number * 0x9e37'79b9'7f4a'7c15 >> 32;; ++i) {
-    line& l = lines_[i & (lines_.size() - 1)];
-    if (l.generation != generation_ || l.number == number)
-      return l;
-  }
-}
-
 void race_detector::forget(std::uintptr_t begin, std::size_t bytes) {
   coarse_.remove(begin);
-  if (lines_in_use_ == 0)
+  if (lines_.is_empty())
     return;
   std::uintptr_t const end = begin + bytes;
   std::uintptr_t const first_line = begin / line_bytes;
   std::uintptr_t const end_line = (end + line_bytes - 1) / line_bytes;
-  if (end_line - first_line < lines_.size())
-    for (std::uintptr_t number = first_line; number < end_line; ++number)
-      forget(place_of(number), begin, end);
-  else
-    for (line& l : lines_)
-      if (l.number >= first_line && l.number < end_line)
-        forget(l, begin, end);
+  lines_.for_each(first_line, end_line, [&](line& l) { forget(l, begin, end); });
 }
 
 /// Those of its bytes that are in the range: a word at the edge has others' beside them.
 void race_detector::forget(line& l, std::uintptr_t begin, std::uintptr_t end) {
-  if (l.generation != generation_)
-    return;
   if (l.number * line_bytes >= begin && (l.number + 1) * line_bytes <= end)
     forget_bytes(l.whole, 0xff);
   else
@@ -255,15 +221,6 @@ void race_detector::forget_bytes(std::uint32_t& first, std::uint8_t mask) {
     }
     drop_mark(*link);
   }
-}
-
-void race_detector::grow() {
-  std::vector<line> const old =
-      std::exchange(lines_, std::vector<line>(std::max<std::size_t>(64, 2 * lines_.size())));
-  for (line const& l : old)
-    if (l.generation == generation_)
-      place_of(l.number) = l;
-  recent_ = {};
 }
 
 } // namespace quarry::emu
