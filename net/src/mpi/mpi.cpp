@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "../awake_time.hpp"
-#include "../sending.hpp"
 #include "state.hpp"
 
 #include <quarry/net/error.hpp>
@@ -8,19 +6,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 namespace quarry::net {
-namespace {
-
-using clock = std::chrono::steady_clock;
-
-constexpr clock::duration yields_for =
-    std::chrono::microseconds(100); // of a wait in which nothing comes
-constexpr clock::duration longest_pause = std::chrono::milliseconds(40);
-
-} // namespace
 
 mpi::mpi(std::unique_ptr<state> s) : state_(std::move(s)) {}
 
@@ -29,7 +17,7 @@ mpi::~mpi() {
   if (MPI_Finalized(&is_over) != MPI_SUCCESS || is_over != 0)
     return;
   // Without finish() the communicator stays: to free it might wait for the others.
-  if (state_->has_finished)
+  if (state_->has_finished())
     MPI_Comm_free(&state_->network);
   else
     state_->abandon();
@@ -64,57 +52,55 @@ result<std::unique_ptr<mpi>> mpi::open(job const& j) {
   auto const network = here.meet(j);
   if (!network)
     return network.error();
-  auto s = std::make_unique<state>(here, j, *network, std::vector<mpi_peer>(j.pe_count));
+  auto s = std::make_unique<state>(here, j, *network);
   return std::unique_ptr<mpi>(new mpi(std::move(s)));
 }
 
 pe mpi::self() const {
-  return state_->who.self;
+  return state_->who().self;
 }
 std::uint32_t mpi::pe_count() const {
-  return state_->who.pe_count;
+  return state_->who().pe_count;
 }
 std::chrono::milliseconds mpi::timeout() const {
-  return state_->who.timeout;
+  return state_->who().timeout;
 }
 
 result<bool> mpi::try_send(pe target, std::span<std::byte const> head,
                            std::span<std::byte const> body) {
   state& s = *state_;
-  if (auto const done = sent_without_peer(s, target, head, body))
+  if (auto const done = s.sent_without_peer(target, head, body))
     return *done;
-  if (s.peers[target.id].has_left && !s.broken)
+  if (s.peers[target.id].has_left && !s.broken())
     return make_error(net_errc::peer_lost,
                       fmt::format("mpi: {} has left the job", to_string(target)));
   std::size_t const bytes = head.size() + body.size();
   std::size_t const count = 1 + (bytes + 7) / 8;
   s.end_sends(target.id);
-  if (!s.broken && !s.has_room(target.id, count))
+  if (!s.broken() && !s.has_room(target.id, count))
     return false;
-  if (!s.broken) {
+  if (!s.broken()) {
     std::vector<std::uint64_t> w = s.pool.take(count);
     w[0] = static_cast<std::uint64_t>(mpi_kind::message);
     auto const to = std::as_writable_bytes(std::span(w)).subspan(sizeof(mpi_kind));
     std::copy(body.begin(), body.end(), std::copy(head.begin(), head.end(), to.begin()));
     s.send(target.id, std::move(w), sizeof(mpi_kind) + bytes);
   }
-  if (s.broken)
-    return *s.broken;
+  if (s.broken())
+    return *s.broken();
   return true;
 }
 
 result<std::size_t> mpi::poll(sink const& deliver) {
-  if (state_->broken)
-    return *state_->broken;
   return state_->poll(deliver);
 }
 
 bool mpi::has_input() {
-  return state_->broken || !state_->to_self.empty();
+  return state_->has_input();
 }
 
 bool mpi::has_room(pe target) {
-  if (target.id >= state_->peers.size() || target == state_->who.self ||
+  if (target.id >= state_->peers.size() || target == state_->who().self ||
       state_->peers[target.id].has_left)
     return true; // try_send() has more to say
   state_->end_sends(target.id);
@@ -122,16 +108,7 @@ bool mpi::has_room(pe target) {
 }
 
 void mpi::wait(std::chrono::nanoseconds at_most) {
-  auto const deadline = clock::now() + at_most;
-  for (auto now = clock::now(); !state_->has_news() && now < deadline; now = clock::now()) {
-    auto const quiet = now - state_->moved_at;
-    if (quiet < yields_for)
-      std::this_thread::yield();
-    // Others need the core: processes of a job may be more than the machine has. What comes is
-    // late by a small part of the time in which nothing came.
-    else if (state_->pause(std::min({quiet / 8, longest_pause, deadline - now})))
-      return;
-  }
+  state_->wait(at_most);
 }
 
 void mpi::interrupt() {
@@ -145,31 +122,7 @@ bool mpi::is_flushed() {
 }
 
 result<void> mpi::finish() {
-  state& s = *state_;
-  if (s.broken)
-    return *s.broken;
-  if (s.has_finished)
-    return {};
-  awake_time wait_for_all(s.who.timeout);
-  if (!std::exchange(s.is_finishing, true))
-    for (std::size_t i = 0; i < s.peers.size(); ++i)
-      if (s.is_other(i))
-        s.send(i, {static_cast<std::uint64_t>(mpi_kind::goodbye)}, sizeof(mpi_kind));
-  while (true) {
-    auto const got = s.poll([](pe, std::span<std::byte const>) {});
-    if (!got)
-      return got.error();
-    auto const missing = s.still_here();
-    if (missing.empty() && s.is_flushed())
-      break;
-    if (wait_for_all.is_over())
-      return make_error(net_errc::timeout, fmt::format("mpi: {} did not say goodbye within {} ms",
-                                                       missing, s.who.timeout.count()));
-    if (*got == 0)
-      wait(std::chrono::milliseconds(1));
-  }
-  s.has_finished = true;
-  return {};
+  return state_->finish(name);
 }
 
 std::uint64_t mpi::wire_bytes() const {

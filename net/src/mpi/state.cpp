@@ -2,12 +2,12 @@
 #include "state.hpp"
 
 #include "../farewell.hpp"
-#include "../named_pes.hpp"
 
 #include <quarry/net/error.hpp>
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -16,6 +16,10 @@ namespace quarry::net {
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+constexpr clock::duration yields_for =
+    std::chrono::microseconds(100); // of a wait in which nothing comes
+constexpr clock::duration longest_pause = std::chrono::milliseconds(40);
 
 constexpr int tag = 2;
 constexpr std::size_t most_sends = 8;
@@ -46,12 +50,6 @@ bool mpi::state::expect(int code, pe culprit, char const* doing) {
   give_up({done.error().code, fmt::format("{} ({})", done.error().what, to_string(culprit))},
           culprit);
   return false;
-}
-void mpi::state::give_up(error why, pe culprit) {
-  if (broken)
-    return;
-  broken = std::move(why);
-  lost = culprit;
 }
 
 void mpi::state::end_sends(std::size_t id) {
@@ -96,11 +94,11 @@ void mpi::state::send(std::size_t id, std::vector<std::uint64_t> w, std::size_t 
 
 void mpi::state::accept() {
   constexpr int most = 64; // a poll() has an end
-  for (int i = 0; i < most && !broken; ++i) {
+  for (int i = 0; i < most && !broken(); ++i) {
     int has_come = 0;
     MPI_Message message = MPI_MESSAGE_NULL;
     MPI_Status status;
-    if (!expect(MPI_Improbe(MPI_ANY_SOURCE, tag, network, &has_come, &message, &status), who.self,
+    if (!expect(MPI_Improbe(MPI_ANY_SOURCE, tag, network, &has_come, &message, &status), who().self,
                 "receiving") ||
         has_come == 0)
       return;
@@ -149,18 +147,12 @@ void mpi::state::take(pe source, mpi_receive const& one, sink const& deliver) {
           source);
 }
 
-result<std::size_t> mpi::state::poll(sink const& deliver) {
+std::size_t mpi::state::advance_all(sink const& deliver) {
   std::size_t got = 0;
-  // What is sent to oneself meanwhile comes next time: a message that sends the next is no hang.
-  for (std::size_t const there = to_self.size(); got < there; ++got) {
-    std::vector<std::byte> const message = std::move(to_self.front());
-    to_self.pop_front();
-    deliver(who.self, message);
-  }
   accept();
-  for (std::size_t i = 0; i < peers.size() && !broken; ++i) {
+  for (std::size_t i = 0; i < peers.size() && !broken(); ++i) {
     end_sends(i);
-    while (!broken && is_here(i)) {
+    while (!broken() && is_here(i)) {
       // Out of the list first: who is delivered to may send, and poll.
       mpi_receive one = std::move(peers[i].receives.front());
       peers[i].receives.pop_front();
@@ -169,8 +161,6 @@ result<std::size_t> mpi::state::poll(sink const& deliver) {
       ++got;
     }
   }
-  if (broken)
-    return *broken;
   if (got != 0)
     moved_at = clock::now();
   return got;
@@ -186,7 +176,7 @@ bool mpi::state::is_flushed() {
 }
 bool mpi::state::has_news() {
   int has_come = 0;
-  if (!expect(MPI_Iprobe(MPI_ANY_SOURCE, tag, network, &has_come, MPI_STATUS_IGNORE), who.self,
+  if (!expect(MPI_Iprobe(MPI_ANY_SOURCE, tag, network, &has_come, MPI_STATUS_IGNORE), who().self,
               "receiving"))
     return true;
   for (std::size_t i = 0; i < peers.size() && has_come == 0; ++i) {
@@ -194,7 +184,7 @@ bool mpi::state::has_news() {
     end_sends(i);
     has_come |= static_cast<int>(peers[i].sends.size() < before || is_here(i));
   }
-  return has_come != 0 || broken || !to_self.empty();
+  return has_come != 0 || has_input();
 }
 
 bool mpi::state::pause(std::chrono::nanoseconds at_most) {
@@ -203,15 +193,29 @@ bool mpi::state::pause(std::chrono::nanoseconds at_most) {
   return std::exchange(is_interrupted, false);
 }
 
-std::string mpi::state::still_here() const {
-  return named_pes(static_cast<std::uint32_t>(peers.size()),
-                   [this](std::uint32_t i) { return is_other(i) && !peers[i].has_left; });
+void mpi::state::wait(std::chrono::nanoseconds at_most) {
+  auto const deadline = clock::now() + at_most;
+  for (auto now = clock::now(); !has_news() && now < deadline; now = clock::now()) {
+    auto const quiet = now - moved_at;
+    if (quiet < yields_for)
+      std::this_thread::yield();
+    // Others need the core: processes of a job may be more than the machine has. What comes is
+    // late by a small part of the time in which nothing came.
+    else if (pause(std::min({quiet / 8, longest_pause, deadline - now})))
+      return;
+  }
+}
+
+void mpi::state::say_goodbye() {
+  for (std::size_t i = 0; i < peers.size(); ++i)
+    if (is_other(i))
+      send(i, {static_cast<std::uint64_t>(mpi_kind::goodbye)}, sizeof(mpi_kind));
 }
 
 void mpi::state::abandon() {
   for (std::size_t i = 0; i < peers.size(); ++i)
     if (is_other(i) && !peers[i].has_left)
-      send(i, {static_cast<std::uint64_t>(mpi_kind::lost), broken ? lost.id : who.self.id}, 16);
+      send(i, {static_cast<std::uint64_t>(mpi_kind::lost), culprit().id}, 16);
   auto const deadline = clock::now() + farewell_patience;
   while (!is_flushed() && clock::now() < deadline)
     std::this_thread::yield();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "../connected_job.hpp"
 #include "process.hpp"
 
 #include <quarry/net/mpi.hpp>
@@ -11,8 +12,6 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace quarry::net {
@@ -45,17 +44,14 @@ private:
   std::vector<std::vector<std::uint64_t>> spare_;
 };
 
-struct mpi::state {
+struct mpi::state final : connected_job {
+  state(mpi_process& p, job const& j, MPI_Comm n)
+      : connected_job(j), process(p), network(n), peers(j.pe_count) {}
+
   mpi_process& process;
-  job who;
   MPI_Comm network;
   std::vector<mpi_peer> peers; ///< element self is never used
-  std::deque<std::vector<std::byte>> to_self{};
   word_pool pool{};
-  std::optional<error> broken{}; ///< the first error of a peer: said at every call from then on
-  pe lost{};                     ///< if broken: who is to blame
-  bool is_finishing = false;
-  bool has_finished = false;
   std::uint64_t sent_bytes = 0;
   /// When something last came or went: who waits for long looks less often.
   std::chrono::steady_clock::time_point moved_at = std::chrono::steady_clock::now();
@@ -63,11 +59,8 @@ struct mpi::state {
   std::condition_variable has_changed{};
   bool is_interrupted = false;
 
-  [[nodiscard]] bool is_other(std::size_t id) const { return id != who.self.id; }
-
   /// Whether `code` is MPI_SUCCESS; if not, `culprit` is blamed.
   bool expect(int code, pe culprit, char const* doing);
-  void give_up(error why, pe culprit);
 
   /// Takes back the sends to `id` that are over.
   void end_sends(std::size_t id);
@@ -80,14 +73,16 @@ struct mpi::state {
   /// True if the first message from `id` is here whole.
   bool is_here(std::size_t id);
   void take(pe source, mpi_receive const& one, sink const& deliver);
-  result<std::size_t> poll(sink const& deliver);
+  std::size_t advance_all(sink const& deliver) override;
 
-  [[nodiscard]] bool is_flushed();
+  [[nodiscard]] bool is_flushed() override;
   /// Whether poll() or try_send() may have something to do that they had not.
   [[nodiscard]] bool has_news();
-  [[nodiscard]] std::string still_here() const;
+  void wait(std::chrono::nanoseconds at_most) override;
   /// Sleeps so long, or until it is interrupted. True if it was, before or now.
   [[nodiscard]] bool pause(std::chrono::nanoseconds at_most);
+  void say_goodbye() override;
+  [[nodiscard]] bool has_left(std::uint32_t id) const override { return peers[id].has_left; }
   /// Says to all that this pe is gone, and because of whom.
   void abandon();
 };
