@@ -263,10 +263,8 @@ void check_bounds(allocations const& known, void const* at, std::size_t bytes, a
                     how.where, how.lane};
 }
 
-void check_alignment(void const* at, std::size_t bytes, std::size_t alignment, attempt how,
+void stop_misaligned(void const* at, std::size_t bytes, std::size_t alignment, attempt how,
                      allocations const* known) {
-  if (number(at) % alignment == 0)
-    return;
   explored_memory const* const memory = explored_memory::running();
   throw kernel_stop{fault::kind::misaligned,
                     fmt::format("{} of {} bytes at {}, which is not a multiple of {}", how.what,

@@ -168,9 +168,15 @@ private:
 
 /// Throws kernel_stop out_of_bounds unless [at, at + bytes) lies inside one allocation.
 void check_bounds(allocations const& known, void const* at, std::size_t bytes, attempt how);
+/// Throws kernel_stop misaligned: of an access of so many bytes that is to be so aligned.
+[[noreturn]] void stop_misaligned(void const* at, std::size_t bytes, std::size_t alignment,
+                                  attempt how, allocations const* known);
 /// Throws kernel_stop misaligned unless `at`, of an access of so many bytes, is a multiple of
-/// `alignment`. `known`: where reports look for its allocation.
-void check_alignment(void const* at, std::size_t bytes, std::size_t alignment, attempt how,
-                     allocations const* known = nullptr);
+/// `alignment`, a power of two. `known`: where reports look for its allocation.
+inline void check_alignment(void const* at, std::size_t bytes, std::size_t alignment, attempt how,
+                            allocations const* known = nullptr) {
+  if ((reinterpret_cast<std::uintptr_t>(at) & (alignment - 1)) != 0) [[unlikely]]
+    stop_misaligned(at, bytes, alignment, how, known);
+}
 
 } // namespace quarry::emu
