@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/random_bits.hpp>
+
 #include <array>
 #include <cmath>
 #include <concepts>
@@ -24,13 +26,9 @@ struct sample {
   float label; ///< 0 or 1
 };
 
-/// Uniform in [0, 1), one to one with `i` but for rounding (splitmix64's finaliser).
+/// Uniform in [0, 1), one to one with `i` but for rounding.
 [[nodiscard]] inline float uniform(std::uint64_t seed, std::uint64_t i) {
-  std::uint64_t x = (seed << 40) + i;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  x ^= x >> 31;
-  return static_cast<float>(x >> 40) * 0x1p-24F;
+  return static_cast<float>(random_bits::mixed((seed << 40) + i) >> 40) * 0x1p-24F;
 }
 
 /// Two half moons that reach into each other, with noise: no straight line divides them.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/random_bits.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -13,13 +15,8 @@ constexpr std::size_t base_size = 64;
 constexpr std::size_t merge_base = 4096;
 
 /// A value that only its place and the seed decide.
-///
-/// Source   Steele, Lea, Flood: splitmix64
 [[nodiscard]] constexpr std::uint32_t value_at(std::uint64_t seed, std::uint64_t i) noexcept {
-  std::uint64_t x = (seed + i + 1) * 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
+  return static_cast<std::uint32_t>(random_bits::at(0, seed + i) >> 32);
 }
 
 /// What is to be sorted.

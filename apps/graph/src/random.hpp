@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <quarry/random_bits.hpp>
+
 #include <array>
 #include <bit>
 #include <cstdint>
@@ -12,13 +14,9 @@ namespace quarry::graph {
 class random_stream {
 public:
   explicit random_stream(std::uint64_t seed) {
-    for (auto& word : state_) {
-      seed += 0x9e3779b97f4a7c15;
-      std::uint64_t z = seed;
-      z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-      z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-      word = z ^ (z >> 31);
-    }
+    random_bits seeds(seed);
+    for (auto& word : state_)
+      word = seeds();
   }
 
   std::uint64_t next() {

@@ -25,13 +25,13 @@ public:
     return static_cast<std::uint32_t>(std::uint64_t{bits} * n >> 32);
   }
   /// A hash, and a bijection.
-  static std::uint64_t mixed(std::uint64_t x) noexcept {
+  static constexpr std::uint64_t mixed(std::uint64_t x) noexcept {
     x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
     x = (x ^ x >> 27) * 0x94d049bb133111eb;
     return x ^ x >> 31;
   }
   /// The i-th number of the stream that begins with `seed`, from 0.
-  static std::uint64_t at(std::uint64_t seed, std::uint64_t i) noexcept {
+  static constexpr std::uint64_t at(std::uint64_t seed, std::uint64_t i) noexcept {
     return mixed(seed + (i + 1) * step);
   }
 
