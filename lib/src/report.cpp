@@ -4,8 +4,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <string_view>
+#include <unordered_map>
 
 namespace quarry {
 namespace {
@@ -33,7 +36,25 @@ private:
   std::map<std::string_view, std::size_t> counts_; ///< of each kind
 };
 
-std::string reason_of(report_row const& row, report const& all, names_of_objects& names) {
+/// By actor, the row that is its own.
+using row_index = std::unordered_map<actor const*, std::size_t>;
+
+row_index index_of(std::vector<report_row> const& rows) {
+  row_index all;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (rows[i].who != nullptr)
+      all.emplace(rows[i].who, i);
+  return all;
+}
+
+/// None: nobody has to act, or it is in no row.
+std::optional<std::size_t> owner_of(report_row const& row, row_index const& rows) {
+  auto const at = rows.find(row.owner);
+  return row.owner == nullptr || at == rows.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::string reason_of(report_row const& row, std::vector<report_row> const& rows,
+                      row_index const& row_of, names_of_objects& names) {
   if (!is_blocked(row.state))
     return std::string(to_string(row.state));
   std::string text = fmt::format("{} at {}", row.reason.what, to_string(row.reason.where));
@@ -41,9 +62,8 @@ std::string reason_of(report_row const& row, report const& all, names_of_objects
     text += fmt::format(" on {}", row.place);
   else if (row.reason.on != nullptr)
     text += fmt::format(" on {}", names.of(row.reason));
-  for (report_row const& other : all.rows)
-    if (row.owner != nullptr && other.who == row.owner)
-      text += fmt::format(", which {} has", other.actor);
+  if (auto const owner = owner_of(row, row_of))
+    text += fmt::format(", which {} has", rows[*owner].actor);
   return text;
 }
 
@@ -59,23 +79,22 @@ void report::add(std::string_view strand, actor const& a, std::string note) {
 }
 
 std::vector<std::vector<std::size_t>> report::cycles() const {
-  std::map<actor const*, std::size_t> index_of;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    if (rows[i].who != nullptr)
-      index_of.emplace(rows[i].who, i);
+  row_index const row_of = index_of(rows);
   std::vector<std::vector<std::size_t>> found;
   std::vector<std::size_t> seen_from(rows.size(), rows.size()); // the start of the walk that saw it
+  std::vector<std::size_t> seen_at(rows.size());                // and its place in that walk
   for (std::size_t start = 0; start < rows.size(); ++start) {
     std::vector<std::size_t> path;
     for (std::size_t i = start; seen_from[i] == rows.size();) {
       seen_from[i] = start;
+      seen_at[i] = path.size();
       path.push_back(i);
-      auto const next = index_of.find(rows[i].owner);
-      if (rows[i].owner == nullptr || next == index_of.end())
+      auto const next = owner_of(rows[i], row_of);
+      if (!next)
         break;
-      i = next->second;
-      if (auto const first = std::ranges::find(path, i); first != path.end())
-        found.emplace_back(first, path.end()); // the walk came back to itself
+      i = *next;
+      if (seen_from[i] == start) // the walk came back to itself
+        found.emplace_back(path.begin() + static_cast<std::ptrdiff_t>(seen_at[i]), path.end());
     }
   }
   return found;
@@ -93,9 +112,10 @@ std::string report::to_string() const {
   std::string text =
       fmt::format("{:<{}}  {:<{}}  waits for\n", "strand", strand_width, "actor", actor_width);
   names_of_objects names;
+  row_index const row_of = index_of(rows);
   for (report_row const& row : rows) {
     text += fmt::format("{:<{}}  {:<{}}  {}", row.strand, strand_width, row.actor, actor_width,
-                        reason_of(row, *this, names));
+                        reason_of(row, rows, row_of, names));
     text += row.note.empty() ? "\n" : fmt::format("; {}\n", row.note);
   }
   for (std::string const& name : busy)
