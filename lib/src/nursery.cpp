@@ -13,6 +13,7 @@
 #include <exception>
 #include <mutex>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,10 +31,12 @@ struct nursery::state {
   std::exception_ptr error;  ///< the first that nobody has heard of
   std::string thrower;       ///< of that
   std::vector<place> places; ///< where children have run
-  std::vector<edge> ends;    ///< what children have done, for everybody who joins them
-  std::uint64_t epoch = 0;   ///< of those
-  bool is_dead = false;      ///< the nursery is gone
-  bool gave_up = false;      ///< wait() has thrown the report of a stall
+  std::unordered_map<strand*, std::size_t> place_numbers;
+  std::size_t recent = 0;  ///< the one that was looked for last
+  std::vector<edge> ends;  ///< what children have done, for everybody who joins them
+  std::uint64_t epoch = 0; ///< of those
+  bool is_dead = false;    ///< the nursery is gone
+  bool gave_up = false;    ///< wait() has thrown the report of a stall
 
   /// A child has come to its end, as the actor `self`.
   void finish(actor& self, std::exception_ptr thrown, edge end) {
@@ -101,12 +104,12 @@ struct nursery::state {
   }
 
   std::size_t place_of(strand& s) {
-    std::size_t i = 0;
-    while (i != places.size() && places[i].at != &s)
-      ++i;
-    if (i == places.size())
+    if (recent < places.size() && places[recent].at == &s)
+      return recent;
+    auto const [at, is_new] = place_numbers.try_emplace(&s, places.size());
+    if (is_new)
       places.push_back({&s, 0});
-    return i;
+    return recent = at->second;
   }
 };
 
