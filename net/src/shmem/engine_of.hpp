@@ -16,7 +16,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <list>
 #include <map>
 #include <string>
@@ -322,28 +324,27 @@ private:
     return text;
   }
 
-  /// May it be applied before all that is still in the bag?
-  bool is_free(typename std::list<parcel>::iterator p) {
-    if (p->is_taken)
-      return false;
-    for (auto before = bag_.begin(); before != p; ++before)
-      if (before->key() == p->key() &&
-          (p->head.kind == message_kind::ack_request || before->head.epoch < p->head.epoch))
-        return false;
-    return true;
+  /// Those that may be applied before all that is still in the bag: of their context, nothing
+  /// before them comes from before a fence; for an acknowledgement, nothing at all.
+  void find_free() {
+    free_.clear();
+    first_epochs_.clear();
+    for (auto p = bag_.begin(); p != bag_.end(); ++p) {
+      auto const [first, is_first] = first_epochs_.try_emplace(p->key(), p->head.epoch);
+      bool const is_held =
+          p->head.kind == message_kind::ack_request ? !is_first : first->second < p->head.epoch;
+      first->second = std::min(first->second, p->head.epoch);
+      if (!is_held && !p->is_taken)
+        free_.push_back(p);
+    }
   }
   bool has_next() {
-    for (auto p = bag_.begin(); p != bag_.end(); ++p)
-      if (is_free(p))
-        return true;
-    return false;
+    find_free();
+    return !free_.empty();
   }
   /// Any that is free; the boring choice is the oldest one.
   typename std::list<parcel>::iterator take_next() {
-    free_.clear();
-    for (auto p = bag_.begin(); p != bag_.end(); ++p)
-      if (is_free(p))
-        free_.push_back(p);
+    find_free();
     if (free_.empty())
       return bag_.end();
     auto const count = static_cast<unsigned>(free_.size());
@@ -371,6 +372,7 @@ private:
   sequential_scheduler* sequential_;
   std::list<parcel> bag_; ///< in the order in which they came
   std::vector<typename std::list<parcel>::iterator> free_{};
+  std::map<stream, std::uint64_t> first_epochs_{}; ///< the least of what lies in front
   std::map<stream, std::array<lane_record, lane_count>> records_;
   strand network_;
   strand lanes_;
