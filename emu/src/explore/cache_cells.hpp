@@ -20,9 +20,9 @@ inline void mix(std::uint64_t& h, std::uint64_t v) noexcept {
 }
 
 inline cache_machine::place& cache_machine::touch(node_id n, cell_id c) {
-  node& at = nodes_[n];
-  if (c < at.place_count && at.places[c].execution == execution_) [[likely]]
-    return at.places[c];
+  if (place* const p = nodes_[n].places.find(c); p != nullptr && p->execution == execution_)
+      [[likely]]
+    return *p;
   return touch_first(n, c);
 }
 

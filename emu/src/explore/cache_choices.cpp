@@ -157,7 +157,7 @@ void cache_machine::collect_holders(actor_id a, cell_id c, unsigned level, bool 
 void cache_machine::collect_delayed(actor_id a, cell_id c, unsigned level, bool is_lowest) {
   node_id const n = actors_[a].path[level];
   node_id const below = is_lowest ? nobody : actors_[a].path[level - 1];
-  for (index other = 0; other < actor_count_; ++other) {
+  for (actor_id const other : delaying_) {
     actor const& b = actors_[other];
     if (other == a)
       continue;

@@ -119,6 +119,8 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
       drain(self, 1);
     }
     bool const follows_seq_cst = o == order::seq_cst && delayed_up_to_seq_cst(self) != 0;
+    if (self.delayed.empty())
+      delaying_.insert(std::ranges::lower_bound(delaying_, a), a);
     self.delayed.push_back(
         {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
     ++delayed_count_;
@@ -480,6 +482,8 @@ void cache_machine::perform_oldest(actor& a, arrival how, unsigned farthest) {
   flush(a, d.level, d.since); // while it is still to come, see arrival_of()
   clean_below(a, d.at, level);
   a.delayed.erase(a.delayed.begin());
+  if (a.delayed.empty())
+    std::erase(delaying_, static_cast<actor_id>(&a - actors_.data()));
   --delayed_count_;
   for (unseen_release& u : a.unseen)
     u.delayed -= u.delayed == 0 ? 0 : 1;

@@ -248,7 +248,8 @@ private:
   };
 
   [[nodiscard]] bool has(node_id n, cell_id c) const {
-    return nodes_[n].place_count > c && nodes_[n].places[c].execution == execution_;
+    place const* const p = nodes_[n].places.find(c);
+    return p != nullptr && p->execution == execution_;
   }
   [[nodiscard]] version const& newest(node_id n, cell_id c) const {
     return nodes_[n].places[c].newest();
@@ -302,6 +303,7 @@ private:
   void overwrite(wide_line const& w, part of, wide_line::overwriting const& o);
   void write_back_words(node_id n, cell_id c);
   void for_each_word_of(cell_id c, known_word const& f);
+  void forget_cell(cell_id c, std::uintptr_t begin, std::size_t bytes, gone_word const& f);
   void forget_line(cell_id c, std::uintptr_t begin, std::size_t bytes, gone_word const& f);
   std::optional<reading> see_only_one(actor_id a, cell_id c);
   void publish(cell const& c);
@@ -349,6 +351,7 @@ private:
   void mix_released(std::uint64_t& h, released r) const;
   [[nodiscard]] static std::uint64_t releases_after(actor const& a, time t) noexcept;
   void finish_cell(cell_id c);
+  [[nodiscard]] std::span<cell_id const> cells_about(std::uintptr_t begin, std::size_t bytes);
   [[nodiscard]] bool is_in_use(cell_id c) const;
   void drop(cell_id c);
   void drop_beside(cell_id c);
@@ -510,6 +513,7 @@ private:
   std::vector<node> nodes_;
   std::vector<actor> actors_;
   std::vector<cell> cells_;
+  std::vector<cell_id> cells_about_; ///< a range, see there: keeps its memory
   line_table<line> lines_;
   std::uint32_t execution_ = 1; ///< its number: what has another one is of no account
   std::vector<wide_line> wide_;
@@ -524,7 +528,8 @@ private:
   std::size_t node_count_ = 0;               ///< in use: nodes and actors keep their memory
   std::size_t actor_count_ = 0;
   time now_ = 1;
-  std::uint32_t last_write_ = 0; ///< its id
+  std::uint32_t last_write_ = 0;   ///< its id
+  std::vector<actor_id> delaying_; ///< actors that have delayed stores, in their order
   std::size_t delayed_count_ = 0;
   std::size_t late_fence_count_ = 0;
   std::size_t unseen_count_ = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cache_place.hpp"
+#include "cache_places.hpp"
 #include "cache_question.hpp"
 
 #include <array>
@@ -25,8 +26,7 @@ struct cache_node {
   /// By level of an ancestor: it may hold what was live there since then.
   std::array<time, cache_place::most_levels> since{};
   std::array<time, cache_place::most_levels> coarse_since{}; ///< for coarse-grained words
-  std::vector<cache_place> places;                           ///< by cell
-  std::uint32_t place_count = 0;                             ///< of those
+  cache_places places;
   std::vector<std::uint32_t> live; ///< what an invalidation has to look at; not kept of a leaf
   std::vector<std::uint32_t> dirty;
   std::vector<std::uint32_t> held; ///< an L2: dirty, too, but coarse-grained

@@ -96,16 +96,15 @@ void cache_machine::reset() {
   released_.clear();
   values_.clear();
   if (++execution_ == 0) {
-    for (node& n : nodes_) {
+    for (node& n : nodes_)
       n.places.clear();
-      n.place_count = 0;
-    }
     execution_ = 1;
   }
   lines_.clear();
   coarse_.clear();
   now_ = 1;
   last_write_ = 0;
+  delaying_.clear();
   delayed_count_ = late_fence_count_ = unseen_count_ = 0;
   takes_newest_ = false;
 }

@@ -8,12 +8,7 @@
 namespace quarry::emu {
 
 cache_machine::place& cache_machine::touch_first(node_id n, cell_id c) {
-  node& at = nodes_[n];
-  if (at.place_count <= c) {
-    at.places.resize(std::max<std::size_t>(cells_.size(), c + 1));
-    at.place_count = static_cast<cell_id>(at.places.size());
-  }
-  place& p = at.places[c];
+  place& p = nodes_[n].places.reach(c, cells_.size());
   p.execution = execution_;
   p.count = p.least = p.given = p.dirty_since = p.latest = 0;
   p.is_dirty = p.is_live = p.has_released = false;
@@ -138,9 +133,9 @@ void cache_machine::coarsen(std::uintptr_t begin, std::size_t bytes) {
         c.bytes != 0 && c.at < begin + bytes && begin < c.at + line_bytes)
       narrow(c.id);
   coarse_.add(begin, bytes);
-  for (cell& c : cells_) // one that a neighbour's access has made
-    if (c.bytes != 0 && c.at - begin < bytes)
-      c.is_coarse = true;
+  for (cell_id const c : cells_about(begin, bytes)) // that a neighbour's access has made
+    if (cells_[c].at - begin < bytes)
+      cells_[c].is_coarse = true;
 }
 
 /// Has anybody reached it, if only with a store that is delayed?
@@ -148,9 +143,8 @@ bool cache_machine::is_in_use(cell_id c) const {
   for (node_id n = 0; n < node_count_; ++n)
     if (has(n, c))
       return true;
-  return delayed_count_ != 0 && std::any_of(actors_.begin(), actors_.end(), [c](actor const& a) {
-           return delayed_up_to(a, c) != 0;
-         });
+  return std::ranges::any_of(delaying_,
+                             [&](actor_id a) { return delayed_up_to(actors_[a], c) != 0; });
 }
 
 unsigned cache_machine::width(std::uintptr_t at) const noexcept {
@@ -184,28 +178,55 @@ void cache_machine::drop_beside(cell_id c) {
     drop(other);
 }
 
+/// Those that somebody has reached, with all of their lines, in the order of their numbers. Until
+/// it is asked again.
+std::span<cache_machine::cell_id const> cache_machine::cells_about(std::uintptr_t begin,
+                                                                   std::size_t bytes) {
+  std::vector<cell_id>& those = cells_about_;
+  those.clear();
+  std::uintptr_t const end_line = (begin + bytes + line_bytes - 1) / line_bytes;
+  lines_.for_each(begin / line_bytes, end_line, [&](line const& l) {
+    if (l.wide != line::not_wide)
+      return those.push_back(wide_[l.wide].cell);
+    for (std::size_t word = 0; word < line_words; ++word)
+      if (unsigned const size = l.word_bytes[word]; size != 0)
+        for (unsigned offset = 0; offset < 8; offset += size)
+          those.push_back(l.first[word] + offset / size);
+  });
+  std::ranges::sort(those);
+  return those;
+}
+
 void cache_machine::forget(std::uintptr_t begin, std::size_t bytes, gone_word const& f) {
   decide_all();
-  for (cell_id c = 0; c < cells_.size(); ++c) {
-    cell const gone = cells_[c]; // a copy: a line that comes apart makes new ones
-    if (gone.bytes == 0 || gone.at >= begin + bytes || gone.at + gone.bytes <= begin)
-      continue;
-    if (is_wide(c)) {
-      forget_line(c, begin, bytes, f);
-      continue;
-    }
-    if (gone.at < begin)
-      continue;
-    finish_cell(c);
-    if (has(memory, c) && nodes_[memory].places[c].count > 1)
-      f(gone.at, gone.bytes, newest(memory, c).value);
-    std::uintptr_t const word = gone.at / 8 * 8;
-    if (word >= begin && word + 8 - begin <= bytes)
-      drop(c);
-    else
-      drop_beside(c);
-  }
+  auto const first_new = static_cast<cell_id>(cells_.size());
+  // The last one first, which mostly stands last in the lists of what is dirty.
+  auto const those = cells_about(begin, bytes);
+  for (auto c = those.rbegin(); c != those.rend(); ++c)
+    forget_cell(*c, begin, bytes, f);
+  for (auto c = static_cast<cell_id>(cells_.size()); c-- != first_new;) // of lines come apart
+    forget_cell(c, begin, bytes, f);
   coarse_.remove(begin);
+}
+
+/// If any of it is in the range.
+void cache_machine::forget_cell(cell_id c, std::uintptr_t begin, std::size_t bytes,
+                                gone_word const& f) {
+  cell const gone = cells_[c]; // a copy: a line that comes apart makes new ones
+  if (gone.bytes == 0 || gone.at >= begin + bytes || gone.at + gone.bytes <= begin)
+    return;
+  if (is_wide(c))
+    return forget_line(c, begin, bytes, f);
+  if (gone.at < begin)
+    return;
+  finish_cell(c);
+  if (has(memory, c) && nodes_[memory].places[c].count > 1)
+    f(gone.at, gone.bytes, newest(memory, c).value);
+  std::uintptr_t const word = gone.at / 8 * 8;
+  if (word >= begin && word + 8 - begin <= bytes)
+    drop(c);
+  else
+    drop_beside(c);
 }
 
 void cache_machine::for_each_word(known_word const& f) {
@@ -242,12 +263,8 @@ bool cache_machine::settle() {
 void cache_machine::finish() {
   decide_all();
   while (delayed_count_ != 0) {
-    std::vector<actor*> those;
-    for (actor& a : actors_)
-      if (!a.delayed.empty())
-        those.push_back(&a);
-    auto const n = static_cast<unsigned>(those.size());
-    drain(*those[n == 1 ? 0 : choices_->pick(n, choice_kind::write_back)], 1);
+    auto const n = static_cast<unsigned>(delaying_.size());
+    drain(actors_[delaying_[n == 1 ? 0 : choices_->pick(n, choice_kind::write_back)]], 1);
   }
   for (std::uint8_t level = 0; level < memory_level; ++level)
     for (node_id n = 0; n < node_count_; ++n)
@@ -260,8 +277,11 @@ void cache_machine::finish() {
 void cache_machine::finish_cell(cell_id c) {
   end_lingering(c);
   drop_unseen(c);
-  for (actor& a : actors_)
-    drain_cell(a, c);
+  for (std::size_t i = 0; i < delaying_.size();) {
+    actor_id const a = delaying_[i];
+    drain_cell(actors_[a], c);
+    i += i < delaying_.size() && delaying_[i] == a ? 1 : 0; // it may have none any more
+  }
   while (cells_[c].first_holder != nobody) {
     node_id lowest = cells_[c].first_holder;
     for (node_id h = lowest; h != nobody; h = nodes_[h].places[c].next_holder)
