@@ -304,7 +304,7 @@ void add_findings(CLI::App& command, explore_options& options) {
   exclude(direct, values);
   command.add_flag("--narrow", options.narrows,
                    "if nothing fails: which operations could be weaker, each tried in as many "
-                   "executions");
+                   "executions, and in as many one after the other");
 }
 
 } // namespace

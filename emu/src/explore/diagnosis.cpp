@@ -52,19 +52,20 @@ std::vector<adjustment> steps_of(operation_site const& s, bool by_seq_cst) {
 
 /// Of those that do alone in that way, the one that has to change least; the first of several.
 std::optional<adjustment> one_alone(std::vector<adjustment> const& all, bool by_seq_cst,
-                                    still_fails const& fails) {
+                                    wider scopes, still_fails const& fails) {
   std::optional<adjustment> best;
-  std::size_t least = ~std::size_t{0};
   for (adjustment const& a : all) {
     std::vector<adjustment> const steps = steps_of(a.at, by_seq_cst);
-    if (steps.empty() || fails({steps.back()}))
+    bool const last_decides = scopes == wider::never_fails && !steps.empty();
+    if (last_decides && fails({steps.back()}))
       continue;
-    std::size_t needed = 0;
-    while (needed < least && needed + 1 < steps.size() && fails({steps[needed]}))
-      ++needed;
-    if (needed < least) {
-      least = needed;
-      best = steps[needed];
+    for (adjustment const& step : steps) {
+      if (best && cost_of(step) >= cost_of(*best))
+        break;
+      if ((last_decides && &step == &steps.back()) || !fails({step})) {
+        best = step;
+        break;
+      }
     }
   }
   return best;
@@ -72,9 +73,26 @@ std::optional<adjustment> one_alone(std::vector<adjustment> const& all, bool by_
 
 /// What is seq_cst orders more than what it was to, and may but make the failure rare: it comes
 /// last.
-std::optional<adjustment> one_alone(std::vector<adjustment> const& all, still_fails const& fails) {
-  auto best = one_alone(all, false, fails);
-  return best ? best : one_alone(all, true, fails);
+std::optional<adjustment> one_alone(std::vector<adjustment> const& all, wider scopes,
+                                    still_fails const& fails) {
+  auto best = one_alone(all, false, scopes, fails);
+  return best ? best : one_alone(all, true, scopes, fails);
+}
+
+/// Of several, which do together: as few as can be, each as weak as can be.
+std::vector<adjustment> several(std::vector<adjustment> all, still_fails const& fails) {
+  std::ranges::reverse(all); // what goes first is what stands first
+  all = fewer(std::move(all), fails);
+  weaken(all, fails);
+  std::ranges::reverse(all);
+  return all;
+}
+
+/// The same at no wider scope than that, but for those that have been so.
+std::vector<adjustment> at_scope(std::vector<adjustment> all, emu::scope far) {
+  for (adjustment& a : all)
+    a.far = std::max(a.at.far, far);
+  return all;
 }
 
 } // namespace
@@ -87,20 +105,18 @@ std::vector<adjustment> all_strongest(std::vector<operation_site> const& sites, 
   return all;
 }
 
-mending mend(std::vector<operation_site> const& sites, still_fails const& fails) {
+mending mend(std::vector<operation_site> const& sites, wider scopes, still_fails const& fails) {
   for (bool const plain_too : {false, true}) {
-    auto needed = all_strongest(sites, plain_too);
-    if (needed.empty() || fails(needed))
+    auto const all = all_strongest(sites, plain_too);
+    if (all.empty() || (scopes == wider::never_fails && fails(all)))
       continue;
-    if (auto const one = one_alone(needed, fails)) {
-      needed = {*one};
-    } else {
-      std::ranges::reverse(needed); // what goes first is what stands first
-      needed = fewer(std::move(needed), fails);
-      weaken(needed, fails);
-      std::ranges::reverse(needed);
-    }
-    return {.changes = std::move(needed), .is_possible = true};
+    if (auto const one = one_alone(all, scopes, fails))
+      return {.changes = {*one}, .is_possible = true};
+    if (scopes == wider::never_fails)
+      return {.changes = several(all, fails), .is_possible = true};
+    for (emu::scope const far : {emu::scope::work_group, emu::scope::agent, emu::scope::system})
+      if (auto const those = at_scope(all, far); !fails(those))
+        return {.changes = several(those, fails), .is_possible = true};
   }
   return {};
 }

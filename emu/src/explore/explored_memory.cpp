@@ -94,7 +94,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   has_left_out_ = false;
   given_up_.reset();
   looks_.reset();
-  machine_.note_left_out(options_.notes_left_out ? &has_left_out_ : nullptr);
+  machine_.note_left_out(notes_left_out_ ? &has_left_out_ : nullptr);
   ++execution_;
   map_.clear();
   tellers_.clear();

@@ -48,9 +48,8 @@ class explored_memory final : public executor_attachment, public allocation_list
 public:
   struct options {
     bool detects_races = true;
-    bool direct_lint = false;    ///< HRF-direct: also what is ordered only through different scopes
-    bool notes_left_out = false; ///< for has_left_out()
-    bool tells_debugger = true;  ///< of failures
+    bool direct_lint = false;   ///< HRF-direct: also what is ordered only through different scopes
+    bool tells_debugger = true; ///< of failures
   };
 
   explored_memory(sequential_scheduler& scheduler, options o);
@@ -86,8 +85,10 @@ public:
   }
 
   /// A load could not see what it might have: its caches remember but so much, or it had seen too
-  /// many stale values in a row.
+  /// many stale values in a row. Of executions since note_left_out(true), which costs time.
   [[nodiscard]] bool has_left_out() const noexcept { return has_left_out_; }
+  /// Gives what it was.
+  bool note_left_out(bool is_wanted) noexcept { return std::exchange(notes_left_out_, is_wanted); }
   /// Writes, wake-ups by memory, launches, meetings: whatever may let somebody go on.
   [[nodiscard]] std::uint64_t activity() const noexcept { return activity_; }
   /// Counts the operations of each actor anew. From now on it is activity, too, when an actor looks
@@ -97,8 +98,8 @@ public:
   [[nodiscard]] std::string busiest(std::size_t most = 3) const;
   /// "wave 1:1:1:1 (0,0,0)/0": who goes on there, but has done no operation since then.
   [[nodiscard]] std::string idlest(report const& table, std::size_t most = 3) const;
-  /// Asked at a failure what else there is to know, lines of its report: what a network has not
-  /// delivered, say. Called by who it is, until it is told of by nothing.
+  /// `tell()` is asked at a failure for lines of its report: what a network has not delivered, say.
+  /// In place of what was to be asked for `who` before; an empty one: nothing.
   void tell_of(void const* who, std::function<std::string()> tell);
 
   /// Nobody can go on, who waits for what. Who waits is told so one after the other, and the last
@@ -411,6 +412,7 @@ private:
   };
   void free_kept() noexcept;
   std::vector<given_back> kept_;
+  bool notes_left_out_ = false;
   bool has_left_out_ = false;
   std::optional<std::unordered_set<std::uint64_t>> looks_; ///< since operations are counted anew
   bool watches_ = false; ///< there are adjustments, or somebody collects

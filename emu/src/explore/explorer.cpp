@@ -143,10 +143,10 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
                   .when_left = [this](actor const& a) { leave(a); }}),
       memory_(scheduler_, {.detects_races = o.detects_races,
                            .direct_lint = o.direct_lint,
-                           .notes_left_out = o.strategy == "exhaustive",
                            .tells_debugger = o.repeats != nullptr || !is_replay_requested()}),
       threads_(scheduler_, memory_),
       end_(scheduler_, memory_, o.most_decisions, with_end(o.most_decisions)) {
+  memory_.note_left_out(o.strategy == "exhaustive");
   watch_.begin(*this);
 }
 

@@ -87,7 +87,7 @@ public:
     std::string busiest{};  ///< then
     std::string history{};
     std::uint64_t equal = 0;   ///< findings like it, beside it
-    bool has_left_out = false; ///< of an exhaustive search: a load could not see what it might have
+    bool has_left_out = false; ///< if that is noted: a load could not see what it might have
   };
 
   /// All are borrowed.
@@ -107,6 +107,9 @@ public:
   void adjust(std::vector<emu::adjustment> those) { memory_.adjust(std::move(those)); }
   /// Which operations there were, in executions from now on; null: not to be kept.
   void collect(std::vector<emu::operation_site>* into) { memory_.collect(into); }
+  /// Whether result::has_left_out is told, in executions from now on; at first of an exhaustive
+  /// search alone. Gives what it was.
+  bool note_left_out(bool is_wanted) noexcept { return memory_.note_left_out(is_wanted); }
 
   // For who watches from another thread
 

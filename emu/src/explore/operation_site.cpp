@@ -92,27 +92,22 @@ adjustment strongest(operation_site const& s) {
   return {s, may_wait ? order::seq_cst : order::release, scope::system};
 }
 
+int cost_of(adjustment const& a) noexcept {
+  operation_site const& s = a.at;
+  auto const near = static_cast<int>(s.how ? s.far : scopes[0]); // a plain access has no scope
+  return strength(s.what, a.how) - strength(s.what, s.how) + static_cast<int>(a.far) - near;
+}
+
 std::vector<adjustment> strengthened(operation_site const& s) {
-  std::vector<std::pair<int, adjustment>> all; // by how far each is from what is written
-  int const before = strength(s.what, s.how);
-  int const near = static_cast<int>(s.how ? s.far : scopes[0]); // a plain access has no scope
-  auto const add = [&](graded g) {
-    for (scope const far : scopes) {
-      int const wider = static_cast<int>(far) - near;
-      if (far >= s.far && g.strength - before + wider > 0)
-        all.push_back({g.strength - before + wider, {s, g.how, far}});
-    }
-  };
+  std::vector<adjustment> all;
   for (graded const g : orders_of(s.what))
-    if (g.strength >= before && is_as_strong(strongest(s).how, g.how) &&
+    if (g.strength >= strength(s.what, s.how) && is_as_strong(strongest(s).how, g.how) &&
         (!s.how || is_as_strong(g.how, effective(s.what, *s.how))))
-      add(g);
-  std::vector<adjustment> result;
-  for (int cost = 0; result.size() < all.size(); ++cost)
-    for (auto const& [its, a] : all)
-      if (its == cost)
-        result.push_back(a);
-  return result;
+      for (scope const far : scopes)
+        if (adjustment const a{s, g.how, far}; far >= s.far && cost_of(a) > 0)
+          all.push_back(a);
+  std::ranges::stable_sort(all, {}, cost_of);
+  return all;
 }
 
 std::vector<adjustment> narrowed(operation_site const& s) {

@@ -24,6 +24,19 @@ std::string_view drawing(std::string_view strategy) {
   return strategy == "exhaustive" || strategy == "bytes" ? "swarm" : strategy;
 }
 
+/// What says that there is nothing else has to know what was left out.
+class noting_left_out {
+public:
+  explicit noting_left_out(explorer& worlds)
+      : worlds_(worlds), before_(worlds.note_left_out(true)) {}
+  noting_left_out(noting_left_out const&) = delete;
+  ~noting_left_out() { worlds_.note_left_out(before_); }
+
+private:
+  explorer& worlds_;
+  bool before_;
+};
+
 } // namespace
 
 trial::trial(explorer& worlds, explore_options const& options, examination_allowance const& allowed)
@@ -126,6 +139,7 @@ void trial::note_failed() {
 
 trial::all_there_are trial::search(std::vector<emu::adjustment> const& with,
                                    std::uint64_t most_executions) try {
+  noting_left_out const noting(worlds_);
   begin(with);
   exhaustive_search all;
   for (std::uint64_t i = 0; i < most_executions && !is_over(); ++i) {
@@ -226,8 +240,8 @@ void diagnose(explorer& worlds, explore_options const& options,
   t.ignore_what_fails(all_strongest(sites), e.each);
   for (bool is_first = true;; is_first = false) {
     t.allow(std::max<std::uint64_t>(100'000, 100 * e.each) + 2 * e.in_the_end);
-    mending m =
-        mend(sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, e.each); });
+    mending m = mend(sites, options.direct_lint ? wider::may_fail : wider::never_fails,
+                     [&](std::vector<emu::adjustment> const& a) { return t.fails(a, e.each); });
     m.executions = e.each;
     bool const is_sure = !m.is_possible || !t.why_over().empty() || confirms(t, m, e.in_the_end);
     if (is_interrupted(options)) // it may have been the answer to anything
@@ -248,8 +262,11 @@ void find_narrowings(explorer& worlds, explore_options const& options, verdict& 
   examination_allowance const allowed(examination_allowance::any_time); // it was asked for
   trial t(worlds, options, allowed);
   auto const sites = t.sites(std::min<std::uint64_t>(options.executions, 100));
-  v.narrowings = narrow(
-      sites, [&](std::vector<emu::adjustment> const& a) { return t.fails(a, options.executions); });
+  v.narrowing_executions = options.executions;
+  v.narrowings = narrow(sites, [&](std::vector<emu::adjustment> const& a) {
+    return t.fails(a, options.executions) ||
+           t.search(a, options.executions) == trial::all_there_are::one_fails;
+  });
   v.is_narrowed = t.why_over().empty() && !is_interrupted(options);
 }
 

@@ -38,7 +38,8 @@ public:
   /// not to go on.
   [[nodiscard]] bool fails(std::vector<emu::adjustment> const& with, std::uint64_t executions);
   enum class all_there_are : std::uint8_t { one_fails, none_fails, are_more };
-  /// Executions one after the other, but no more than so many.
+  /// Executions one after the other, but no more than so many. None fails of all that there are,
+  /// if no load in any of them could have seen more than the caches remember.
   [[nodiscard]] all_there_are search(std::vector<emu::adjustment> const& with,
                                      std::uint64_t most_executions);
   /// What fails in other ways although these are stronger: that says nothing of them.

@@ -30,12 +30,19 @@ bool becomes_seq_cst_update(emu::adjustment const& a) {
          a.how == emu::order::seq_cst;
 }
 
+bool becomes_relaxed(emu::adjustment const& a) {
+  return a.at.is_plain() && a.how == emu::order::relaxed;
+}
+
 /// What there is to say beside the changes.
 std::string reservations_of(mending const& m) {
   std::string text;
   if (std::ranges::any_of(m.changes, becomes_seq_cst_update))
     text += "  (a seq_cst update is as strong as a seq_cst fence here; in C++ it orders seq_cst "
             "operations\n  only: put a fence there)\n";
+  if (m.silences_too() && !m.only_silences())
+    text += "  (what becomes relaxed races no more; but that orders nothing: is a barrier missing "
+            "there, or a\n  release and an acquire?)\n";
   if (m.is_possible && !m.given_up.empty())
     text += fmt::format("  fewer or weaker ones may do; no more was tried: {}\n", m.given_up);
   for (std::string const& other : m.others)
@@ -81,10 +88,11 @@ std::string describe(mending const& m) {
 } // namespace
 
 bool mending::only_silences() const noexcept {
-  return is_possible && !changes.empty() &&
-         std::all_of(changes.begin(), changes.end(), [](emu::adjustment const& a) {
-           return a.at.is_plain() && a.how == emu::order::relaxed;
-         });
+  return is_possible && !changes.empty() && std::ranges::all_of(changes, becomes_relaxed);
+}
+
+bool mending::silences_too() const noexcept {
+  return is_possible && std::ranges::any_of(changes, becomes_relaxed);
 }
 
 std::string to_string(search_bounds const& b) {
@@ -154,8 +162,9 @@ std::string warnings_of(verdict const& v) {
 
 std::string narrowings_of(verdict const& v) {
   if (!v.narrowings.empty())
-    return "  could be weaker, one at a time, for all that this model shows:\n" +
-           list(v.narrowings);
+    return fmt::format("  could be weaker, one at a time, for all that this model shows in {} "
+                       "executions and the first {}\n  of a search:\n{}",
+                       v.narrowing_executions, v.narrowing_executions, list(v.narrowings));
   return v.is_narrowed ? "  nothing could be weaker: no operation does without its order or scope\n"
                        : "";
 }

@@ -99,7 +99,7 @@ struct explore_options {
   /// how fast it went. None: nothing of both.
   std::chrono::seconds examines_for{30};
   /// Without a failure: which operations could be weaker, one at a time, each tried in
-  /// `executions`.
+  /// `executions`, and in as many one after the other.
   bool narrows = false;
   /// Only this execution, nothing else.
   std::optional<choice_record> replays{};
@@ -193,6 +193,8 @@ struct mending {
   std::string given_up{};
   /// Plain accesses become relaxed ones, which are no race any more; but nothing orders them.
   [[nodiscard]] bool only_silences() const noexcept;
+  /// Some of the changes are of that kind.
+  [[nodiscard]] bool silences_too() const noexcept;
 };
 
 /// What went wrong in an execution.
@@ -239,6 +241,7 @@ struct verdict {
   double exploring_seconds = 0; ///< without shrinking, diagnosis, narrowing
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
+  std::uint64_t narrowing_executions = 0;  ///< in so many, and as many, nothing failed with one
   bool is_narrowed = false;                ///< they were, and each operation was tried
   /// Of a replay: where the execution was another than the recorded one, or what else differs.
   /// Otherwise: where an execution was not what the same choices had led to before.

@@ -28,8 +28,8 @@ public:
 
   /// Memory that no agent knows is explored, too.
   void explore(allocations& known) const;
-  /// Asked at a failure what the network has not delivered, say: lines of its report. Called by who
-  /// it is, until it is told of by nothing.
+  /// `tell()` is asked at a failure for lines of its report: what the network has not delivered,
+  /// say. In place of what was to be asked for `who` before; an empty one: nothing.
   void tell_of(void const* who, std::function<std::string()> tell) const;
   /// Somebody begins an operation. What it has before it, where that might mend a failure: nothing,
   /// a fence() of its context (release), or a quiet() of every context (seq_cst: never if it is no

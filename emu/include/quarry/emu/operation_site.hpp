@@ -54,6 +54,8 @@ struct adjustment {
 [[nodiscard]] order effective(operation_kind k, order o) noexcept;
 /// As strong as the operation can be.
 [[nodiscard]] adjustment strongest(operation_site const& s);
+/// How far it is from what is written: by so many steps of the order, and of the scope.
+[[nodiscard]] int cost_of(adjustment const& a) noexcept;
 /// Stronger ones, the smallest change first, strongest() last.
 [[nodiscard]] std::vector<adjustment> strengthened(operation_site const& s);
 /// Those that are one step weaker: a weaker order, or a narrower scope. Scopes below a work-group
