@@ -3,6 +3,7 @@
 #include "cache_cells.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace quarry::emu {
@@ -201,9 +202,8 @@ void cache_machine::forget(std::uintptr_t begin, std::size_t bytes, gone_word co
   decide_all();
   auto const first_new = static_cast<cell_id>(cells_.size());
   // The last one first, which mostly stands last in the lists of what is dirty.
-  auto const those = cells_about(begin, bytes);
-  for (auto c = those.rbegin(); c != those.rend(); ++c)
-    forget_cell(*c, begin, bytes, f);
+  for (cell_id const c : std::ranges::reverse_view(cells_about(begin, bytes)))
+    forget_cell(c, begin, bytes, f);
   for (auto c = static_cast<cell_id>(cells_.size()); c-- != first_new;) // of lines come apart
     forget_cell(c, begin, bytes, f);
   coarse_.remove(begin);

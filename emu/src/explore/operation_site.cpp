@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -106,8 +107,11 @@ std::vector<adjustment> strengthened(operation_site const& s) {
       for (scope const far : scopes)
         if (adjustment const a{s, g.how, far}; far >= s.far && cost_of(a) > 0)
           all.push_back(a);
-  std::ranges::stable_sort(all, {}, cost_of);
-  return all;
+  std::vector<adjustment> sorted;
+  for (int cost = 1; sorted.size() < all.size(); ++cost)
+    std::ranges::copy_if(all, std::back_inserter(sorted),
+                         [cost](adjustment const& a) { return cost_of(a) == cost; });
+  return sorted;
 }
 
 std::vector<adjustment> narrowed(operation_site const& s) {
