@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cache_places.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <new>
 #include <sys/mman.h>
@@ -10,9 +9,6 @@
 namespace quarry::emu {
 namespace {
 
-/// Few are in memory of the heap, which costs no calls of the system: 86 kB.
-constexpr std::size_t few = 256;
-
 /// Whole pages.
 std::size_t bytes_of(std::size_t count) noexcept {
   static auto const page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -20,47 +16,55 @@ std::size_t bytes_of(std::size_t count) noexcept {
 }
 
 void* map(std::size_t bytes) noexcept {
-  return ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-                -1, 0);
+  void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at != MAP_FAILED) // one place would take a huge page; if there are none, it is an error
+    static_cast<void>(::madvise(at, bytes, MADV_NOHUGEPAGE));
+  return at;
 }
 
 } // namespace
 
 void cache_places::grow(std::size_t least) {
-  std::size_t const count = std::max(least, 2 * count_);
+  std::size_t const count = std::max(least, 2 * array_.count);
   if (count <= few) {
-    void* const at =
-        std::memset(::operator new(count * sizeof(cache_place)), 0, count * sizeof(cache_place));
-    move_to(at, count);
-    return;
+    std::size_t const bytes = count * sizeof(cache_place);
+    return move_to(std::memset(::operator new(bytes), 0, bytes), count);
   }
   std::size_t const bytes = bytes_of(count);
-  void* const at =
-      count_ <= few ? map(bytes) : ::mremap(first_, bytes_of(count_), bytes, MREMAP_MAYMOVE);
+  bool const is_mapped = array_.count > few;
+  void* const at = is_mapped ? ::mremap(array_.first, bytes_of(array_.count), bytes, MREMAP_MAYMOVE)
+                             : map(bytes);
   if (at == MAP_FAILED)
     throw std::bad_alloc();
-  if (count_ <= few)
+  if (!is_mapped)
     return move_to(at, bytes / sizeof(cache_place));
-  first_ = static_cast<cache_place*>(at);
-  count_ = bytes / sizeof(cache_place);
+  array_.first = static_cast<cache_place*>(at);
+  array_.count = bytes / sizeof(cache_place);
 }
 
 /// From the heap.
 void cache_places::move_to(void* at, std::size_t count) noexcept {
-  if (first_ != nullptr)
-    std::memcpy(at, first_, count_ * sizeof(cache_place));
-  ::operator delete(first_);
-  first_ = static_cast<cache_place*>(at);
-  count_ = count;
+  if (array_.first != nullptr)
+    std::memcpy(at, array_.first, array_.count * sizeof(cache_place));
+  ::operator delete(array_.first);
+  array_.first = static_cast<cache_place*>(at);
+  array_.count = count;
+}
+
+void cache_places::give_back() noexcept {
+  array_.kept = 0;
+  if (array_.count > few)
+    static_cast<void>(
+        ::madvise(array_.first, bytes_of(array_.count), MADV_DONTNEED)); // or it is kept
 }
 
 void cache_places::clear() noexcept {
-  if (count_ <= few)
-    ::operator delete(first_);
+  if (array_.count > few)
+    ::munmap(array_.first, bytes_of(array_.count));
   else
-    ::munmap(first_, bytes_of(count_));
-  first_ = nullptr;
-  count_ = 0;
+    ::operator delete(array_.first);
+  array_ = {};
 }
 
 } // namespace quarry::emu

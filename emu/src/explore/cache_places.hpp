@@ -19,38 +19,57 @@ namespace quarry::emu {
 class cache_places {
 public:
   cache_places() = default;
-  cache_places(cache_places&& from) noexcept
-      : first_(std::exchange(from.first_, nullptr)), count_(std::exchange(from.count_, 0)) {}
+  cache_places(cache_places&& from) noexcept : array_(std::exchange(from.array_, {})) {}
   cache_places& operator=(cache_places&& from) noexcept {
-    std::swap(first_, from.first_);
-    std::swap(count_, from.count_);
+    std::swap(array_, from.array_);
     return *this;
   }
   ~cache_places() { clear(); }
 
   /// Null: neither it nor one behind it has been reached.
   [[nodiscard]] cache_place* find(std::uint32_t cell) const noexcept {
-    return cell < count_ ? first_ + cell : nullptr;
+    return cell < array_.count ? array_.first + cell : nullptr;
   }
   /// One that is found.
-  [[nodiscard]] cache_place& operator[](std::uint32_t cell) const noexcept { return first_[cell]; }
-  /// `likely`: of so many others may be reached.
+  [[nodiscard]] cache_place& operator[](std::uint32_t cell) const noexcept {
+    return array_.first[cell];
+  }
+  /// For the first time in an execution. `likely`: one of so many cells may be reached.
   cache_place& reach(std::uint32_t cell, std::size_t likely = 0) {
-    if (cell >= count_)
+    if (cell >= array_.count)
       grow(std::max(std::size_t{cell} + 1, likely));
-    return first_[cell];
+    ++array_.reached;
+    return array_.first[cell];
+  }
+  /// What was reached counts no more, and may be 0 again: what is kept of executions is a few times
+  /// what one of them reaches, though each may be elsewhere.
+  void end_execution() noexcept {
+    std::size_t const reached = std::exchange(array_.reached, 0);
+    array_.kept += reached;
+    if (array_.kept > few + 4 * reached) [[unlikely]]
+      give_back();
   }
   void clear() noexcept;
 
 private:
   // Nobody constructs or destroys them, and they are moved.
   static_assert(std::is_trivially_copyable_v<cache_place>);
+  /// So many are in memory of the heap, which costs no calls of the system: 88 kB.
+  static constexpr std::size_t few = 256;
+  static_assert(few * sizeof(cache_place) <= 88'064);
+
+  struct array {
+    cache_place* first = nullptr;
+    std::size_t count = 0;
+    std::size_t reached = 0; ///< in this execution
+    std::size_t kept = 0;    ///< in those before it, since memory was given back
+  };
 
   void grow(std::size_t least);
   void move_to(void* at, std::size_t count) noexcept;
+  void give_back() noexcept;
 
-  cache_place* first_ = nullptr;
-  std::size_t count_ = 0;
+  array array_;
 };
 
 } // namespace quarry::emu

@@ -75,6 +75,7 @@ void cache_machine::set_tag_join(tag_join f, void* argument) noexcept {
 void cache_machine::reset() {
   for (std::size_t i = 0; i < node_count_; ++i) { // beyond them all is as it will be
     node& n = nodes_[i];
+    n.places.end_execution();
     n.live.clear();
     n.dirty.clear();
     n.held.clear();
