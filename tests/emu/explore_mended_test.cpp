@@ -332,7 +332,7 @@ TEST_SUITE("emu.explore_mended") {
     }
     CHECK(explore_message({}, {.narrows = true})
               .to_string()
-              .find("in 300 executions and the first 300\n  of a search:\n") != std::string::npos);
+              .find("in 300 executions and up to\n  300 of a search:\n") != std::string::npos);
     auto const weaker = narrowings({order::seq_cst, order::acquire});
     auto const is_release = [](adjustment const& a) { return a.how == order::release; };
     CHECK(std::count_if(weaker.begin(), weaker.end(), is_release) == 1);

@@ -142,6 +142,7 @@ trial::all_there_are trial::search(std::vector<emu::adjustment> const& with,
   noting_left_out const noting(worlds_);
   begin(with);
   exhaustive_search all;
+  bool is_all_seen = true;
   for (std::uint64_t i = 0; i < most_executions && !is_over(); ++i) {
     ++spent_;
     all.begin();
@@ -150,10 +151,11 @@ trial::all_there_are trial::search(std::vector<emu::adjustment> const& with,
       note_failed();
       return all_there_are::one_fails;
     }
-    if (r.is_cut || r.is_beyond || r.has_left_out) // there is no end to it, or not all is seen
+    if (r.is_cut || r.is_beyond) // there is no end to it
       return all_there_are::are_more;
+    is_all_seen = is_all_seen && !r.has_left_out;
     if (!all.next())
-      return all_there_are::none_fails;
+      return is_all_seen ? all_there_are::none_fails : all_there_are::are_more;
   }
   return all_there_are::are_more;
 } catch (std::logic_error const&) { // the world depends on more than its choices
@@ -166,6 +168,8 @@ void trial::ignore_what_fails(std::vector<emu::adjustment> const& with, std::uin
     if (auto const r = draw(i); r && counts(*r)) {
       if (!has_failed_otherwise_)
         return;
+      if (options_.direct_lint && r->finding->kind == "race")
+        continue; // perhaps because these are stronger
       ignored_.push_back(class_of(*r->finding));
     }
 }
@@ -265,7 +269,8 @@ void find_narrowings(explorer& worlds, explore_options const& options, verdict& 
   v.narrowing_executions = options.executions;
   v.narrowings = narrow(sites, [&](std::vector<emu::adjustment> const& a) {
     return t.fails(a, options.executions) ||
-           t.search(a, options.executions) == trial::all_there_are::one_fails;
+           t.search(a, options.executions) == trial::all_there_are::one_fails ||
+           is_interrupted(options); // that was no answer
   });
   v.is_narrowed = t.why_over().empty() && !is_interrupted(options);
 }

@@ -163,7 +163,7 @@ std::string warnings_of(verdict const& v) {
 std::string narrowings_of(verdict const& v) {
   if (!v.narrowings.empty())
     return fmt::format("  could be weaker, one at a time, for all that this model shows in {} "
-                       "executions and the first {}\n  of a search:\n{}",
+                       "executions and up to\n  {} of a search:\n{}",
                        v.narrowing_executions, v.narrowing_executions, list(v.narrowings));
   return v.is_narrowed ? "  nothing could be weaker: no operation does without its order or scope\n"
                        : "";
