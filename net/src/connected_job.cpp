@@ -54,7 +54,7 @@ result<std::size_t> connected_job::poll(sink const& deliver) {
     return *broken_;
   std::size_t got = 0;
   // What is sent to oneself meanwhile comes next time: a message that sends the next is no hang.
-  for (std::size_t const there = to_self_.size(); got < there; ++got) {
+  for (std::size_t const there = to_self_.size(); got < there && !to_self_.empty(); ++got) {
     std::vector<std::byte> const message = std::move(to_self_.front());
     to_self_.pop_front();
     deliver(who_.self, message);

@@ -29,8 +29,10 @@ struct loopback::state final : connected_job {
 
   std::size_t advance_all(sink const& deliver) override {
     std::size_t got = 0;
-    for (std::uint32_t const p : sockets.readable())
-      got += advance(peers[p], deliver);
+    auto const those = sockets.readable();
+    if (!those.empty()) // a copy: who is delivered to may poll
+      for (std::uint32_t const p : std::vector(those.begin(), those.end()))
+        got += advance(peers[p], deliver);
     for (peer_stream& p : peers)
       if (!p.is_flushed())
         got += advance(p, deliver);

@@ -69,6 +69,41 @@ inline void delivers(maker const& make) {
     if (all[0])
       talks_to_itself(*all[0]);
   }
+  SUBCASE("who is delivered to may poll: what comes is delivered once") {
+    ends all = make(2);
+    constexpr std::size_t count = 8; // so many have room in every transport
+    all_well(in_threads(all, [&](transport_port& end) -> std::string {
+      std::string wrong;
+      for (std::uint32_t i = 0; i < 2 * count;) { // by turns to oneself and to the other one
+        auto const sent = end.try_send(pe{i % 2}, std::as_bytes(std::span(&i, 1)), {});
+        if (!sent)
+          return sent.error().what;
+        i += *sent ? 1 : 0;
+        if (!*sent)
+          return "no room";
+      }
+      std::vector<std::uint32_t> came;
+      std::function<void(pe, std::span<std::byte const>)> const deliver =
+          [&](pe, std::span<std::byte const> bytes) {
+            std::uint32_t number = 0;
+            std::memcpy(&number, bytes.data(), sizeof number);
+            came.push_back(number);
+            if (auto const polled = end.poll(deliver); !polled)
+              wrong = polled.error().what;
+          };
+      auto const failed = poll_until(end, deliver, [&] {
+        return !wrong.empty() || (came.size() >= 2 * count && end.is_flushed());
+      });
+      if (failed || !wrong.empty())
+        return failed ? failed->what : wrong;
+      std::ranges::sort(came);
+      for (std::size_t i = 0; i < came.size(); ++i) // each from both
+        if (came[i] != i / 2 * 2 + end.self().id)
+          return "message " + std::to_string(i) + " is another one";
+      return came.size() == 2 * count ? "" : "there are too many";
+    }));
+    all_well(in_threads(all, finish));
+  }
   SUBCASE("an answer may be sent while a message is delivered") {
     ends all = make(2);
     constexpr std::uint32_t rounds = 2000;

@@ -92,7 +92,10 @@ result<bool> mpi::try_send(pe target, std::span<std::byte const> head,
 }
 
 result<std::size_t> mpi::poll(sink const& deliver) {
-  return state_->poll(deliver);
+  auto const got = state_->poll(deliver);
+  if (got && *got != 0)
+    state_->moved_at = std::chrono::steady_clock::now();
+  return got;
 }
 
 bool mpi::has_input() {

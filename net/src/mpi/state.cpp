@@ -161,8 +161,6 @@ std::size_t mpi::state::advance_all(sink const& deliver) {
       ++got;
     }
   }
-  if (got != 0)
-    moved_at = clock::now();
   return got;
 }
 
