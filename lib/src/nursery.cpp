@@ -106,10 +106,10 @@ struct nursery::state {
   std::size_t place_of(strand& s) {
     if (recent < places.size() && places[recent].at == &s)
       return recent;
-    auto const [at, is_new] = place_numbers.try_emplace(&s, places.size());
-    if (is_new)
-      places.push_back({&s, 0});
-    return recent = at->second;
+    if (auto const at = place_numbers.find(&s); at != place_numbers.end())
+      return recent = at->second;
+    places.push_back({&s, 0});
+    return recent = place_numbers.emplace(&s, places.size() - 1).first->second;
   }
 };
 

@@ -339,6 +339,8 @@ private:
     }
   }
   bool has_next() {
+    if (!bag_.empty() && !bag_.front().is_taken)
+      return true;
     find_free();
     return !free_.empty();
   }
