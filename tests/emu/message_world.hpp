@@ -16,6 +16,13 @@ struct message_orders {
   order read = order::acquire;
 };
 
+/// Three words that lie apart.
+struct three_words {
+  explicit three_words(world& w) : all(w.allocate<std::uint32_t>(48, "words")) {}
+  [[nodiscard]] global<std::uint32_t> operator[](int i) { return all.global() + 16 * i; }
+  buffer<std::uint32_t> all;
+};
+
 /// A payload and a flag from one host thread to another.
 inline void pass_message(world& w, message_orders h) {
   auto data = w.allocate<std::uint32_t>(1, "data");
