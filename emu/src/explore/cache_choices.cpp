@@ -136,7 +136,7 @@ inline void cache_machine::collect_versions(actor const& a, cell_id c, unsigned 
 inline void cache_machine::collect_arrivals(actor_id a, cell_id c, unsigned level, bool is_lowest) {
   if (cells_[c].first_holder != nobody)
     collect_holders(a, c, level, is_lowest);
-  if (delayed_count_ != 0)
+  if (!delaying_.empty())
     collect_delayed(a, c, level, is_lowest);
 }
 
@@ -261,7 +261,7 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest)
   actor const& self = actors_[a];
   node_id const leaf = self.path[0];
   place const& own = *way_[0];
-  bool const may_arrive = cells_[c].first_holder != nobody || delayed_count_ != 0;
+  bool const may_arrive = cells_[c].first_holder != nobody || !delaying_.empty();
   // By a fetch now, if no cache on the way holds a word that is not at its parent yet; or that word
   // was written back, and then overwritten by one that was written since.
   std::optional<late_word> overwritten;
@@ -296,7 +296,7 @@ inline void cache_machine::collect_above(actor_id a, cell_id c, unsigned lowest)
 /// The word is dirty in the actor's own cache, and no other that was written since is on its way
 /// there: what collect() would find, without a choice.
 bool cache_machine::sees_only_own(actor const& a, cell_id c) const {
-  if (delayed_count_ != 0 || !has(a.path[0], c) || !nodes_[a.path[0]].places[c].is_dirty)
+  if (!delaying_.empty() || !has(a.path[0], c) || !nodes_[a.path[0]].places[c].is_dirty)
     return false;
   time const since = nodes_[a.path[0]].places[c].dirty_since;
   unsigned dirty = 1;
@@ -317,7 +317,7 @@ bool cache_machine::sees_only_own(actor const& a, cell_id c) const {
 /// The word is nowhere dirty, nor on its way, and what collect() would find is memory's newest
 /// version. Only for what is quickly told: at memory, and of a cache right above it.
 bool cache_machine::sees_only_newest(actor const& a, cell_id c, unsigned lowest, sight s) {
-  if (cells_[c].first_holder != nobody || delayed_count_ != 0 ||
+  if (cells_[c].first_holder != nobody || !delaying_.empty() ||
       (a.levels > lowest + 1U && a.levels != 2))
     return false;
   place const& leaf = touch(a.path[0], c);

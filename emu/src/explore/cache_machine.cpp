@@ -123,7 +123,6 @@ inline void cache_machine::store_cell(actor_id a, cell_id c, std::uint64_t value
       delaying_.insert(std::ranges::lower_bound(delaying_, a), a);
     self.delayed.push_back(
         {c, value, by, now_++, static_cast<std::uint8_t>(level), o == order::seq_cst});
-    ++delayed_count_;
     ++cells_[c].changes;
     log_path(self, level); // what is there now goes along
     // Who takes the one before puts this one after all that has come by then. Nobody is alone.
@@ -484,7 +483,6 @@ void cache_machine::perform_oldest(actor& a, arrival how, unsigned farthest) {
   a.delayed.erase(a.delayed.begin());
   if (a.delayed.empty())
     std::erase(delaying_, static_cast<actor_id>(&a - actors_.data()));
-  --delayed_count_;
   for (unseen_release& u : a.unseen)
     u.delayed -= u.delayed == 0 ? 0 : 1;
   forget_unseen(a, d.level, d.since);

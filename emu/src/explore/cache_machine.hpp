@@ -530,7 +530,6 @@ private:
   time now_ = 1;
   std::uint32_t last_write_ = 0;   ///< its id
   std::vector<actor_id> delaying_; ///< actors that have delayed stores, in their order
-  std::size_t delayed_count_ = 0;
   std::size_t late_fence_count_ = 0;
   std::size_t unseen_count_ = 0;
   std::vector<std::uintptr_t>* published_ = nullptr;

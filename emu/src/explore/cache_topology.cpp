@@ -106,7 +106,7 @@ void cache_machine::reset() {
   now_ = 1;
   last_write_ = 0;
   delaying_.clear();
-  delayed_count_ = late_fence_count_ = unseen_count_ = 0;
+  late_fence_count_ = unseen_count_ = 0;
   takes_newest_ = false;
 }
 

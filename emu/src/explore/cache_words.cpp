@@ -243,7 +243,7 @@ void cache_machine::for_each_word(known_word const& f) {
 // The end
 
 bool cache_machine::settle() {
-  bool any = delayed_count_ != 0;
+  bool any = !delaying_.empty();
   for (actor& a : actors_)
     drain(a, a.delayed.size());
   for (std::uint8_t level = 0; level < memory_level; ++level)
@@ -262,7 +262,7 @@ bool cache_machine::settle() {
 
 void cache_machine::finish() {
   decide_all();
-  while (delayed_count_ != 0) {
+  while (!delaying_.empty()) {
     auto const n = static_cast<unsigned>(delaying_.size());
     drain(actors_[delaying_[n == 1 ? 0 : choices_->pick(n, choice_kind::write_back)]], 1);
   }

@@ -54,7 +54,7 @@ void cache_machine::clear_dirty(node_id n, cell_id c) {
 /// the node: from now on; or from before the first release of an actor below that comes after it,
 /// and has not taken place yet.
 cache_machine::time cache_machine::arrival_of(node_id n, time stored) const {
-  if (delayed_count_ == 0 && late_fence_count_ == 0 && unseen_count_ == 0) [[likely]]
+  if (delaying_.empty() && late_fence_count_ == 0 && unseen_count_ == 0) [[likely]]
     return now_;
   time first = now_;
   for (actor const& a : actors_) {

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <span>
 #include <string_view>
-#include <utility>
 
 namespace quarry::emu {
 namespace {
