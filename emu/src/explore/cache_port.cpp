@@ -45,7 +45,7 @@ std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<
                                int lane) const {
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
-  if (memory_->watches_) [[unlikely]]
+  if (memory_->operations_.is_wanted()) [[unlikely]]
     memory_->watch(id_, operation_kind::load, o, s, where);
   memory_->limit(s, address);
   if (o)
@@ -94,7 +94,7 @@ void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t wor
                             int lane) const {
   auto const address = reinterpret_cast<std::uintptr_t>(at);
   auto const size = static_cast<unsigned>(bytes);
-  if (memory_->watches_) [[unlikely]]
+  if (memory_->operations_.is_wanted()) [[unlikely]]
     memory_->watch(id_, operation_kind::store, o, s, where);
   memory_->limit(s, address);
   bool const is_in_lds = is_lds(at);
@@ -228,7 +228,7 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
 /// Atomic operations and fences: changes the order and scope, if somebody wants it.
 void cache_port::watched(operation_kind what, order& o, scope& s,
                          std::source_location where) const {
-  if (!memory_->watches_)
+  if (!memory_->operations_.is_wanted())
     return;
   std::optional<order> how = o;
   memory_->watch(id_, what, how, s, where);

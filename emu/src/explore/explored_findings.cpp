@@ -240,7 +240,7 @@ std::string explored_memory::text_of(std::source_location where) const {
 }
 
 std::string explored_memory::about(actor_id who, std::source_location where) const {
-  std::string const dispatch = dispatch_of(who);
+  std::string const dispatch = names_.dispatch_of(who);
   return text_of(where) + (dispatch.empty() ? "" : fmt::format("             {}\n", dispatch));
 }
 

@@ -11,10 +11,8 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
-#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -59,23 +57,7 @@ void explored_memory::end() noexcept {
   if (running_here == this)
     running_here = nullptr;
   map_.share(nullptr);
-  free_kept();
-}
-
-bool explored_memory::keep(void* memory, std::size_t bytes,
-                           void (*free)(void*, std::size_t) noexcept) noexcept {
-  try {
-    kept_.push_back({memory, bytes, free});
-  } catch (std::bad_alloc const&) {
-    return false;
-  }
-  return true;
-}
-
-void explored_memory::free_kept() noexcept {
-  for (given_back const& g : kept_)
-    g.free(g.memory, g.bytes);
-  kept_.clear();
+  kept_.free();
 }
 
 bool keep_to_end(void* memory, std::size_t bytes,
@@ -114,7 +96,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   finding_.reset();
   is_told_ = is_found_by_unwinding_ = false;
   equal_count_ = 0;
-  dispatch_count_ = 0;
+  names_.clear();
   wave_count_ = group_count_ = host_count_ = 0;
 }
 
@@ -158,7 +140,7 @@ cache_port& explored_memory::join_host(actor& self, cache_port*& port) {
   port = &add(machine_.add_host(), {0, 0, ~number, ~number});
   effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::of_actor,
                       self.number);
-  actors_[port->id()].name = {.host = self.name()};
+  names_.name_host(port->id(), self.name());
   return *port;
 }
 
@@ -172,7 +154,7 @@ void explored_memory::join_core(actor& self, agent_core const& agent) {
   port = &add(machine_.add_core(above.node), {0, above.number, number, number});
   effects_.name_cache(machine_.cache_of(port->id()), effect_teller::cache_kind::of_actor,
                       self.number);
-  actors_[port->id()].name = {.host = self.name(), .agent = above.rank};
+  names_.name_core(port->id(), self.name(), above.rank);
 }
 
 explored_memory::known_unit const& explored_memory::agent_of(agent_core const& agent) {
@@ -181,6 +163,7 @@ explored_memory::known_unit const& explored_memory::agent_of(agent_core const& a
       return u;
   agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1),
                      rank_of(agent.debug_entry())});
+  names_.add_agent();
   effects_.name_cache(agents_.back().node, effect_teller::cache_kind::of_agent, agents_.size());
   return agents_.back();
 }
@@ -199,34 +182,18 @@ cache_machine::node_id explored_memory::node_of(void const* unit, agent_core con
 
 void explored_memory::watch(actor_id who, operation_kind what, std::optional<order>& o, scope& s,
                             std::source_location where) {
-  operation_site const site{where, what, o, s};
-  if (collected_ != nullptr) {
-    operation_site& known = collected(site);
-    actor_name const& name = actors_[who].name;
-    bool const is_host = !name.is_wave && name.agent == 0;
-    known.is_hosts |= is_host;
-    known.is_gpus |= !is_host;
+  if (adjustment const* const a = operations_.see(
+          {.where = where, .what = what, .how = o, .far = s}, names_.is_host(who))) {
+    o = a->how;
+    s = a->far;
   }
-  for (adjustment const& a : adjustments_)
-    if (a.at == site) {
-      o = a.how;
-      s = a.far;
-    }
 }
 
 std::optional<order> explored_memory::watch_network(operation_kind what, bool is_hosts,
                                                     std::source_location where) {
-  operation_site const site{
-      .where = where, .what = what, .how = std::nullopt, .far = scope::system};
-  if (collected_ != nullptr)
-    collected(site).is_hosts |= is_hosts;
-  auto const at = std::ranges::find(adjustments_, site, &adjustment::at);
-  return at == adjustments_.end() ? std::nullopt : std::optional(at->how);
-}
-
-operation_site& explored_memory::collected(operation_site const& site) {
-  auto const at = std::find(collected_->begin(), collected_->end(), site);
-  return at == collected_->end() ? collected_->emplace_back(site) : *at;
+  adjustment const* const a = operations_.see(
+      {.where = where, .what = what, .how = std::nullopt, .far = scope::system}, is_hosts);
+  return a == nullptr ? std::nullopt : std::optional(a->how);
 }
 
 // Launches
@@ -248,7 +215,7 @@ void explored_memory::launching(launch_state& l) {
     return;
   cache_port& port = join(*self);
   end_polling(port.id());
-  take_host_writes(port.id());
+  host_writes_.take(port.id());
   launches_[&l].edges = {races_.signal(port.id())};
 }
 
@@ -263,8 +230,8 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   QUARRY_ASSERT(known.coming != 0);
   --known.coming;
   --coming_waves_;
-  if (known.dispatch == ~0U) {
-    known.dispatch = know(launch, agent);
+  if (known.place == ~0U) {
+    known.place = names_.add_launch(launch, agent_of(agent).rank);
     known.first_group = group_count_;
     group_count_ += static_cast<std::uint32_t>(launch.group_count);
   }
@@ -272,12 +239,8 @@ void explored_memory::begin_wave(wave_slot& w, void const* unit, agent_core cons
   w.port = &add(machine_.add_wavefront(cu), {0, agent_number, group, number});
   effects_.name_cache(machine_.cache_of(w.port->id()), effect_teller::cache_kind::of_wavefront,
                       number);
-  actor_name& name = actors_[w.port->id()].name;
-  name.is_wave = true;
-  name.dispatch = known.dispatch;
-  name.index = w.index;
-  name.number = w.group->linear_id * launch.waves_per_group + w.index + 1;
-  name.group = w.group->id;
+  names_.name_wave(w.port->id(), known.place, w.group->id, w.index,
+                   w.group->linear_id * launch.waves_per_group + w.index + 1);
   w.port->set_lds(w.group->lds, w.group->lds_capacity);
   if (launch.acquire != fence_scope::none && !known.edges.empty())
     races_.receive(w.port->id(), known.edges.front());

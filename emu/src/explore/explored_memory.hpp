@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "actor_names.hpp"
 #include "address_ranges.hpp"
 #include "cache_machine.hpp"
 #include "effect_teller.hpp"
+#include "host_writes.hpp"
+#include "kept_memory.hpp"
 #include "lds_writes.hpp"
 #include "memory_map.hpp"
 #include "operation_history.hpp"
+#include "operation_watch.hpp"
 #include "polled_words.hpp"
 #include "race_detector.hpp"
 #include "thrown_exceptions.hpp"
@@ -14,7 +18,6 @@
 #include <quarry/emu/allocations.hpp>
 #include <quarry/emu/cache_port.hpp>
 #include <quarry/emu/fault.hpp>
-#include <quarry/emu/grid.hpp>
 #include <quarry/emu/operation_site.hpp>
 #include <quarry/sequential_scheduler.hpp>
 
@@ -65,23 +68,14 @@ public:
   void share(allocations const* host_memory) noexcept { map_.share(host_memory); }
   [[nodiscard]] allocations const* shared() const noexcept { return map_.shared(); }
 
-  /// Operations are performed as these say, until the next call.
-  void adjust(std::vector<adjustment> those) {
-    adjustments_ = std::move(those);
-    watches_ = collected_ != nullptr || !adjustments_.empty();
-  }
-  /// Keeps which operations there are, each once; null: no more.
-  void collect(std::vector<operation_site>* into) {
-    collected_ = into;
-    watches_ = collected_ != nullptr || !adjustments_.empty();
-  }
-
+  /// Which operations there are, and how they are performed; over executions.
+  [[nodiscard]] operation_watch& operations() noexcept { return operations_; }
   /// Somebody begins an operation of a network. What it has before it, as adjusted: nothing, a
   /// fence() of its context (release), or a quiet() of every context (seq_cst: never if it is no
   /// host that may wait).
   [[nodiscard]] std::optional<order> begins_operation(operation_kind of_network, bool is_hosts,
                                                       std::source_location where) {
-    return watches_ ? watch_network(of_network, is_hosts, where) : std::nullopt;
+    return operations_.is_wanted() ? watch_network(of_network, is_hosts, where) : std::nullopt;
   }
 
   /// A load could not see what it might have: its caches remember but so much, or it had seen too
@@ -188,7 +182,9 @@ public:
   void removed(void const* begin, std::size_t bytes) noexcept override;
   void has_gone(known_range&& what) noexcept override;
   /// Until the execution is over. False: there is no room to note it.
-  bool keep(void* memory, std::size_t bytes, void (*free)(void*, std::size_t) noexcept) noexcept;
+  bool keep(void* memory, std::size_t bytes, kept_memory::free_function free) noexcept {
+    return kept_.keep(memory, bytes, free);
+  }
   /// Memory's newest values become those that host code finds there.
   void to_host();
   /// What host code has stored there meanwhile is the actor's, which has released it.
@@ -237,27 +233,7 @@ private:
   friend class cache_port;
   friend class operation_history;
   using actor_id = cache_machine::actor_id;
-  /// A host's own name; a wavefront's is put together where somebody reads it.
-  struct actor_name {
-    std::string host{};
-    bool is_wave = false;
-    std::uint32_t agent = 0;    ///< a core's, as debuggers count, from 1 on
-    std::uint32_t dispatch = 0; ///< its place in dispatches_
-    std::uint32_t index = 0;    ///< in its group
-    std::uint64_t number = 0;   ///< in its dispatch, from 1 on
-    extent group{};
-  };
-  /// A launch, for reports; it may be over by then.
-  struct known_dispatch {
-    std::string kernel;
-    std::uint32_t agent = 0;  ///< as debuggers count, from 1 on
-    std::uint32_t number = 0; ///< on it
-    std::uint64_t groups = 0;
-    std::uint64_t group_size = 0; ///< work-items
-    std::source_location where;
-  };
   struct known_actor {
-    actor_name name{};
     std::uint64_t operations = 0; ///< since they were last counted anew
     std::source_location last{};  ///< operation
     polled_words polled{};
@@ -339,9 +315,6 @@ private:
   [[nodiscard]] std::string name_of(actor_id who) const;
   /// Null: it has reached for no memory.
   [[nodiscard]] cache_port const* find_port(actor const& a) const;
-  /// "in dispatch 2 of agent 1: produce, 4 groups of 64, launched at main.cpp:12"; empty for hosts.
-  [[nodiscard]] std::string dispatch_of(actor_id who) const;
-  std::uint32_t know(launch_state const& l, agent_core const& agent);
   /// "memory of agent 1"
   [[nodiscard]] std::string space_of(actor_id who, std::uintptr_t at) const;
   /// "'ranks', 256 bytes of memory of agent 1"; empty: of no allocation.
@@ -390,51 +363,42 @@ private:
              std::source_location where);
   [[nodiscard]] std::optional<order> watch_network(operation_kind what, bool is_hosts,
                                                    std::source_location where);
-  operation_site& collected(operation_site const& site);
   void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
                 unsigned bytes, std::uint64_t value, std::source_location where,
                 std::string_view more = {}) {
     if (history_.is_kept()) [[unlikely]]
       write_down({who, what, o, s, at, bytes, value, where, more});
   }
-  void take_host_writes(actor_id by);
-  [[nodiscard]] bool has_host_writes();
   void write_down(operation_history::operation const& o);
 
   sequential_scheduler& scheduler_;
   options options_;
   memory_map map_;
   chooser* choices_ = nullptr;
-  struct given_back {
-    void* memory;
-    std::size_t bytes;
-    void (*free)(void*, std::size_t) noexcept;
-  };
-  void free_kept() noexcept;
-  std::vector<given_back> kept_;
+  kept_memory kept_;
   bool notes_left_out_ = false;
   bool has_left_out_ = false;
   std::optional<std::unordered_set<std::uint64_t>> looks_; ///< since operations are counted anew
-  bool watches_ = false; ///< there are adjustments, or somebody collects
-  std::vector<adjustment> adjustments_;
+  operation_watch operations_;
   struct given_up {
     report who_waits;
     std::string about; ///< them
   };
   std::optional<given_up> given_up_;
-  std::vector<operation_site>* collected_ = nullptr;
   cache_machine machine_;
+  host_writes host_writes_{machine_};
   effect_teller effects_{scheduler_, map_, machine_};
   race_detector races_;
   std::deque<cache_port> ports_; ///< by actor
   std::vector<known_actor> actors_;
+  actor_names names_;
   std::size_t port_count_ = 0;         ///< in use: ports and actors keep their memory
   std::vector<cache_port*> by_number_; ///< of actors that are not wavefronts
   std::vector<known_unit> agents_;
   std::vector<known_unit> units_;
   struct known_launch {
     std::uint64_t coming = 0;      ///< wavefronts that have not begun
-    std::uint32_t dispatch = ~0U;  ///< its place in dispatches_, once a wavefront has begun
+    std::uint32_t place = ~0U;     ///< among those that have names, once a wavefront has begun
     std::uint32_t first_group = 0; ///< its number, from then on
     std::vector<race_detector::edge> edges; ///< the launcher's, then those of ended wavefronts
   };
@@ -443,11 +407,6 @@ private:
   std::uint32_t wave_count_ = 0;
   std::uint64_t coming_waves_ = 0; ///< of all launches
   std::uint32_t host_count_ = 0;
-  struct direct_write {
-    std::uintptr_t at;
-    unsigned bytes;
-    std::uint64_t value;
-  };
   lds_writes lds_;
   address_ranges uninitialised_;
   address_ranges coarse_;
@@ -457,7 +416,6 @@ private:
   };
   std::optional<sighting> missed_; ///< who has last missed something in coarse-grained memory
   std::uint64_t activity_ = 0;
-  std::vector<direct_write> direct_writes_; ///< of host code, since the last completion
   std::uint64_t execution_ = 0;
   thrown_exceptions thrown_;
   std::optional<thrown_exceptions::entry> cause_;
@@ -466,8 +424,6 @@ private:
   std::vector<std::pair<void const*, std::function<std::string()>>> tellers_;
   bool is_told_ = false; ///< to a debugger
   std::uint64_t equal_count_ = 0;
-  std::vector<known_dispatch> dispatches_;
-  std::size_t dispatch_count_ = 0; ///< in use: they keep their memory
   operation_history history_{*this};
 };
 

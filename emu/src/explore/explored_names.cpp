@@ -93,13 +93,7 @@ std::string explored_memory::allocation_of(actor_id who, std::uintptr_t at) cons
 // Actors
 
 std::string explored_memory::name_of(actor_id who) const {
-  actor_name const& n = actors_[who].name;
-  if (!n.is_wave)
-    return n.agent == 0 || agents_.size() == 1 ? n.host
-                                               : fmt::format("{} of agent {}", n.host, n.agent);
-  known_dispatch const& d = dispatches_[n.dispatch];
-  return fmt::format("wave {}:1:{}:{} ({},{},{})/{}", d.agent, d.number, n.number, n.group.x,
-                     n.group.y, n.group.z, n.index);
+  return names_.name_of(who);
 }
 
 std::string explored_memory::culprit(wave_slot const& w, int lane,
@@ -116,30 +110,6 @@ std::string explored_memory::culprit(wave_slot const& w, int lane,
                      quarry::to_string(line), about(who, line));
 }
 
-std::string explored_memory::dispatch_of(actor_id who) const {
-  actor_name const& n = actors_[who].name;
-  if (!n.is_wave)
-    return "";
-  known_dispatch const& d = dispatches_[n.dispatch];
-  auto const text =
-      fmt::format("in dispatch {} of agent {}: {}, {} group{} of {}", d.number, d.agent, d.kernel,
-                  d.groups, d.groups == 1 ? "" : "s", d.group_size);
-  return d.where.line() == 0 ? text : text + ", launched at " + quarry::to_string(d.where);
-}
-
-std::uint32_t explored_memory::know(launch_state const& l, agent_core const& agent) {
-  if (dispatch_count_ == dispatches_.size())
-    dispatches_.emplace_back();
-  known_dispatch& d = dispatches_[dispatch_count_];
-  d.kernel = l.kernel;
-  d.agent = agent_of(agent).rank;
-  d.number = l.debug.id;
-  d.groups = l.group_count;
-  d.group_size = l.config.work_items_per_group.volume();
-  d.where = l.config.where;
-  return static_cast<std::uint32_t>(dispatch_count_++);
-}
-
 cache_port const* explored_memory::find_port(actor const& a) const {
   if (auto const* const wave = dynamic_cast<wave_slot const*>(&a))
     return wave->port;
@@ -149,8 +119,8 @@ cache_port const* explored_memory::find_port(actor const& a) const {
 std::string explored_memory::describe(actor const& a) const {
   cache_port const* const port = find_port(a);
   std::string text = port == nullptr ? a.name() : name_of(port->id());
-  if (port != nullptr && actors_[port->id()].name.is_wave)
-    text += " of " + dispatches_[actors_[port->id()].name.dispatch].kernel;
+  if (port != nullptr && names_.is_wave(port->id()))
+    text += " of " + names_.kernel_of(port->id());
   std::source_location const last =
       port == nullptr ? std::source_location() : actors_[port->id()].last;
   text +=

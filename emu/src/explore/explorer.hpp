@@ -104,9 +104,9 @@ public:
   [[nodiscard]] recorder const& chosen() const noexcept { return recorder_; }
 
   /// Executions from now on perform operations as these say.
-  void adjust(std::vector<emu::adjustment> those) { memory_.adjust(std::move(those)); }
+  void adjust(std::vector<emu::adjustment> those) { memory_.operations().adjust(std::move(those)); }
   /// Which operations there were, in executions from now on; null: not to be kept.
-  void collect(std::vector<emu::operation_site>* into) { memory_.collect(into); }
+  void collect(std::vector<emu::operation_site>* into) { memory_.operations().collect(into); }
   /// Whether result::has_left_out is told, in executions from now on; at first of an exhaustive
   /// search alone. Gives what it was.
   bool note_left_out(bool is_wanted) noexcept { return memory_.note_left_out(is_wanted); }

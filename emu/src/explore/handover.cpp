@@ -1,24 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who is ordered with whom by something else than memory; what host code has stored there past its
-// core, and what it finds.
+// Who is ordered with whom by something else than memory.
 #include "explored_memory.hpp"
-#include "host_word.hpp"
 
 #include <quarry/emu/compute_unit.hpp>
 #include <quarry/emu/handover.hpp>
 
 #include <cstdint>
-#include <cstring>
 #include <stdexcept>
 
 namespace quarry::emu {
 namespace {
-
-/// Host code has stored something there past its core since `outside` was the word's value for it;
-/// and nothing newer has come to memory since, whose newest value is `value`.
-bool is_host_write(std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t outside) {
-  return value == outside && host_word(at, bytes) != outside;
-}
 
 /// Children there are a wavefront's, whose memory they use.
 bool is_of_kernels(strand const& s) {
@@ -57,7 +48,7 @@ void explored_memory::receive(actor& self, edge from) {
 }
 
 explored_memory::edge explored_memory::starting(actor& self) {
-  take_host_writes(id_of(self));
+  host_writes_.take(id_of(self));
   end_polling(id_of(self));
   return signal(self);
 }
@@ -110,34 +101,10 @@ void explored_memory::forget_thrown() noexcept {
   cause_.reset();
 }
 
-/// What host code has written past us since the last completion, or join, is that actor's; unless
-/// something newer has come to memory since, as what the actor has stored itself does.
-void explored_memory::take_host_writes(actor_id by) {
-  machine_.synchronise(by, order::release, scope::system);
-  machine_.for_each_word(
-      [this](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
-        if (is_host_write(at, bytes, value, outside)) {
-          outside = host_word(at, bytes);
-          direct_writes_.push_back({at, bytes, outside});
-        }
-      });
-  for (auto const& w : direct_writes_)
-    machine_.store_now(by, w.at, w.bytes, w.value);
-  direct_writes_.clear();
-}
-
-bool explored_memory::has_host_writes() {
-  bool found = !direct_writes_.empty();
-  machine_.for_each_word(
-      [&found](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
-        found = found || is_host_write(at, bytes, value, outside);
-      });
-  return found;
-}
-
 void explored_memory::take_from_host(actor& self) {
-  if (has_host_writes()) // only then is it a release: of what an actor does by itself it is none
-    take_host_writes(join(self).id());
+  if (host_writes_
+          .is_any()) // only then is it a release: of what an actor does by itself it is none
+    host_writes_.take(join(self).id());
 }
 
 void explored_memory::to_host() {
@@ -145,12 +112,7 @@ void explored_memory::to_host() {
   if (actor const* const self = scheduler_.current();
       self != nullptr && self->number < by_number_.size() && by_number_[self->number] != nullptr)
     machine_.perform_delayed(by_number_[self->number]->id());
-  machine_.for_each_word(
-      [](std::uintptr_t at, unsigned bytes, std::uint64_t value, std::uint64_t& outside) {
-        if (outside != value)
-          std::memcpy(reinterpret_cast<void*>(at), &value, bytes); // NOLINT
-        outside = value;
-      });
+  host_writes_.show();
 }
 
 namespace {

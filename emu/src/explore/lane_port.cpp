@@ -38,7 +38,7 @@ bool cache_port::takes_lines(operation_kind what, lane_row const& r) const {
   unsigned const bytes = r.count * r.element;
   if (at % r.element != 0 || is_lds(r.at))
     return false;
-  if (memory_->watches_) [[unlikely]] {
+  if (memory_->operations_.is_wanted()) [[unlikely]] {
     std::optional<order> o;
     scope s = scope::work_item;
     memory_->watch(id_, what, o, s, r.where);

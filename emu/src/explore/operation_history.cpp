@@ -31,8 +31,8 @@ void operation_history::add(operation const& o, bool is_over) {
   std::string const newer = o.more == stale ? newer_write(o) : "";
   if (!newer.empty() && !is_over)
     stale_read_ =
-        fmt::format("{} has read {} = {:#x} at {}: old{}\n", names_.name_of(o.who),
-                    names_.word_of(o.at, o.bytes), o.value, quarry::to_string(o.where), newer);
+        fmt::format("{} has read {} = {:#x} at {}: old{}\n", memory_.name_of(o.who),
+                    memory_.word_of(o.at, o.bytes), o.value, quarry::to_string(o.where), newer);
   if (std::strcmp(o.what, "store") == 0 || (std::strcmp(o.what, "update") == 0 && o.more != failed))
     writes_[o.at].push_back({count_, o.who, o.value, o.where});
   if (is_over)
@@ -41,7 +41,7 @@ void operation_history::add(operation const& o, bool is_over) {
   if (!last_.empty() && origin.empty() && continues(last_.back(), o)) {
     past_operation& before = last_.back();
     ++before.count;
-    before.last_word = names_.word_of(o.at, o.bytes);
+    before.last_word = memory_.word_of(o.at, o.bytes);
     before.last_value = o.value;
     before.last_at = o.at;
     return;
@@ -49,7 +49,7 @@ void operation_history::add(operation const& o, bool is_over) {
   last_.push_back({.first = o,
                    .number = count_,
                    .last_value = o.value,
-                   .first_word = o.at == 0 ? "" : names_.word_of(o.at, o.bytes),
+                   .first_word = o.at == 0 ? "" : memory_.word_of(o.at, o.bytes),
                    .last_word = {},
                    .last_at = o.at,
                    .origin = origin});
@@ -69,7 +69,7 @@ bool operation_history::continues(past_operation const& before, operation const&
   bool const follows = o.at - before.last_at <= o.bytes || before.last_at - o.at <= o.bytes;
   return b.who == o.who && std::strcmp(b.what, o.what) == 0 && b.how == o.how && b.far == o.far &&
          b.more == o.more && o.at != 0 && is_same_line(b.where, o.where) &&
-         (follows || names_.actors_[o.who].name.is_wave);
+         (follows || memory_.names_.is_wave(o.who));
 }
 
 /// Of a load that has read the newest value: it is not what was stored last, but came later.
@@ -91,7 +91,7 @@ std::string operation_history::newer_write(operation const& o) const {
   if (known == writes_.end())
     return "";
   past_write const& w = known->second.back();
-  return fmt::format("; {} has written {:#x} at {} (operation {})", names_.name_of(w.who), w.value,
+  return fmt::format("; {} has written {:#x} at {} (operation {})", memory_.name_of(w.who), w.value,
                      quarry::to_string(w.where), w.number);
 }
 
@@ -100,7 +100,7 @@ std::string operation_history::last_write(std::uintptr_t word) const {
   if (known == writes_.end())
     return "no store to it is known";
   past_write const& w = known->second.back();
-  return fmt::format("{:#x}, written by {} at {} (operation {})", w.value, names_.name_of(w.who),
+  return fmt::format("{:#x}, written by {} at {} (operation {})", w.value, memory_.name_of(w.who),
                      quarry::to_string(w.where), w.number);
 }
 
@@ -116,7 +116,7 @@ std::string operation_history::describe(past_operation const& o) const {
         fmt::format(" … {}{:#x} ({} times)", o.last_word == o.first_word ? "" : o.last_word + " = ",
                     o.last_value, o.count);
   return fmt::format("  {:>5}  {:<22} {:<6} {:<18} {:<24} {}{}{}\n", o.number,
-                     names_.name_of(f.who), f.what, how, word, quarry::to_string(f.where), f.more,
+                     memory_.name_of(f.who), f.what, how, word, quarry::to_string(f.where), f.more,
                      o.origin);
 }
 

@@ -38,8 +38,8 @@ public:
     std::string_view more; ///< `stale`, `failed` or empty
   };
 
-  /// `names` has those of actors and words.
-  explicit operation_history(explored_memory const& names) noexcept : names_(names) {}
+  /// `memory` knows what actors and words are called.
+  explicit operation_history(explored_memory const& memory) noexcept : memory_(memory) {}
 
   /// A new execution: nothing was done.
   void begin(bool is_kept);
@@ -82,7 +82,7 @@ private:
   [[nodiscard]] std::string describe(past_operation const& o) const;
   static constexpr std::size_t most_lines = 40;
 
-  explored_memory const& names_;
+  explored_memory const& memory_;
   bool is_kept_ = false;
   std::deque<past_operation> last_;
   std::unordered_map<std::uintptr_t, std::vector<past_write>> writes_; ///< of a word, in order

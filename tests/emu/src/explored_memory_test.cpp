@@ -50,7 +50,7 @@ strings handed_over(bool signals, bool receives) {
 strings handed_over(std::vector<adjustment> const& those, std::source_location store,
                     std::source_location load) {
   named_row m;
-  m.memory.adjust(those);
+  m.memory.operations().adjust(those);
   return in_every_execution(m, [&]() -> std::string {
     put(m.port(0), &m.words[0], 7);
     m.port(0).store(&m.words[3], 1U, order::relaxed, scope::agent, store);
@@ -220,7 +220,7 @@ TEST_SUITE("emu.explored_memory") {
     named_row m;
     m.begin();
     std::vector<operation_site> all;
-    m.memory.collect(&all);
+    m.memory.operations().collect(&all);
     auto const line = here();
     for (int i = 0; i < 3; ++i) {
       put(m.port(0), &m.words[0], 1, line);
@@ -228,7 +228,7 @@ TEST_SUITE("emu.explored_memory") {
       m.port(0).update(&m.words[1], order::relaxed, scope::system, line,
                        [](word v) { return std::optional(v + 1); });
     }
-    m.memory.collect(nullptr);
+    m.memory.operations().collect(nullptr);
     static_cast<void>(get(m.port(0), &m.words[0], line));
     CHECK(all == std::vector<operation_site>{
                      {line, operation_kind::store, std::nullopt, scope::work_item},
