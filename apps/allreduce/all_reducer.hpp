@@ -5,9 +5,9 @@
 
 #include <quarry/result.hpp>
 
-#include <comp_net_cluster.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <programs/comp_net_cluster.hpp>
 #include <span>
 
 namespace quarry::allreduce {

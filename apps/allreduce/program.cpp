@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <chrono>
-#include <comp_net_cluster.hpp>
 #include <memory>
-#include <memory_need.hpp>
+#include <programs/comp_net_cluster.hpp>
+#include <programs/memory_need.hpp>
 #include <vector>
 
 namespace quarry::allreduce {

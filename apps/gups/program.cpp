@@ -4,7 +4,6 @@
 #include "kernel.hpp"
 #include "reference.hpp"
 
-#include <cluster.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +11,9 @@
 #include <bit>
 #include <chrono>
 #include <memory>
-#include <memory_need.hpp>
-#include <progress_watch.hpp>
+#include <output/progress_watch.hpp>
+#include <programs/cluster.hpp>
+#include <programs/memory_need.hpp>
 #include <vector>
 
 namespace quarry::gups {

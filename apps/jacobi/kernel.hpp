@@ -6,7 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <group_elements.hpp>
+#include <programs/group_elements.hpp>
 #include <utility>
 
 namespace quarry::jacobi {

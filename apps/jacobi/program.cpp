@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <comp_net_cluster.hpp>
 #include <memory>
-#include <memory_need.hpp>
+#include <programs/comp_net_cluster.hpp>
+#include <programs/memory_need.hpp>
 #include <span>
 #include <string>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <program.hpp>
+#include <programs/program.hpp>
 
 namespace quarry::jacobi {
 

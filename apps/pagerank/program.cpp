@@ -8,17 +8,17 @@
 #include <quarry/graph/matrix_market.hpp>
 #include <quarry/graph/names.hpp>
 
-#include <cluster.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <command_line/named_file.hpp>
 #include <filesystem>
 #include <memory>
-#include <memory_need.hpp>
-#include <named_file.hpp>
 #include <optional>
+#include <programs/cluster.hpp>
+#include <programs/memory_need.hpp>
 #include <string>
 #include <system_error>
 #include <vector>

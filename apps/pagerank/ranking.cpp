@@ -5,12 +5,11 @@
 
 #include <quarry/graph/partition.hpp>
 
-#include <cluster.hpp>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <iterator>
+#include <programs/cluster.hpp>
 #include <utility>
 
 namespace quarry::pagerank {

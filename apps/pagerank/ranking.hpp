@@ -7,9 +7,9 @@
 #include <quarry/net/gravel.hpp>
 #include <quarry/result.hpp>
 
+#include <command_line/run_options.hpp>
 #include <cstdint>
 #include <limits>
-#include <run_options.hpp>
 #include <span>
 #include <vector>
 

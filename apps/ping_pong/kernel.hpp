@@ -5,7 +5,7 @@
 #include <quarry/net/comp_net/context.hpp>
 
 #include <cstdint>
-#include <group_elements.hpp>
+#include <programs/group_elements.hpp>
 
 namespace quarry::ping_pong {
 

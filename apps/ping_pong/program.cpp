@@ -10,9 +10,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <comp_net_cluster.hpp>
 #include <memory>
-#include <memory_need.hpp>
+#include <programs/comp_net_cluster.hpp>
+#include <programs/memory_need.hpp>
 
 namespace quarry::ping_pong {
 namespace {

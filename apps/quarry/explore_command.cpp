@@ -2,14 +2,14 @@
 #include "explore_command.hpp"
 
 #include "build_info.hpp"
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
+#include "command_line/named_file.hpp"
 #include "exit_status.hpp"
-#include "interrupt.hpp"
-#include "json_text.hpp"
-#include "named_file.hpp"
-#include "progress_report.hpp"
-#include "standard_output.hpp"
-#include "text_file.hpp"
+#include "output/json_text.hpp"
+#include "output/progress_report.hpp"
+#include "output/standard_output.hpp"
+#include "output/text_file.hpp"
+#include "processes/interrupt.hpp"
 #include "weakening_table.hpp"
 
 #include <quarry/emu/replay_file.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "flow_graph_command.hpp"
 
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
 #include "exit_status.hpp"
-#include "memory_need.hpp"
-#include "progress_line.hpp"
-#include "standard_output.hpp"
-#include "text_file.hpp"
+#include "output/progress_line.hpp"
+#include "output/standard_output.hpp"
+#include "output/text_file.hpp"
+#include "programs/memory_need.hpp"
 
 #include <quarry/emu/agent.hpp>
 #include <quarry/emu/channel_graph.hpp>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gdb_command.hpp"
 
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
+#include "command_line/unexpected_argument.hpp"
 #include "exit_status.hpp"
-#include "file_size_signal.hpp"
-#include "unexpected_argument.hpp"
+#include "processes/file_size_signal.hpp"
 
 #include <quarry/emu/replay_file.hpp>
 #include <quarry/explore/target.hpp>

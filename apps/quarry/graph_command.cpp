@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "graph_command.hpp"
 
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
+#include "command_line/named_file.hpp"
+#include "command_line/subcommand.hpp"
 #include "exit_status.hpp"
 #include "flow_graph_command.hpp"
-#include "named_file.hpp"
-#include "standard_output.hpp"
-#include "subcommand.hpp"
-#include "text_file.hpp"
+#include "output/standard_output.hpp"
+#include "output/text_file.hpp"
 
 #include <quarry/graph/debian.hpp>
 #include <quarry/graph/generate.hpp>

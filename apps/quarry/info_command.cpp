@@ -2,13 +2,13 @@
 #include "info_command.hpp"
 
 #include "build_info.hpp"
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
+#include "command_line/named_file.hpp"
 #include "exit_status.hpp"
-#include "json_text.hpp"
-#include "named_file.hpp"
-#include "program.hpp"
-#include "standard_output.hpp"
-#include "text_file.hpp"
+#include "output/json_text.hpp"
+#include "output/standard_output.hpp"
+#include "output/text_file.hpp"
+#include "programs/program.hpp"
 
 #include <quarry/native_scheduler.hpp>
 #include <quarry/net/mpi.hpp>

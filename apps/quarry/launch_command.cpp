@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch_command.hpp"
 
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
 #include "exit_status.hpp"
-#include "process_group.hpp"
+#include "processes/process_group.hpp"
 
 #include <quarry/net/job.hpp>
 

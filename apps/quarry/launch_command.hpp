@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli_forward.hpp"
+#include "command_line/cli_forward.hpp"
 
 #include <string>
 #include <vector>

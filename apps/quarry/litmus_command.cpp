@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "litmus_command.hpp"
 
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
+#include "command_line/named_file.hpp"
 #include "exit_status.hpp"
-#include "interrupt.hpp"
 #include "litmus_report.hpp"
-#include "named_file.hpp"
-#include "progress_report.hpp"
-#include "standard_output.hpp"
-#include "text_file.hpp"
+#include "output/progress_report.hpp"
+#include "output/standard_output.hpp"
+#include "output/text_file.hpp"
+#include "processes/interrupt.hpp"
 
 #include <quarry/litmus/parse.hpp>
 

@@ -2,7 +2,7 @@
 #include "litmus_report.hpp"
 
 #include "build_info.hpp"
-#include "json_text.hpp"
+#include "output/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

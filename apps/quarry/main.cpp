@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "build_info.hpp"
+#include "command_line/subcommand.hpp"
+#include "command_line/unexpected_argument.hpp"
 #include "exit_status.hpp"
 #include "explore_command.hpp"
-#include "file_size_signal.hpp"
 #include "gdb_command.hpp"
 #include "graph_command.hpp"
 #include "info_command.hpp"
 #include "launch_command.hpp"
 #include "litmus_command.hpp"
-#include "memory_need.hpp"
+#include "output/standard_output.hpp"
+#include "processes/file_size_signal.hpp"
+#include "processes/standard_descriptors.hpp"
+#include "programs/memory_need.hpp"
 #include "run_command.hpp"
-#include "standard_descriptors.hpp"
-#include "standard_output.hpp"
 #include "study_command.hpp"
-#include "subcommand.hpp"
-#include "unexpected_argument.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_command.hpp"
 
+#include "command_line/named_file.hpp"
+#include "command_line/subcommand.hpp"
 #include "exit_status.hpp"
-#include "memory_need.hpp"
-#include "named_file.hpp"
-#include "process_group.hpp"
-#include "result_table.hpp"
-#include "standard_output.hpp"
-#include "subcommand.hpp"
-#include "text_file.hpp"
+#include "output/standard_output.hpp"
+#include "output/text_file.hpp"
+#include "processes/process_group.hpp"
+#include "programs/memory_need.hpp"
+#include "programs/result_table.hpp"
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>

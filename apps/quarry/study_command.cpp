@@ -2,14 +2,14 @@
 #include "study_command.hpp"
 
 #include "build_info.hpp"
-#include "checked_option.hpp"
+#include "command_line/checked_option.hpp"
+#include "command_line/subcommand.hpp"
 #include "exit_status.hpp"
-#include "memory_need.hpp"
-#include "progress_line.hpp"
-#include "progress_report.hpp"
-#include "standard_output.hpp"
-#include "subcommand.hpp"
-#include "text_file.hpp"
+#include "output/progress_line.hpp"
+#include "output/progress_report.hpp"
+#include "output/standard_output.hpp"
+#include "output/text_file.hpp"
+#include "programs/memory_need.hpp"
 
 #include <quarry/study/aggregation_study.hpp>
 #include <quarry/study/channel_studies.hpp>

@@ -2,8 +2,8 @@
 #include "weakening_table.hpp"
 
 #include "exit_status.hpp"
-#include "interrupt.hpp"
-#include "standard_output.hpp"
+#include "output/standard_output.hpp"
+#include "processes/interrupt.hpp"
 
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>

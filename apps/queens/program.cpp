@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
-#include <cilk_program.hpp>
 #include <memory>
-#include <memory_need.hpp>
+#include <programs/cilk_program.hpp>
+#include <programs/memory_need.hpp>
 
 namespace quarry::queens {
 namespace {

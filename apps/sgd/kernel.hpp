@@ -7,7 +7,7 @@
 
 #include <allreduce/kernel.hpp>
 #include <cstdint>
-#include <group_elements.hpp>
+#include <programs/group_elements.hpp>
 
 namespace quarry::sgd {
 

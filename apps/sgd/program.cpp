@@ -13,9 +13,9 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
-#include <comp_net_cluster.hpp>
 #include <cstdint>
 #include <memory>
+#include <programs/comp_net_cluster.hpp>
 #include <string>
 #include <utility>
 #include <vector>

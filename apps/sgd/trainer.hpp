@@ -8,9 +8,9 @@
 #include <quarry/result.hpp>
 
 #include <allreduce/all_reducer.hpp>
-#include <comp_net_cluster.hpp>
 #include <cstdint>
 #include <optional>
+#include <programs/comp_net_cluster.hpp>
 #include <vector>
 
 namespace quarry::sgd {

@@ -8,9 +8,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cilk_program.hpp>
 #include <memory>
-#include <memory_need.hpp>
+#include <programs/cilk_program.hpp>
+#include <programs/memory_need.hpp>
 
 namespace quarry::sort {
 namespace {

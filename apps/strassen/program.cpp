@@ -9,9 +9,9 @@
 
 #include <algorithm>
 #include <bit>
-#include <cilk_program.hpp>
 #include <memory>
-#include <memory_need.hpp>
+#include <programs/cilk_program.hpp>
+#include <programs/memory_need.hpp>
 
 namespace quarry::strassen {
 namespace {

@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <doctest/doctest.h>
 
-#include <comp_net_cluster.hpp>
+#include <programs/comp_net_cluster.hpp>
 #include <string>
 
 using namespace quarry;

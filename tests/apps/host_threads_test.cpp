@@ -5,7 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <host_threads.hpp>
+#include <programs/host_threads.hpp>
 #include <stdexcept>
 #include <vector>
 

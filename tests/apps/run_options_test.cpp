@@ -3,8 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <command_line/run_options.hpp>
 #include <cstdlib>
-#include <run_options.hpp>
 #include <string>
 #include <unistd.h>
 #include <utility>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "run_options.hpp"
+#include "command_line/run_options.hpp"
 
 #include <quarry/result.hpp>
 

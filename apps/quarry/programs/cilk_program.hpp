@@ -2,8 +2,8 @@
 #pragma once
 
 #include "cluster.hpp"
+#include "output/progress_line.hpp"
 #include "program.hpp"
-#include "progress_line.hpp"
 
 #include <quarry/emu/cilk.hpp>
 #include <quarry/native_scheduler.hpp>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "command_line/run_options.hpp"
 #include "gather_outcomes.hpp"
 #include "program.hpp"
-#include "run_options.hpp"
 
 #include <quarry/emu/agent.hpp>
 #include <quarry/native_scheduler.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "checked_option.hpp"
-#include "progress_line.hpp"
+#include "output/progress_line.hpp"
 
 #include <quarry/net/job.hpp>
 

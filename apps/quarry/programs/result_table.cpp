@@ -3,7 +3,7 @@
 
 #include "build_info.hpp"
 #include "cluster.hpp"
-#include "json_text.hpp"
+#include "output/json_text.hpp"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli_forward.hpp"
 #include "cluster.hpp"
+#include "command_line/cli_forward.hpp"
 #include "gather_outcomes.hpp"
 #include "host_threads.hpp"
 
