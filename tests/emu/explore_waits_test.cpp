@@ -137,6 +137,41 @@ struct signal_together {
   }
 };
 
+/// The first wavefront stores what two work-items of the second one wait for.
+template<scope Stores, scope Waits>
+struct signal_two_items {
+  void operator()(any_plain_work_item auto& wi, global<word> signal) const {
+    if (wi.wavefront_in_group() == 0 && wi.lane() == 0)
+      wi.store(signal, 1U, order::release, Stores);
+    else if (wi.wavefront_in_group() == 1 && wi.lane() < 2)
+      static_cast<void>(wi.wait_until(signal, is_one, order::acquire, Waits));
+  }
+};
+/// The first wavefront stores what all others wait for.
+template<scope Stores, scope Waits>
+struct signal_wavefronts {
+  task<> operator()(any_wavefront auto& wf, global<word> signal) const {
+    if (wf.index_in_group() == 0)
+      wf.store(signal, 1U, order::release, Stores);
+    else
+      static_cast<void>(co_await wf.wait_until(signal, is_one, order::acquire, Waits));
+  }
+};
+
+/// All executions of one work-group of so many wavefronts, of which there are not many.
+template<class Kernel>
+void comes_to_an_end(std::uint32_t wavefronts) {
+  explore_options const o{.executions = 20'000, .strategy = "exhaustive", .keeps_failures = false};
+  verdict const v = explore(o, [wavefronts](world& w) {
+    agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+    auto signal = w.allocate<word>(1, "signal");
+    launch_config const one{.work_groups = 1, .work_items_per_group = 32 * wavefronts};
+    w.check(static_cast<bool>(gpu.run(one, Kernel{}, signal.global())), "the kernel has failed");
+  });
+  CHECK_MESSAGE(v, v.to_string());
+  CHECK_MESSAGE(v.is_complete, v.to_string());
+}
+
 /// Two wavefronts take turns by a word in LDS, which each only updates: to see, or to go on.
 struct take_turns_in_lds {
   task<> operator()(any_wavefront auto& wf) const {
@@ -309,6 +344,15 @@ TEST_SUITE("emu.explore_waits") {
       w.join();
     });
     CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE(
+      "or by several who wait at a wider scope than that of the store: none sees it anew only "
+      "because another one has looked") {
+    comes_to_an_end<signal_two_items<scope::work_group, scope::agent>>(2);
+    comes_to_an_end<signal_two_items<scope::agent, scope::system>>(2);
+    comes_to_an_end<signal_wavefronts<scope::work_group, scope::agent>>(3);
+    comes_to_an_end<signal_wavefronts<scope::agent, scope::system>>(3);
   }
 
   TEST_CASE("who spins gives way, whoever is preferred: taking turns by plain loops has its ends") {

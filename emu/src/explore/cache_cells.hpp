@@ -46,7 +46,6 @@ inline void cache_machine::make_live(node_id n, cell_id c) {
     nodes_[n].live.push_back(c);
   }
   ++now_;
-  ++cells_[c].changes;
 }
 
 /// Inline, so that the version is put together where it stays.
@@ -62,6 +61,7 @@ inline void cache_machine::make_live(node_id n, cell_id c) {
   p.latest = std::max(p.latest, v.written);
   ++p.count;
   make_live(n, c);
+  ++cells_[c].changes;
 }
 
 } // namespace quarry::emu

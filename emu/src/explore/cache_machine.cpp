@@ -238,6 +238,7 @@ void cache_machine::copy_below(actor const& a, cell_id c, unsigned level, index 
   see(a, c, level, which);
   version v = nodes_[a.path[level]].places[c][which];
   for (unsigned l = level; l-- > 1;) {
+    bool const is_newest_above = which + 1 == nodes_[a.path[l + 1]].places[c].count;
     place& p = touch(a.path[l], c);
     index const before = p.find_copy(v.id); // by way of the cache above it may come back here
     bool const is_known = before != unknown;
@@ -245,6 +246,8 @@ void cache_machine::copy_below(actor const& a, cell_id c, unsigned level, index 
       p.newest().until = always;
       p.newest().above = which;
       make_live(a.path[l], c);
+      if (!is_newest_above) // else there is nothing more to be seen: no wait is worth another look
+        ++cells_[c].changes;
     } else {
       // An update at another cache of this level is no more than a store to those below here.
       bool const was_elsewhere = !is_known && v.update == nodes_[a.path[l]].level;
