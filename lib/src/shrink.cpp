@@ -28,22 +28,33 @@ public:
   shrunk shrink() {
     if (!is_reproduced())
       return {.record = std::move(best_), .runs = runs_};
-    for (bool again = true; again;) {
-      auto const before = size_of(best_);
-      truncate();
-      set_to_zero();
-      merge_slices();
-      lower();
-      take_out();
-      again = size_of(best_) < before;
-    }
-    return {.record = std::move(best_),
-            .runs = runs_,
-            .is_reproduced = true,
-            .is_minimal = !is_exhausted_};
+    bool const is_minimal = make_minimal();
+    return {
+        .record = std::move(best_), .runs = runs_, .is_reproduced = true, .is_minimal = is_minimal};
   }
 
 private:
+  /// There was one more to be tried, and no run left for it.
+  struct out_of_runs {};
+
+  /// False: not all of it.
+  bool make_minimal() {
+    try {
+      for (bool again = true; again;) {
+        auto const before = size_of(best_);
+        truncate();
+        set_to_zero();
+        merge_slices();
+        lower();
+        take_out();
+        again = size_of(best_) < before;
+      }
+      return true;
+    } catch (out_of_runs) {
+      return false;
+    }
+  }
+
   bool is_reproduced() {
     ++runs_;
     auto ran = run_(best_);
@@ -56,13 +67,13 @@ private:
     return true;
   }
 
-  /// Whether `candidate` fails and is smaller: then it is the best one.
+  /// Whether `candidate` fails and is smaller: then it is the best one. Throws out_of_runs.
   bool attempt(std::vector<choice> const& candidate) {
     choice_record r(candidate);
     if (size_of(r) >= size_of(best_) || !tried_.insert(trace_hash(r.choices())).second)
       return false;
-    if (is_exhausted_ = is_exhausted_ || runs_ >= most_runs_; is_exhausted_)
-      return false;
+    if (runs_ >= most_runs_)
+      throw out_of_runs{};
     ++runs_;
     auto ran = run_(r);
     if (!ran)
@@ -182,7 +193,6 @@ private:
   choice_record best_;
   std::size_t most_chosen_ = 0; ///< by the first run: choices that are not 0
   std::size_t runs_ = 0;
-  bool is_exhausted_ = false;
   std::unordered_set<std::uint64_t> tried_; // never walked: its order plays no part
 };
 
