@@ -81,6 +81,8 @@ bool cache_machine::perform_all_unseen(cell_id c) {
 
 /// Nobody will see the cell.
 void cache_machine::drop_unseen(cell_id c) {
+  if (unseen_count_ == 0) [[likely]]
+    return;
   for (actor& a : actors_)
     unseen_count_ -= std::erase_if(a.unseen, [c](unseen_release const& u) { return u.of == c; });
 }
