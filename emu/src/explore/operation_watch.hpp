@@ -32,7 +32,7 @@ public:
       auto const known = std::ranges::find(*collected_, site);
       operation_site& at = known == collected_->end() ? collected_->emplace_back(site) : *known;
       at.is_hosts |= is_hosts;
-      at.is_gpus |= !is_hosts;
+      at.is_gpus |= !is_hosts && !site.is_of_network(); // of which hosts do some that need not wait
     }
     auto const at = std::ranges::find(adjustments_, site, &adjustment::at);
     return at == adjustments_.end() ? nullptr : &*at;

@@ -48,6 +48,16 @@ TEST_SUITE("emu.operation_watch") {
     CHECK((!all[1].is_hosts && all[1].is_gpus));
     CHECK((all[2].is_hosts && !all[2].is_gpus));
   }
+  TEST_CASE("of a network's operation is known at most that a host does it") {
+    operation_watch w;
+    std::vector<operation_site> all;
+    w.collect(&all);
+    operation_site put = at_line();
+    put.what = operation_kind::remote;
+    CHECK(w.see(put, false) == nullptr);
+    REQUIRE(all.size() == 1);
+    CHECK((!all[0].is_hosts && !all[0].is_gpus));
+  }
   TEST_CASE("what is adjusted is told of that operation, as it is written, and of no other one") {
     operation_watch w;
     operation_site const one = at_line();
