@@ -46,6 +46,12 @@ unsigned unwritten_bytes(address_ranges const& uninitialised, std::uintptr_t at,
   return count;
 }
 
+/// "that nobody has written", of which some have been, or none.
+std::string how_many_unwritten(unsigned unwritten, unsigned bytes, std::string_view by_nobody) {
+  return unwritten == bytes ? fmt::format("that {}", by_nobody)
+                            : fmt::format("of which {} of {} {}", unwritten, bytes, by_nobody);
+}
+
 } // namespace
 
 // Who is busy
@@ -288,11 +294,9 @@ void explored_memory::check_initialised(actor_id who, std::uintptr_t at, unsigne
   unsigned const unwritten = unwritten_bytes(uninitialised_, at, r, bytes);
   if (unwritten == 0)
     return;
-  std::string const which =
-      unwritten == bytes ? "that nobody has written"
-                         : fmt::format("of which {} of {} nobody has written", unwritten, bytes);
   blame("uninitialised", who, by,
-        fmt::format(" reads {} bytes of global memory {}{}", bytes, which,
+        fmt::format(" reads {} bytes of global memory {}{}", bytes,
+                    how_many_unwritten(unwritten, bytes, "nobody has written"),
                     in_brackets(word_of(at, bytes))));
 }
 
@@ -300,10 +304,15 @@ void explored_memory::check_lds(actor_id who, std::uintptr_t at, unsigned bytes,
                                 race_detector::site by) {
   if (lds_.cover(at, bytes))
     return;
+  unsigned unwritten = 0;
+  for (unsigned i = 0; i < bytes; ++i)
+    unwritten += lds_.cover(at + i, 1) ? 0 : 1;
   blame("uninitialised", who, by,
-        fmt::format(" reads {} bytes of LDS that nobody in its work-group has written{}: "
-                    "uninitialised, or a barrier is missing after those who do",
-                    bytes, in_brackets(word_of(at, bytes))));
+        fmt::format(" reads {} bytes of LDS {}{}: uninitialised, or a barrier is missing after "
+                    "those who do",
+                    bytes,
+                    how_many_unwritten(unwritten, bytes, "nobody in its work-group has written"),
+                    in_brackets(word_of(at, bytes))));
 }
 
 void explored_memory::blame_chance(actor_id who, polled_words::ended_loop const& loop,
