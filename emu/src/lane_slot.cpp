@@ -257,7 +257,10 @@ void item_lanes::release(lane_mask served) noexcept {
   requested_ = requested_.without(served);
   served_ = {};
   ready_ = ready_ | served;
-  if (wave_.port != nullptr)
+  if (wave_.port == nullptr)
+    return;
+  wave_.port->lanes_meet(served);
+  if (served == wave_.items)
     wave_.port->begin_instruction();
 }
 
@@ -353,6 +356,8 @@ task<> drive_items(item_lanes& lanes) {
     lane_mask const served = lanes.next_served();
     if (served.any()) {
       lane_request const& first = lanes.request(served.first());
+      if (lanes.wave().port != nullptr)
+        lanes.wave().port->lanes_wait();
       task<> service = first.serve(lanes.wave(), lanes, served);
       co_await std::move(service);
       lanes.release(served);

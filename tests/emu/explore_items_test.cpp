@@ -137,6 +137,45 @@ struct fails_to_exchange {
     co_return;
   }
 };
+/// Work-item 20 stores what work-item 0 stores later. In between, a ballot of those below `Below`,
+/// then one of these two.
+template<word Below, bool TheTwo>
+struct stores_around_ballots {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const i = wi.local_linear_id();
+    if (i == 20)
+      wi.store(words, 1U);
+    if (i < Below)
+      static_cast<void>(co_await wi.ballot(true));
+    if (TheTwo && (i == 0 || i == 20))
+      static_cast<void>(co_await wi.ballot(true));
+    if (i == 0)
+      wi.store(words, 2U);
+  }
+};
+/// The same around a work-group operation.
+template<word Below>
+struct stores_around_group_any {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const i = wi.local_linear_id();
+    if (i == 20)
+      wi.store(words, 1U);
+    if (i < Below)
+      static_cast<void>(co_await wi.group_any(true));
+    if (i == 0)
+      wi.store(words, 2U);
+  }
+};
+/// Both have met others before, and neither the other one since.
+struct store_after_group_any {
+  task<> operator()(any_work_item auto& wi, global<word> words) const {
+    auto const i = wi.local_linear_id();
+    if (i < 16)
+      static_cast<void>(co_await wi.group_any(true));
+    if (i == 5 || i == 0)
+      wi.store(words, 2U);
+  }
+};
 struct all_add {
   task<> operator()(any_work_item auto& wi, global<word> words) const {
     wi.fetch_add(words, 1U, order::relaxed, scope::work_group);
@@ -197,6 +236,11 @@ TEST_SUITE("emu.explore_items") {
     races(explored(each_its_own_then_race<own_word::seq_cst_store>{}), "lane 3,", "lane 20,");
     races(explored(each_its_own_then_race<own_word::release_and_acquire>{}), "lane 3,", "lane 20,");
     races(explored(fails_to_exchange{}), "lane 3,", "lane 20,");
+    // Others have met.
+    races(explored(stores_around_ballots<1, false>{}), "lane 20,", "lane 0,");
+    races(explored(stores_around_ballots<16, false>{}), "lane 20,", "lane 0,");
+    races(explored(stores_around_group_any<16>{}), "lane 20,", "lane 0,");
+    races(explored(store_after_group_any{}), "lane 5,", "lane 0,");
   }
 
   TEST_CASE("of two wavefronts, too, the lanes are named") {
@@ -204,9 +248,11 @@ TEST_SUITE("emu.explore_items") {
   }
 
   TEST_CASE("what they meet in, or hand over, orders them") {
-    for (verdict const& v : {explored(neighbours_in_lds<true>{}), explored(each_its_own{}),
-                             explored(hand_over<order::acquire>{}), explored(all_add{}),
-                             explored(acquires_two_halves{})})
+    for (verdict const& v :
+         {explored(neighbours_in_lds<true>{}), explored(each_its_own{}),
+          explored(hand_over<order::acquire>{}), explored(all_add{}),
+          explored(acquires_two_halves{}), explored(stores_around_ballots<items, false>{}),
+          explored(stores_around_ballots<16, true>{}), explored(stores_around_group_any<items>{})})
       CHECK_MESSAGE(v, v.to_string());
   }
 }

@@ -194,6 +194,16 @@ void cache_port::begin_instruction() const {
     memory_->races_.begin_instruction(id_);
 }
 
+void cache_port::lanes_wait() const {
+  if (memory_->options_.detects_races)
+    memory_->races_.lanes_wait(id_);
+}
+
+void cache_port::lanes_meet(lane_mask who) const {
+  if (memory_->options_.detects_races)
+    memory_->races_.lanes_meet(id_, who.bits());
+}
+
 bool cache_port::reverses_lanes() const {
   return memory_->choices_->pick(2, choice_kind::lane_order) == 1;
 }

@@ -7,6 +7,10 @@
 #include <quarry/assert.hpp>
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 
@@ -80,12 +84,28 @@ scope race_detector::level(actor_id a, actor_id b) const noexcept {
 
 void race_detector::begin_instruction(actor_id a) {
   activate(a, 0);
-  actors_[a].instruction = now_ + 1;
-  actors_[a].released_by = -1;
+  actors_[a].lanes = {.instruction = now_ + 1};
+}
+
+void race_detector::lanes_wait(actor_id a) {
+  actor& self = actors_[a];
+  self.waiting = std::exchange(self.lanes, {});
+}
+
+void race_detector::lanes_meet(actor_id a, std::uint64_t lanes) {
+  activate(a, 0);
+  actor& self = actors_[a];
+  if (self.waiting)
+    self.lanes = *std::exchange(self.waiting, std::nullopt);
+  lane_times& times = self.lanes;
+  if (times.met == nullptr)
+    times.met = std::make_unique<std::array<time, 64>>();
+  for (; lanes != 0; lanes &= lanes - 1)
+    (*times.met)[static_cast<std::size_t>(std::countr_zero(lanes))] = now_ + 1;
 }
 
 void race_detector::lane_acquires(actor_id a, std::int16_t lane, std::optional<write_id> from) {
-  auto const by = actors_[a].released_by;
+  auto const by = actors_[a].lanes.released_by;
   if (by == -1 || by == lane)
     return;
   write_id w = from.value_or(0);
@@ -96,7 +116,7 @@ void race_detector::lane_acquires(actor_id a, std::int16_t lane, std::optional<w
 }
 
 void race_detector::lane_releases(actor_id a, std::int16_t lane) {
-  auto& by = actors_[a].released_by;
+  auto& by = actors_[a].lanes.released_by;
   by = by == -1 || by == lane ? lane : several_lanes;
 }
 
@@ -184,16 +204,21 @@ bool race_detector::take(access const& a, order o, head const& h) {
 void race_detector::remember(access const& a, write_id from) {
   std::size_t& last = actors_[a.actor].last_weak;
   if (last != 0 && weak_read_count_ - last < kept) { // the same again, as in a loop
-    weak_read const& before = weak_reads_[(last - 1) % kept];
+    weak_read& before = weak_reads_[(last - 1) % kept];
     if (before.from == from && before.how == pack(a) && before.where.line() == a.at.where.line() &&
-        before.where.file_name() == a.at.where.file_name()) // a literal, mostly the same one
+        before.where.file_name() == a.at.where.file_name()) { // a literal, mostly the same one
+      if (before.lane != a.at.lane)
+        before.lane = several_lanes;
       return;
+    }
   }
   weak_read const r{.from = from,
                     .at = now_,
+                    .address = a.address,
                     .where = a.at.where,
                     .actor = static_cast<std::uint16_t>(a.actor),
                     .lane = a.at.lane,
+                    .bytes = static_cast<std::uint8_t>(a.bytes),
                     .how = pack(a)};
   if (weak_reads_.size() < kept)
     weak_reads_.push_back(r);

@@ -7,10 +7,12 @@
 #include <quarry/assert.hpp>
 #include <quarry/emu/scope.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <source_location>
 #include <span>
@@ -142,6 +144,12 @@ public:
   /// until an access without, are not ordered among each other. Lanes are ordered if nobody calls
   /// this.
   void begin_instruction(actor_id a);
+  /// The actor does something for lanes, which wait: until lanes_meet() what it does is its own,
+  /// and no instruction of theirs.
+  void lanes_wait(actor_id a);
+  /// Of the lanes since begin_instruction(), those of the mask (bit 0: lane 0) have met: what each
+  /// has done until now is ordered before what another one of them does from now on.
+  void lanes_meet(actor_id a, std::uint64_t lanes);
   /// A lane has acquired what it has read of a write, or (nothing) of any: if another one has
   /// released since the instruction began, and the write goes back to more than the lane itself, a
   /// new one begins, since lanes have no clocks of their own.
@@ -231,9 +239,11 @@ private:
   struct weak_read {
     write_id from;
     time at;
+    std::uintptr_t address;
     std::source_location where;
     std::uint16_t actor;
     std::int16_t lane;
+    std::uint8_t bytes;
     manner how;
   };
   struct past_fence {
@@ -244,11 +254,18 @@ private:
     std::int16_t lane = -1;
     manner how{};
   };
+  /// What is known of the lanes of an actor.
+  struct lane_times {
+    time instruction = none; ///< where the present one began
+    /// Of each lane, where it last met others since then; null: none has.
+    std::unique_ptr<std::array<time, 64>> met{};
+    std::int16_t released_by = -1; ///< a lane since then, or several_lanes
+  };
   struct actor {
     place where;
-    time instruction = none;       ///< where the present one began
-    std::int16_t released_by = -1; ///< a lane since then, or several_lanes
-    std::uint32_t clock = none;    ///< the copy of it that still holds
+    lane_times lanes{};
+    std::optional<lane_times> waiting{}; ///< since lanes_wait()
+    std::uint32_t clock = none;          ///< the copy of it that still holds
     bool has_acted = false;
     bool is_kernel = false;
     std::uint32_t begun = none; ///< a kernel: the copy of its clock from where it began
@@ -299,6 +316,9 @@ private:
   }
 
   void activate(actor_id a, std::int16_t lane);
+  /// Whatever the one lane has done before that comes before what the other one does now.
+  [[nodiscard]] inline time ordered_since(actor_id a, std::int16_t lane,
+                                          std::int16_t other) const noexcept;
   void resize_rows(std::size_t actors);
   std::uint32_t copy_clock(actor_id a);
   void join(time* to, std::uint32_t copy, std::size_t which) const noexcept;
@@ -376,7 +396,19 @@ inline void race_detector::activate(actor_id a, std::int16_t lane) {
     active_.push_back(a);
   }
   if (lane == -1)
-    self.instruction = none;
+    self.lanes.instruction = none;
+}
+
+/// Both have met somebody since: by way of others, perhaps. (Lanes have no clocks of their own.)
+inline race_detector::time race_detector::ordered_since(actor_id a, std::int16_t lane,
+                                                        std::int16_t other) const noexcept {
+  lane_times const& times = actors_[a].lanes;
+  if (times.met == nullptr) [[likely]]
+    return times.instruction;
+  auto const last_met = [&](std::int16_t l) {
+    return l < 0 ? none : (*times.met)[static_cast<std::size_t>(l)]; // of several: nobody knows
+  };
+  return std::max(times.instruction, std::min(last_met(lane), last_met(other)));
 }
 
 /// "no release", "release too narrow", …

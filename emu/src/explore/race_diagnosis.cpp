@@ -12,8 +12,8 @@ namespace quarry::emu {
 /// write without knowing its past, and through what is ordered already.
 class race_detector::diagnosis {
 public:
-  diagnosis(race_detector const& d, actor_id first, time at, actor_id second)
-      : d_(d), first_{first, at}, second_(second) {}
+  diagnosis(race_detector const& d, actor_id first, time at, access const& second)
+      : d_(d), first_{first, at}, second_(second.actor), lane_(second.at.lane) {}
 
   [[nodiscard]] std::vector<change> find() {
     std::vector<change> changes = through_one();
@@ -59,6 +59,12 @@ private:
     return end != nullptr ? is_before(e, *end) : d_.knows(second_, e.who, e.at);
   }
 
+  /// Of another lane alone than the second access, which nothing orders with it.
+  [[nodiscard]] bool is_beside(weak_read const& r) const {
+    return r.actor == second_ && r.lane >= 0 && lane_ >= 0 && r.lane != lane_ &&
+           r.at >= d_.ordered_since(second_, r.lane, lane_);
+  }
+
   [[nodiscard]] std::vector<change> through_one() const;
   [[nodiscard]] std::vector<change> through_several();
   [[nodiscard]] std::vector<change> along(link l) const;
@@ -66,19 +72,20 @@ private:
                   std::vector<change>& out) const;
   void strengthen_release(event from, write const& w, emu::scope needed,
                           std::vector<change>& out) const;
-  void strengthen_acquire(weak_read const& r, write const& w, emu::scope needed, write const* end,
+  void strengthen_acquire(weak_read const& r, emu::scope needed, write const* end,
                           std::vector<change>& out) const;
   template<class F>
   [[nodiscard]] past_fence const* widest_fence(actor_id who, F is_between) const;
 
   [[nodiscard]] static access describe(write const& w);
-  [[nodiscard]] static access describe(weak_read const& r, write const& w);
+  [[nodiscard]] static access describe(weak_read const& r);
   [[nodiscard]] static access describe(past_fence const& f);
   static void add(std::vector<change>& out, change c);
 
   race_detector const& d_;
   event first_;
   actor_id second_;
+  std::int16_t lane_; ///< the second access's
   std::vector<link> links_;
 };
 
@@ -127,13 +134,13 @@ access race_detector::diagnosis::describe(write const& w) {
           .step = w.at};
 }
 
-access race_detector::diagnosis::describe(weak_read const& r, write const& w) {
+access race_detector::diagnosis::describe(weak_read const& r) {
   return {.actor = r.actor,
           .what = static_cast<access::kind>(r.how.kind),
           .order = order_of(r),
           .scope = scope_of(r),
-          .address = w.address,
-          .bytes = w.bytes,
+          .address = r.address,
+          .bytes = r.bytes,
           .at = {r.where, r.lane},
           .step = r.at};
 }
@@ -185,10 +192,10 @@ void race_detector::diagnosis::strengthen_release(event from, write const& w, em
     add(out, {missing_edge::narrow_release, describe(w), order_of(w), needed});
 }
 
-void race_detector::diagnosis::strengthen_acquire(weak_read const& r, write const& w,
-                                                  emu::scope needed, write const* end,
+void race_detector::diagnosis::strengthen_acquire(weak_read const& r, emu::scope needed,
+                                                  write const* end,
                                                   std::vector<change>& out) const {
-  access const what = describe(r, w);
+  access const what = describe(r);
   past_fence const* const fence =
       acquires(order_of(r)) ? nullptr : widest_fence(r.actor, [&](past_fence const& f) {
         return acquires(order_of(f)) && f.at > r.at && is_before_end({f.actor, f.at}, end);
@@ -211,7 +218,7 @@ void race_detector::diagnosis::strengthen(event from, weak_read const& r, write_
     return;
   emu::scope const needed = d_.level(w.actor, r.actor);
   strengthen_release(from, w, needed, out);
-  strengthen_acquire(r, w, needed, end, out);
+  strengthen_acquire(r, needed, end, out);
 }
 
 std::vector<race_detector::change> race_detector::diagnosis::through_one() const {
@@ -219,7 +226,7 @@ std::vector<race_detector::change> race_detector::diagnosis::through_one() const
   std::size_t least = std::numeric_limits<std::size_t>::max();
   for_each_read([&](std::size_t i) {
     weak_read const& r = read(i);
-    if (!is_before_end({r.actor, r.at}, nullptr))
+    if (!is_before_end({r.actor, r.at}, nullptr) || is_beside(r))
       return true;
     for_each_origin(r.from, [&](write_id from) {
       write const& w = d_.writes_[from];
@@ -255,7 +262,7 @@ std::vector<race_detector::change> race_detector::diagnosis::through_several() {
   std::vector<change> changes;
   for_each_read([&](std::size_t i) {
     weak_read const& r = read(i);
-    if (reached[r.actor] < r.at)
+    if (reached[r.actor] < r.at || is_beside(r))
       return true;
     std::size_t const next = through[r.actor];
     for_each_origin(r.from, [&](write_id from) {
@@ -310,7 +317,7 @@ race_detector::race race_detector::explain(mark const& m, access const& a, bool 
   } else if (m.what.actor == a.actor) {
     r.missing = missing_edge::same_instruction;
   } else {
-    r.changes = diagnosis(*this, m.what.actor, m.at, a.actor).find();
+    r.changes = diagnosis(*this, m.what.actor, m.at, a).find();
     r.missing = r.changes.empty() ? missing_edge::no_synchronisation : r.changes.front().why;
   }
   return r;

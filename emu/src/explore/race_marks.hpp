@@ -59,7 +59,7 @@ inline race_detector::relation race_detector::relate(mark const& m,
                                                      access const& a) const noexcept {
   bool const is_same = m.what.actor == a.actor;
   if (is_same && a.at.lane != -1 && m.what.lane != -1 && m.what.lane != a.at.lane &&
-      m.at >= actors_[a.actor].instruction)
+      m.at >= ordered_since(a.actor, m.what.lane, a.at.lane))
     return conflicts(m, a) ? relation::racing : relation::same_instruction;
   if (!knows(a.actor, m.what.actor, m.at))
     return conflicts(m, a) ? relation::racing : relation::harmless;

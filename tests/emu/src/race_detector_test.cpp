@@ -317,6 +317,81 @@ TEST_SUITE("emu.race_detector") {
     CHECK(!lane_store(1, x)); // without begin_instruction() they are in program order
   }
 
+  TEST_CASE("lanes that have met are ordered among each other, and with no other one") {
+    detector d = make_detector();
+    detector::write_id id = 0;
+    auto const lane_store = [&](std::int16_t lane, std::uintptr_t at) {
+      return d.store(a, at, 4, {}, {}, id, {{}, lane});
+    };
+    auto const meet_lanes = [&](unsigned one, unsigned other) {
+      d.lanes_meet(a, std::uint64_t{1} << one | std::uint64_t{1} << other);
+    };
+    d.begin_instruction(a);
+    CHECK(!lane_store(20, x));
+    CHECK(!lane_store(63, y));
+    meet_lanes(0, 63);
+    CHECK(!lane_store(0, y));
+    CHECK(lane_store(0, x)->missing == why::same_instruction);
+    d.reset();
+    d.begin_instruction(a);
+    CHECK(!lane_store(20, x));
+    meet_lanes(20, 5);
+    meet_lanes(5, 0);
+    CHECK(!lane_store(0, x)); // by way of 5
+    d.reset();
+    d.begin_instruction(a);
+    meet_lanes(0, 20);
+    CHECK(!lane_store(20, x));
+    CHECK(lane_store(0, x)); // since then
+    d.begin_instruction(a);
+    CHECK(!lane_store(1, x));
+  }
+
+  TEST_CASE("what another lane of the same instruction acquires would not do") {
+    detector d = make_detector();
+    auto const race_of_lane_3 = [&](bool in_another_instruction, bool has_loaded = false) {
+      detector::write_id of_a = 0, of_b = 0;
+      d.reset();
+      d.load(a, x, 4, {}, {}, 0, {});
+      d.update(a, flag, 8, order::relaxed, scope::agent, 0, true, of_a, {});
+      d.begin_instruction(other_group);
+      d.load(other_group, flag + 4, 4, order::relaxed, scope::agent, of_a, {{}, 0});
+      if (has_loaded)
+        d.load(other_group, flag + 4, 4, order::relaxed, scope::agent, of_a, {{}, 3});
+      if (in_another_instruction)
+        d.begin_instruction(other_group);
+      return d.store(other_group, x, 4, {}, {}, of_b, {{}, 3});
+    };
+    auto const same = race_of_lane_3(false);
+    REQUIRE(same);
+    CHECK(same->missing == why::no_synchronisation);
+    for (auto const& race : {race_of_lane_3(true), race_of_lane_3(false, true)}) {
+      REQUIRE(race);
+      REQUIRE(race->changes.size() == 2);
+      CHECK(race->changes[1].why == why::no_acquire);
+      CHECK(race->changes[1].what.address == flag + 4); // the load's, and not what was stored
+      CHECK(race->changes[1].what.bytes == 4);
+    }
+  }
+
+  TEST_CASE("what is done for lanes that wait orders those that meet in it") {
+    detector d = make_detector();
+    detector::write_id id = 0;
+    auto const lane_store = [&](std::int16_t lane, std::uintptr_t at) {
+      return d.store(a, at, 4, {}, {}, id, {{}, lane});
+    };
+    d.begin_instruction(a);
+    CHECK(!lane_store(20, x));
+    d.lanes_wait(a);
+    CHECK(!d.store(a, y, 4, {}, {}, id, {})); // the actor's own
+    d.begin_instruction(a);                   // a vector operation of its
+    CHECK(!lane_store(7, y));
+    d.lanes_meet(a, 0xffff);
+    CHECK(lane_store(0, x));
+    CHECK(!lane_store(5, y));
+    CHECK(lane_store(1, y)); // since they have met
+  }
+
   TEST_CASE("many words and many actors; nothing of them is left after a reset") {
     detector d = make_detector();
     detector::write_id id = 0;

@@ -104,9 +104,14 @@ public:
   void report_misuse(char const* what, std::source_location where) const;
   /// A vector instruction begins: its lanes' accesses are not ordered among each other.
   void begin_instruction() const;
+  /// The lanes of an item kernel wait while the wavefront does something for some of them.
+  void lanes_wait() const;
+  /// They go on. Some have met: what each of these did before they waited comes before what the
+  /// others of them do from now on.
+  void lanes_meet(lane_mask who) const;
   /// What comes is the work of this lane alone, in an item kernel; -1: of the whole actor. Accesses
-  /// of two lanes are ordered by what the lanes have met in (begin_instruction()), and, for lack of
-  /// a clock for each lane, wherever one of them has acquired since another one has released.
+  /// of two lanes are ordered by what the lanes have met in (lanes_meet()), and, for lack of a
+  /// clock for each lane, wherever one of them has acquired since another one has released.
   void set_lane(int lane) const noexcept { lane_ = lane; }
   /// Whether lanes that nothing orders come from the last to the first: a choice.
   [[nodiscard]] bool reverses_lanes() const;
