@@ -15,6 +15,7 @@
 #include <iterator>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -177,15 +178,35 @@ void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
     debug_.wave_count += l.group_count * l.waves_per_group;
     debug_.dispatches.push_back(l.debug);
   }
-  if (native_ == nullptr) {
+  try {
     if (auto* const memory = explored_memory::of(scheduler_))
       memory->launching(l);
-    place_everywhere();
-    return;
+  } catch (...) { // it has not begun
+    forget(l);
+    throw;
   }
+  try {
+    place(l.group_count, is_alone, wake);
+  } catch (std::exception const& e) { // some of its groups may run: they end as after any fault
+    [&]() noexcept {
+      stop(l, {fault::kind::exception, l.kernel,
+               fmt::format("{}: its groups find no places: {}", l.kernel, e.what())});
+    }();
+  }
+}
+
+void agent_core::forget(launch_state& l) {
+  brief_lock const lock(mutex_);
+  std::erase(launches_, &l);
+  debug_.dispatches.remove(l.debug);
+}
+
+void agent_core::place(std::uint64_t groups, bool is_alone, native_scheduler::wake_workers wake) {
+  if (native_ == nullptr)
+    return place_everywhere();
   // Beside other launches, the first units may be full and others free.
   std::uint64_t const units =
-      is_alone ? std::min<std::uint64_t>(l.group_count, units_.size()) : units_.size();
+      is_alone ? std::min<std::uint64_t>(groups, units_.size()) : units_.size();
   for (std::uint64_t i = 0; i < units; ++i)
     native_->post(*units_[i], wake);
 }
@@ -205,9 +226,7 @@ void agent_core::retire(launch_state& l, bool by_core) {
     memory->completed(l, by_core);
   if (explored_memory::of(scheduler_) == nullptr || !l.has_failed())
     l.tell_heirs(); // where somebody explores, a fault has ended the execution
-  brief_lock const lock(mutex_);
-  std::erase(launches_, &l);
-  debug_.dispatches.remove(l.debug);
+  forget(l);
 }
 
 /// Where wavefronts of a group wait for each other for ever, they get their faults and go on.

@@ -96,9 +96,9 @@ std::string channel_aggregator::narrow_channels() const {
   }
   if (!text.empty())
     text +=
-        "A cycle of channels must hold a generation of what is under way: wider ones do, or "
-        "any whose wavefronts\nyield (channel_options::full) and give back what they have taken "
-        "before they send (tfree()).\n";
+        "Who waits for room keeps the place of a consumer, and a cycle of channels must hold a "
+        "generation of what is under\nway: wider ones do, or any whose wavefronts yield "
+        "(channel_options::full) and give back what they have\ntaken before they send (tfree()).\n";
   return text;
 }
 
@@ -216,11 +216,12 @@ void channel_aggregator::start(channel_choice next) {
   std::size_t const node = next.channel;
   std::uint32_t const count = std::min(states_[node].ready, next.most);
   auto l = nodes_[node]->take(count, next.hint);
+  std::uint64_t const wavefronts = l->group_count * l->waves_per_group;
+  running_.start(std::move(l), node);
   ++counts_.dispatches;
   counts_.elements += count;
-  counts_.wavefronts += l->group_count * l->waves_per_group;
+  counts_.wavefronts += wavefronts;
   ++at_[node].running;
-  running_.start(std::move(l), node);
   if (watch_)
     watch_(counts_);
 }

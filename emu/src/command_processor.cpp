@@ -60,10 +60,18 @@ public:
     has_news_.store(true, std::memory_order_release);
     if (!is_first)
       return wake();
-    if (agent_.scheduler().decides())
-      strand_.spawn(run<interleaving_memory>(), strand_.name());
-    else
-      strand_.spawn(run<native_memory>(), strand_.name());
+    try {
+      if (agent_.scheduler().decides())
+        strand_.spawn(run<interleaving_memory>(), strand_.name());
+      else
+        strand_.spawn(run<native_memory>(), strand_.name());
+    } catch (...) { // as if it had not come
+      std::lock_guard const lock(mutex_);
+      std::erase(coming_, &e);
+      --count_;
+      is_running_.store(false, std::memory_order_relaxed);
+      throw;
+    }
   }
 
   /// False if the actor will not take note of it: nobody can go on in this execution.

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -40,7 +41,13 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
   queue_.describe(debug_);
   debug_.is_in_caches = explored_memory::of(agent.scheduler()) == nullptr ? 0 : 1;
   agent_.add_queue(debug_);
-  serving_.emplace(by_.serve(*this, core_));
+  try {
+    serving_.emplace(by_.serve(*this, core_));
+  } catch (...) {
+    agent_.remove_queue(debug_);
+    queue_.end_serving();
+    throw;
+  }
   if (!agent.scheduler().decides())
     queue_.tell(this);
 }
@@ -248,8 +255,11 @@ void packet_processor::do_packet(Core& self, packet const& p) {
                          static_cast<int>(h.type)));
     if (h.acquire != fence_scope::none) // of the signals, too, that packets before it have read
       self.fence(order::acquire, scope_of(h.acquire));
-    if (h.type == packet_type::kernel_dispatch)
-      return start(p.as<dispatch_packet>(), h);
+    if (h.type == packet_type::kernel_dispatch) {
+      if (!start(p.as<dispatch_packet>(), h))
+        complete(self, fence_scope::none, signal, false);
+      return;
+    }
     if (h.type == packet_type::service)
       call(self, p.as<service_packet>());
     else
@@ -307,10 +317,18 @@ void packet_processor::complete(Core& self, fence_scope release, std::uint64_t s
   agent_.scheduler().notify(); // a host that waits looks again
 }
 
-void packet_processor::start(dispatch_packet const& p, packet_header h) {
+bool packet_processor::start(dispatch_packet const& p, packet_header h) {
   if (prepared_)
-    if (auto l = prepared_(p.kernel_object))
-      return running_.start(std::move(l), {h.release, p.completion_signal, true});
+    if (auto l = prepared_(p.kernel_object)) {
+      try {
+        running_.start(l, {h.release, p.completion_signal, true});
+        return true;
+      } catch (std::bad_alloc const&) { // it has not begun
+        l->fail(
+            {fault::kind::exception, l->kernel, l->kernel + ": there is no memory to start it"});
+        return false;
+      }
+    }
   auto code = agent_.find_loaded(p.kernel_object);
   if (!code || reinterpret_cast<std::uintptr_t>(code->arguments.get()) != p.kernarg_address)
     refuse(fmt::format("kernel object {} with arguments {:#x} is not loaded on this agent: its "
@@ -336,6 +354,7 @@ void packet_processor::start(dispatch_packet const& p, packet_header h) {
   agent_.prepare(*l);
   await_end(*l);
   running_.start(std::move(l), {h.release, p.completion_signal});
+  return true;
 }
 
 void packet_processor::await_end(launch_state& l) const noexcept {

@@ -11,6 +11,7 @@
 #include <quarry/brief_lock.hpp>
 #include <quarry/native_scheduler.hpp>
 #include <quarry/sanitizers.hpp>
+#include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>
 #include <oneapi/tbb/info.h>
@@ -18,7 +19,8 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <deque>
+#include <cstdio>
+#include <exception>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -67,6 +69,41 @@ void check_threads(std::size_t count) {
 
 } // namespace
 
+/// Strands that wait for their turn, each once, without a need for memory.
+class native_scheduler::strand_queue {
+public:
+  [[nodiscard]] bool is_empty() const noexcept { return first_ == nullptr; }
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  void push_back(strand& s) noexcept {
+    s.queued_before_ = last_;
+    (last_ == nullptr ? first_ : last_->queued_behind_) = &s;
+    last_ = &s;
+    s.is_queued_ = true;
+    ++size_;
+  }
+  strand& pop_front() noexcept {
+    strand& s = *first_;
+    remove(s);
+    return s;
+  }
+  /// Nothing, if it is not there.
+  void remove(strand& s) noexcept {
+    if (!std::exchange(s.is_queued_, false))
+      return;
+    strand* const before = std::exchange(s.queued_before_, nullptr);
+    strand* const behind = std::exchange(s.queued_behind_, nullptr);
+    (before == nullptr ? first_ : before->queued_behind_) = behind;
+    (behind == nullptr ? last_ : behind->queued_before_) = before;
+    --size_;
+  }
+
+private:
+  strand* first_ = nullptr;
+  strand* last_ = nullptr;
+  std::size_t size_ = 0;
+};
+
 struct native_scheduler::state {
   explicit state(options o)
       : threads(o.threads), stall_timeout(o.stall_timeout), demand(threads),
@@ -77,7 +114,7 @@ struct native_scheduler::state {
 
   std::mutex mutex; // guards the queue, the sleepers and the idle wait
   std::condition_variable changed;
-  std::deque<strand*> queue;
+  strand_queue queue;
   std::size_t sleeping = 0;
   std::function<bool(std::chrono::nanoseconds)> idle_wait;
   bool idle_wait_is_taken = false;
@@ -97,10 +134,9 @@ struct native_scheduler::state {
     if (queued.load(std::memory_order_relaxed) == 0)
       return nullptr;
     brief_lock const lock(mutex);
-    if (queue.empty())
+    if (queue.is_empty())
       return nullptr;
-    strand* const s = queue.front();
-    queue.pop_front();
+    strand* const s = &queue.pop_front();
     queued.store(queue.size(), std::memory_order_relaxed);
     // Under the lock: remove() finds a strand in the queue or in somebody's hand.
     s->holder_count_.fetch_add(1, std::memory_order_relaxed);
@@ -109,7 +145,7 @@ struct native_scheduler::state {
 
   void put(strand& s, bool wake) {
     brief_lock const lock(mutex);
-    queue.push_back(&s);
+    queue.push_back(s);
     // seq_cst: with the load in start_worker() against those at the end of work().
     queued.store(queue.size(), std::memory_order_seq_cst);
     if (wake)
@@ -127,6 +163,18 @@ struct native_scheduler::state {
       changed.notify_all();
   }
 
+  /// What a turn lets out, for want of memory, ends the process: an actor would be lost, for which
+  /// others wait.
+  static strand::turn drain(strand& s) noexcept {
+    turn_exceptions const its_own;
+    try {
+      return s.drain();
+    } catch (...) {
+      fmt::print(stderr, "quarry: a turn of strand \"{}\" {}\n", s.name(), what_was_thrown());
+      std::terminate();
+    }
+  }
+
   /// Gives one strand one turn. True if something progressed.
   bool turn() {
     strand* const s = take();
@@ -138,10 +186,7 @@ struct native_scheduler::state {
       std::this_thread::yield();
     s->begin_or_end_turn();
     strand* const outer = std::exchange(in_turn_of, s);
-    strand::turn const t = [s] {
-      turn_exceptions const its_own;
-      return s->drain();
-    }();
+    strand::turn const t = drain(*s);
     in_turn_of = outer;
     if (t.progressed) // before others can see what came of it
       progress.fetch_add(1, std::memory_order_relaxed);
@@ -242,7 +287,7 @@ struct native_scheduler::state {
     for (;;) {
       {
         std::lock_guard const lock(mutex);
-        std::erase(queue, &s);
+        queue.remove(s);
         queued.store(queue.size(), std::memory_order_relaxed);
         // Acquire: pairs with the release at the end of turn().
         if (s.holder_count_.load(std::memory_order_acquire) == 0)

@@ -180,10 +180,18 @@ void nursery::start(strand& s, task<> child, std::string name) {
   auto* const memory = s.owner().attachment();
   auto const begun = memory == nullptr ? executor_attachment::nothing : memory->before_start(s);
   std::unique_lock guard(state_->queue);
-  ++state_->at_work;
   link parent(state_, s);
+  ++state_->at_work;
   guard.unlock();
-  s.spawn(run(std::move(parent), std::move(child), begun), std::move(name), state_.get());
+  try {
+    s.spawn(run(std::move(parent), std::move(child), begun), std::move(name), state_.get());
+  } catch (...) { // there is no such child
+    guard.lock();
+    wait_place* const released = --state_->at_work == 0 ? state_->queue.take_all() : nullptr;
+    guard.unlock();
+    wait_queue::wake(released);
+    throw;
+  }
 }
 
 void nursery::wait(executor& children_run_on, std::source_location where) {

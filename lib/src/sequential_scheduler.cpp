@@ -133,8 +133,13 @@ void sequential_scheduler::take_up(actor& a) {
 }
 
 void sequential_scheduler::offer(actor& a) {
-  ready_.push_back(&a);
   numbers_.push_back(a.number);
+  try {
+    ready_.push_back(&a);
+  } catch (...) { // it stays as it was
+    numbers_.pop_back();
+    throw;
+  }
 }
 
 void sequential_scheduler::withdraw(std::size_t index) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kept_for_good.hpp"
 
+#include <quarry/assert.hpp>
 #include <quarry/scheduler.hpp>
 #include <quarry/strand.hpp>
 
@@ -120,7 +121,14 @@ void strand::spawn(task<> root, std::string name, void const* family) {
   a->list();
   if (executor_.decides()) // one thread, which may have to wait for a report that reads the list
     lock.unlock();
-  executor_.make_ready(*a);
+  try {
+    executor_.make_ready(*a);
+  } catch (...) {                       // there was no room for it, and nobody else knows of it
+    QUARRY_ASSERT(executor_.decides()); // others throw nothing: it might run already
+    a->leave();
+    delete a;
+    throw;
+  }
 }
 
 /// Those that are not done, among them.

@@ -89,6 +89,7 @@ protected:
 
 private:
   struct state;
+  class strand_queue;
   class stall_watch;
   class outside_of_turn;
   bool work_until(bool (*is_over)(void*), void* argument);

@@ -143,6 +143,9 @@ private:
       0};                               ///< threads that are about to run it, or have just done so
   std::atomic<std::uint64_t> turns_{0}; ///< beginnings and ends: odd in the middle of a turn
   bool is_retired_ = false;
+  bool is_queued_ = false; ///< by a native scheduler, between these two
+  strand* queued_before_ = nullptr;
+  strand* queued_behind_ = nullptr;
   actor_list ready_;
   std::vector<actor*> polling_;
   std::vector<actor*> cancelled_;    ///< without frames; one that was woken may be in the inbox

@@ -61,7 +61,9 @@ public:
   /// True when join() would return at once.
   [[nodiscard]] bool has_ended(launch_state const& l);
 
-  /// Hands a prepared launch to the compute units; it must be waited for before it is destroyed.
+  /// Hands a prepared launch to the compute units; it must be waited for before it is destroyed. If
+  /// this throws it has not begun; where its groups find no places, for want of memory, it has
+  /// failed.
   void start(launch_state& l, native_scheduler::wake_workers wake);
   /// Runs compute units until a launch that was started has ended.
   outcome wait(launch_state& l);
@@ -131,6 +133,8 @@ private:
   void wake_units();
   /// Deterministic schedulers: places as many groups as fit, and makes their wavefronts ready.
   void place_everywhere();
+  void place(std::uint64_t groups, bool is_alone, native_scheduler::wake_workers wake);
+  void forget(launch_state& l);
   void evict_everywhere(launch_state& l);
   void let_go(wave_slot& w);
   [[nodiscard]] launch_queue& launches_by_packets();

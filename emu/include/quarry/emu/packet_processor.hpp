@@ -103,7 +103,8 @@ private:
   template<class Core>
   void complete(Core& self, fence_scope release, std::uint64_t signal, bool good);
   void check(barrier_packet const& p) const;
-  void start(dispatch_packet const& p, packet_header h);
+  /// False: a prepared launch has failed for want of memory.
+  [[nodiscard]] bool start(dispatch_packet const& p, packet_header h);
   [[nodiscard]] bool is_word(std::uint64_t address) const noexcept;
   void fail(fault f);
 

@@ -31,13 +31,18 @@ public:
     }
   }
 
-  /// Starts a prepared launch.
+  /// Starts a prepared launch. If it throws, that has not begun.
   void start(std::shared_ptr<launch_state> l, Note note) {
     running_.push_back({std::move(l), std::move(note)});
     launch_state& started = *running_.back().launch;
     // The thread that runs the core goes on with a single group itself.
-    agent_.start(started, started.group_count == 1 ? native_scheduler::wake_workers::no
-                                                   : native_scheduler::wake_workers::yes);
+    try {
+      agent_.start(started, started.group_count == 1 ? native_scheduler::wake_workers::no
+                                                     : native_scheduler::wake_workers::yes);
+    } catch (...) {
+      running_.pop_back();
+      throw;
+    }
   }
   /// Ends them all, with this fault; or those only of which no group waits for its place.
   void stop(fault const& f, bool all = true) {

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of launches and nurseries where one allocation fails, whichever it is: they may
+// throw std::bad_alloc, or end with a fault, or with the process; but they say nothing wrong, and
+// come to an end.
+#include <quarry/emu.hpp>
+#include <quarry/quarry.hpp>
+
+#include <fmt/core.h>
+
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+/// Allocations that succeed before one fails; negative: none fails.
+std::atomic<long> allocations_left{-1};
+
+void* allocate(std::size_t bytes, std::size_t alignment) {
+  if (allocations_left.load() >= 0 && allocations_left.fetch_sub(1) == 0)
+    throw std::bad_alloc();
+  void* const p = std::aligned_alloc(alignment, (bytes + alignment) / alignment * alignment);
+  if (p == nullptr)
+    throw std::bad_alloc();
+  return p;
+}
+
+} // namespace
+
+// NOLINTBEGIN(*-no-malloc, *-owning-memory): these are what others allocate by
+void* operator new(std::size_t bytes) {
+  return allocate(bytes, __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+}
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return allocate(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* p) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::size_t) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::align_val_t) noexcept {
+  std::free(p);
+}
+void operator delete(void* p, std::size_t, std::align_val_t) noexcept {
+  std::free(p);
+}
+// NOLINTEND(*-no-malloc, *-owning-memory)
+
+namespace {
+
+using namespace quarry;
+using namespace quarry::emu;
+
+enum class verdict : std::uint8_t { right, wrong };
+
+/// Between these, one allocation fails.
+void fail_after(long allocations) {
+  allocations_left = allocations;
+}
+void fail_never() {
+  allocations_left = -1;
+}
+
+struct count_up {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> words) const {
+    auto const i = wf.global_id();
+    wf.store(words + i, wf.load(words + i) + 1U);
+  }
+};
+
+/// Each launch that is said to be well has run.
+template<class Scheduler>
+verdict launches_are_told_of(Scheduler& s, long allocations) {
+  agent gpu(s, {.compute_units = 1});
+  auto words = gpu.template allocate<std::uint32_t>(64, "words");
+  std::uint32_t good = 0;
+  fail_after(allocations);
+  for (int i = 0; i < 5; ++i)
+    try {
+      good += gpu.run({.work_items = 64, .work_items_per_group = 64}, count_up{}, words.global())
+                  ? 1
+                  : 0;
+    } catch (std::bad_alloc const&) { // that one has not begun
+    }
+  fail_never();
+  return words.host()[0] >= good ? verdict::right : verdict::wrong;
+}
+
+task<> run_once(int& ran) {
+  co_await yield();
+  ++ran;
+}
+
+/// A child whose start has thrown is none; the nursery waits for the others.
+verdict children_are_waited_for(executor& s, long allocations) {
+  strand here(s, "here");
+  nursery children;
+  int started = 0, ran = 0;
+  fail_after(allocations);
+  for (int i = 0; i < 6; ++i)
+    try {
+      children.start(here, run_once(ran), "child");
+      ++started;
+    } catch (std::bad_alloc const&) {
+    }
+  fail_never();
+  children.wait(s);
+  return ran == started ? verdict::right : verdict::wrong;
+}
+
+template<class Scenario>
+verdict natively(Scenario const& f, long allocations) {
+  native_scheduler s({.threads = 1, .stall_timeout = std::chrono::seconds(5)});
+  return f(s, allocations);
+}
+template<class Scenario>
+verdict in_turns(Scenario const& f, long allocations) {
+  sequential_scheduler s;
+  verdict v = verdict::wrong;
+  s.run([&] { v = f(s, allocations); });
+  return v;
+}
+
+/// Of an abort that tells of something else than memory that was not there.
+bool tells_of_an_error(std::string const& said) {
+  for (char const* const error : {"free()", "corrupt", "malloc", "Sanitizer", "broken invariant"})
+    if (said.find(error) != std::string::npos)
+      return true;
+  return false;
+}
+
+/// In a process of its own, for a minute at most. False: it is wrong, or has hung.
+template<class Run>
+bool is_right(char const* what, long allocations, Run const& run) {
+  int pipe_ends[2];
+  if (::pipe(pipe_ends) != 0)
+    return false;
+  pid_t const child = ::fork();
+  if (child == 0) {
+    ::dup2(pipe_ends[1], STDERR_FILENO);
+    rlimit const no_core{};
+    ::setrlimit(RLIMIT_CORE, &no_core);
+    ::alarm(60);
+    int status = 0;
+    try {
+      status = run(allocations) == verdict::right ? 0 : 1;
+    } catch (std::bad_alloc const&) {
+    } catch (std::exception const& e) {
+      fail_never();
+      fmt::print(stderr, "{}\n", e.what());
+      status = 1;
+    }
+    ::_exit(status);
+  }
+  ::close(pipe_ends[1]);
+  std::string said;
+  for (char c = 0; ::read(pipe_ends[0], &c, 1) == 1;)
+    said.push_back(c);
+  ::close(pipe_ends[0]);
+  int status = 0;
+  bool const has_ended = child > 0 && ::waitpid(child, &status, 0) == child;
+  bool const is_aborted =
+      WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && !tells_of_an_error(said);
+  if (has_ended && (is_aborted || (WIFEXITED(status) && WEXITSTATUS(status) == 0)))
+    return true;
+  fmt::print("{}: wrong where allocation {} fails: status {:#x}\n{}", what, allocations, status,
+             said);
+  return false;
+}
+
+template<class Run>
+bool is_always_right(char const* what, long most, Run const& run) {
+  bool all = true;
+  for (long n = 0; n < most; ++n)
+    all = is_right(what, n, run) && all;
+  return all;
+}
+
+} // namespace
+
+int main() {
+  auto const launches = [](auto& s, long n) { return launches_are_told_of(s, n); };
+  auto const children = [](auto& s, long n) { return children_are_waited_for(s, n); };
+  bool good = true;
+  good &= is_always_right("native launches", 50, [&](long n) { return natively(launches, n); });
+  good &= is_always_right("launches in turns", 50, [&](long n) { return in_turns(launches, n); });
+  good &= is_always_right("native children", 30, [&](long n) { return natively(children, n); });
+  good &= is_always_right("children in turns", 30, [&](long n) { return in_turns(children, n); });
+  return good ? 0 : 1;
+}
