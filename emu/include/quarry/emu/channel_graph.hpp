@@ -75,9 +75,9 @@ private:
 ///     g.wait_for_done().or_throw();
 ///
 /// A kernel that waits for room keeps its slot on the compute unit, unless the channel says that it
-/// yields; and its elements, unless it has freed them. A cycle of channels too narrow for what is
-/// under way ends in a reported deadlock, which names them, where nobody yields, or who does keeps
-/// its elements.
+/// yields; and its elements, unless it has freed them. So many of them that no consumer has a slot,
+/// or a cycle of channels too narrow for what is under way, end in a reported deadlock, which names
+/// them, where nobody yields, or who does keeps its elements.
 ///
 /// Source   thesis Figure 4-5
 template<class Targets = all_targets>

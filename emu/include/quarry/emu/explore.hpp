@@ -241,7 +241,7 @@ struct verdict {
   double exploring_seconds = 0; ///< without shrinking, diagnosis, narrowing
   std::string name;
   std::vector<emu::adjustment> narrowings; ///< if they were asked for
-  std::uint64_t narrowing_executions = 0;  ///< in so many, and as many, nothing failed with one
+  std::uint64_t narrowing_executions = 0;  ///< that each was tried in, or in as many of a search
   bool is_narrowed = false;                ///< they were, and each operation was tried
   /// Of a replay: where the execution was another than the recorded one, or what else differs.
   /// Otherwise: where an execution was not what the same choices had led to before.
