@@ -80,15 +80,15 @@ void cache_machine::add_part(reading& all, reading const& part, unsigned done) c
 
 bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                predicate is_met, void* argument) {
+  // Who polls does nothing else: without a change of the cell the answer is what it was.
+  if (still_could_not(a, at, bytes, o, s, is_met, argument))
+    return false;
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   if (step != bytes)
     return is_met(load_if(a, at, bytes, o, s, nullptr, nullptr).value, argument);
   actor& self = actors_[a];
   unsigned const level = acquires(o) ? level_in(self, s) : 0;
-  // Who polls does nothing else: without a change of the cell the answer is what it was.
-  if (self.asked == asks(first, level, is_met, argument))
-    return false;
   drain_cell(self, first);
   clean_below(self, first, level);
   question const wait = asks(first, level, is_met, argument);

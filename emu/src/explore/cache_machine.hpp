@@ -164,6 +164,17 @@ public:
   /// it is not let go by it.
   [[nodiscard]] bool could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                 predicate is_met, void* argument);
+  /// The actor has asked that last, and could not; and nothing has changed since. Cheap.
+  [[nodiscard]] bool still_could_not(actor_id a, std::uintptr_t at, unsigned bytes, order o,
+                                     scope s, predicate is_met, void* argument) const noexcept {
+    actor const& self = actors_[a];
+    if (self.asked.is_met == nullptr)
+      return false;
+    cell const& c = cells_[self.asked.about];
+    return c.at == at && c.bytes == bytes &&
+           self.asked ==
+               asks(self.asked.about, acquires(o) ? level_in(self, s) : 0, is_met, argument);
+  }
   /// The load that sees one of those values; some value if there is none.
   reading load_if(actor_id a, std::uintptr_t at, unsigned bytes, std::optional<order> o, scope s,
                   predicate is_met, void* argument);

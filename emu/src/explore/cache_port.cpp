@@ -260,12 +260,14 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
     sequential_scheduler::predicate const asked(memory_->scheduler());
     return is_met(host_word(address, size), argument);
   }
-  if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
-    return false;
-  bool const could = [&] {
+  bool could = false;
+  // Whoever waits is asked again and again.
+  if (!memory_->machine_.still_could_not(id_, address, size, o, s, is_met, argument)) {
+    if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+      return false;
     sequential_scheduler::predicate const asked(memory_->scheduler());
-    return memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
-  }();
+    could = memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+  }
   if (!could)
     memory_->miss(id_, address, where);
   // A poll on behalf of an actor that waits changes nothing but the first time.

@@ -310,4 +310,37 @@ TEST_SUITE("emu.cache_machine") {
             return r * 2 + f.machine.load(f.other_group, y, 4, order::acquire, scope::agent).value;
           }) == outcomes{2, 3});
   }
+
+  TEST_CASE("who could not load keeps its answer until the word changes, or another one is asked") {
+    every_choice choices;
+    five f(choices);
+    auto const is_one = [](std::uint64_t v, void*) { return v == 1; };
+    auto const asks = [&](auto what, std::uintptr_t at, scope s, void* wait) {
+      return (f.machine.*what)(f.host, at, 4, order::acquire, s, is_one, wait);
+    };
+    auto const knows = [&](std::uintptr_t at, scope s, void* wait) {
+      return asks(&cache_machine::still_could_not, at, s, wait);
+    };
+    int one = 0, other = 0;
+    CHECK_FALSE(knows(x, scope::system, &one)); // nothing was asked
+    CHECK_FALSE(asks(&cache_machine::could_load, x, scope::system, &one));
+    CHECK(knows(x, scope::system, &one));
+    CHECK_FALSE(knows(x, scope::system, &other));
+    CHECK_FALSE(knows(x, scope::work_item, &one));
+    CHECK_FALSE(knows(y, scope::system, &one));
+    f.machine.store(f.other_agent, x, 4, 1, order::release, scope::system);
+    CHECK_FALSE(knows(x, scope::system, &one));
+    CHECK(asks(&cache_machine::could_load, x, scope::system, &one));
+    CHECK_FALSE(knows(x, scope::system, &one));
+  }
+  TEST_CASE("so it does not about memory that was given back") {
+    every_choice choices;
+    five f(choices);
+    auto const is_one = [](std::uint64_t v, void*) { return v == 1; };
+    CHECK_FALSE(f.machine.could_load(f.a, x, 4, order::acquire, scope::system, is_one, nullptr));
+    CHECK(f.machine.still_could_not(f.a, x, 4, order::acquire, scope::system, is_one, nullptr));
+    f.machine.forget(x, 64, [](std::uintptr_t, unsigned, std::uint64_t) {});
+    CHECK_FALSE(
+        f.machine.still_could_not(f.a, x, 4, order::acquire, scope::system, is_one, nullptr));
+  }
 }
