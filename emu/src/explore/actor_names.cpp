@@ -43,8 +43,12 @@ void actor_names::name_core(actor_id who, std::string name, std::uint32_t agent)
 
 void actor_names::name_wave(actor_id who, std::uint32_t launch, extent const& group,
                             std::uint32_t index, std::uint64_t number) {
-  place_of(who) = {
-      .is_wave = true, .launch = launch, .index = index, .number = number, .group = group};
+  known_actor& a = place_of(who); // whose name, of another execution, keeps its memory
+  a.is_wave = true;
+  a.launch = launch;
+  a.index = index;
+  a.number = number;
+  a.group = group;
 }
 
 std::string actor_names::name_of(actor_id who) const {

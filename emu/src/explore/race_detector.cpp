@@ -84,28 +84,43 @@ scope race_detector::level(actor_id a, actor_id b) const noexcept {
 
 void race_detector::begin_instruction(actor_id a) {
   activate(a, 0);
-  actors_[a].lanes = {.instruction = now_ + 1};
+  actor& self = actors_[a];
+  self.instruction = now_ + 1;
+  self.released_by = -1;
+  if (self.meetings != nullptr) [[unlikely]]
+    self.meetings->is_any = false;
 }
 
 void race_detector::lanes_wait(actor_id a) {
   actor& self = actors_[a];
-  self.waiting = std::exchange(self.lanes, {});
+  if (self.meetings == nullptr)
+    self.meetings = std::make_unique<lane_meetings>();
+  lane_meetings& m = *self.meetings;
+  m.is_waiting = true;
+  m.was_any = std::exchange(m.is_any, false);
+  m.instruction = std::exchange(self.instruction, none);
+  m.released_by = std::exchange(self.released_by, std::int16_t{-1});
 }
 
 void race_detector::lanes_meet(actor_id a, std::uint64_t lanes) {
   activate(a, 0);
   actor& self = actors_[a];
-  if (self.waiting)
-    self.lanes = *std::exchange(self.waiting, std::nullopt);
-  lane_times& times = self.lanes;
-  if (times.met == nullptr)
-    times.met = std::make_unique<std::array<time, 64>>();
+  if (self.meetings == nullptr)
+    self.meetings = std::make_unique<lane_meetings>();
+  lane_meetings& m = *self.meetings;
+  if (std::exchange(m.is_waiting, false)) {
+    self.instruction = m.instruction;
+    self.released_by = m.released_by;
+    m.is_any = m.was_any;
+  }
+  if (!std::exchange(m.is_any, true))
+    m.last.fill(0);
   for (; lanes != 0; lanes &= lanes - 1)
-    (*times.met)[static_cast<std::size_t>(std::countr_zero(lanes))] = now_ + 1;
+    m.last[static_cast<std::size_t>(std::countr_zero(lanes))] = now_ + 1;
 }
 
 void race_detector::lane_acquires(actor_id a, std::int16_t lane, std::optional<write_id> from) {
-  auto const by = actors_[a].lanes.released_by;
+  auto const by = actors_[a].released_by;
   if (by == -1 || by == lane)
     return;
   write_id w = from.value_or(0);
@@ -116,7 +131,7 @@ void race_detector::lane_acquires(actor_id a, std::int16_t lane, std::optional<w
 }
 
 void race_detector::lane_releases(actor_id a, std::int16_t lane) {
-  auto& by = actors_[a].lanes.released_by;
+  auto& by = actors_[a].released_by;
   by = by == -1 || by == lane ? lane : several_lanes;
 }
 

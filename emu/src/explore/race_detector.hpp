@@ -254,18 +254,22 @@ private:
     std::int16_t lane = -1;
     manner how{};
   };
-  /// What is known of the lanes of an actor.
-  struct lane_times {
-    time instruction = none; ///< where the present one began
-    /// Of each lane, where it last met others since then; null: none has.
-    std::unique_ptr<std::array<time, 64>> met{};
-    std::int16_t released_by = -1; ///< a lane since then, or several_lanes
+  /// Of an item kernel's lanes.
+  struct lane_meetings {
+    bool is_any = false;         ///< since the present instruction began
+    std::array<time, 64> last{}; ///< of each lane; 0: none since then
+    // As it was at lanes_wait()
+    bool is_waiting = false;
+    bool was_any = false;
+    time instruction = none;
+    std::int16_t released_by = -1;
   };
   struct actor {
     place where;
-    lane_times lanes{};
-    std::optional<lane_times> waiting{}; ///< since lanes_wait()
-    std::uint32_t clock = none;          ///< the copy of it that still holds
+    time instruction = none;       ///< where the present one began
+    std::int16_t released_by = -1; ///< a lane since then, or several_lanes
+    std::uint32_t clock = none;    ///< the copy of it that still holds
+    std::unique_ptr<lane_meetings> meetings{};
     bool has_acted = false;
     bool is_kernel = false;
     std::uint32_t begun = none; ///< a kernel: the copy of its clock from where it began
@@ -396,19 +400,19 @@ inline void race_detector::activate(actor_id a, std::int16_t lane) {
     active_.push_back(a);
   }
   if (lane == -1)
-    self.lanes.instruction = none;
+    self.instruction = none;
 }
 
 /// Both have met somebody since: by way of others, perhaps. (Lanes have no clocks of their own.)
 inline race_detector::time race_detector::ordered_since(actor_id a, std::int16_t lane,
                                                         std::int16_t other) const noexcept {
-  lane_times const& times = actors_[a].lanes;
-  if (times.met == nullptr) [[likely]]
-    return times.instruction;
+  actor const& self = actors_[a];
+  if (self.meetings == nullptr || !self.meetings->is_any) [[likely]]
+    return self.instruction;
   auto const last_met = [&](std::int16_t l) {
-    return l < 0 ? none : (*times.met)[static_cast<std::size_t>(l)]; // of several: nobody knows
+    return l < 0 ? none : self.meetings->last[static_cast<std::size_t>(l)]; // several: nobody knows
   };
-  return std::max(times.instruction, std::min(last_met(lane), last_met(other)));
+  return std::max(self.instruction, std::min(last_met(lane), last_met(other)));
 }
 
 /// "no release", "release too narrow", …

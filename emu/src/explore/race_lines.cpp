@@ -27,7 +27,7 @@ inline bool race_detector::follows(std::uint32_t& first, access const& a) noexce
 /// stores. False if it is not alone, or has been there in this instruction.
 inline bool race_detector::goes_on(line& l, access const& a) {
   for (std::uint32_t i = l.whole; i != none; i = marks_[i].next)
-    if (marks_[i].what.actor != a.actor || marks_[i].at >= actors_[a.actor].lanes.instruction)
+    if (marks_[i].what.actor != a.actor || marks_[i].at >= actors_[a.actor].instruction)
       return false;
   std::uint32_t kept = none; // becomes this one's
   for (std::uint32_t* link = &l.whole; *link != none;) {

@@ -107,8 +107,7 @@ inline bool race_detector::goes_on(std::uint32_t& first, access const& a, std::u
   auto const is_same = [&](mark const& before, std::uint64_t aside) {
     auto const differs =
         (std::bit_cast<std::uint64_t>(before.what) ^ std::bit_cast<std::uint64_t>(what)) & ~aside;
-    return differs == 0 ||
-           ((differs & ~lanes) == 0 && before.at < actors_[a.actor].lanes.instruction);
+    return differs == 0 || ((differs & ~lanes) == 0 && before.at < actors_[a.actor].instruction);
   };
   mark& head = marks_[first];
   if (!is_same(head, is_atomic ? 0 : kinds))
