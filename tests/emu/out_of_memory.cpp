@@ -70,6 +70,17 @@ void fail_never() {
   allocations_left = -1;
 }
 
+/// False: f() has thrown std::bad_alloc.
+template<class F>
+bool is_granted(F const& f) {
+  try {
+    f();
+    return true;
+  } catch (std::bad_alloc const&) {
+    return false;
+  }
+}
+
 struct count_up {
   void operator()(any_wavefront auto& wf, global<std::uint32_t> words) const {
     auto const i = wf.global_id();
@@ -84,13 +95,14 @@ verdict launches_are_told_of(Scheduler& s, long allocations) {
   auto words = gpu.template allocate<std::uint32_t>(64, "words");
   std::uint32_t good = 0;
   fail_after(allocations);
-  for (int i = 0; i < 5; ++i)
-    try {
-      good += gpu.run({.work_items = 64, .work_items_per_group = 64}, count_up{}, words.global())
-                  ? 1
-                  : 0;
-    } catch (std::bad_alloc const&) { // that one has not begun
-    }
+  for (int i = 0; i < 5; ++i) {
+    bool is_well = false;
+    static_cast<void>(is_granted([&] {
+      launch_config const one{.work_items = 64, .work_items_per_group = 64};
+      is_well = static_cast<bool>(gpu.run(one, count_up{}, words.global()));
+    }));
+    good += is_well ? 1 : 0;
+  }
   fail_never();
   return words.host()[0] >= good ? verdict::right : verdict::wrong;
 }
@@ -107,11 +119,7 @@ verdict children_are_waited_for(executor& s, long allocations) {
   int started = 0, ran = 0;
   fail_after(allocations);
   for (int i = 0; i < 6; ++i)
-    try {
-      children.start(here, run_once(ran), "child");
-      ++started;
-    } catch (std::bad_alloc const&) {
-    }
+    started += is_granted([&] { children.start(here, run_once(ran), "child"); }) ? 1 : 0;
   fail_never();
   children.wait(s);
   return ran == started ? verdict::right : verdict::wrong;
@@ -152,8 +160,7 @@ bool is_right(char const* what, long allocations, Run const& run) {
     ::alarm(60);
     int status = 0;
     try {
-      status = run(allocations) == verdict::right ? 0 : 1;
-    } catch (std::bad_alloc const&) {
+      static_cast<void>(is_granted([&] { status = run(allocations) == verdict::right ? 0 : 1; }));
     } catch (std::exception const& e) {
       fail_never();
       fmt::print(stderr, "{}\n", e.what());
