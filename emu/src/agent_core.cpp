@@ -131,9 +131,14 @@ void agent_core::launch(std::shared_ptr<launch_state> l, native_scheduler::wake_
 }
 
 outcome agent_core::join(launch_state& l) {
-  outcome end = wait_for_all_of(l);
-  leave_if_abandoned();
-  return end;
+  try {
+    outcome end = wait_for_all_of(l);
+    leave_if_abandoned();
+    return end;
+  } catch (std::bad_alloc const&) { // of the scheduler's: the launch may still run
+    join_quietly(l);
+    throw;
+  }
 }
 
 void agent_core::join_quietly(launch_state& l) noexcept {
