@@ -11,7 +11,7 @@
 namespace quarry::emu {
 
 void actor_names::clear() noexcept {
-  agent_count_ = launch_count_ = 0;
+  launch_count_ = 0;
 }
 
 std::uint32_t actor_names::add_launch(launch_state const& l, std::uint32_t agent) {
@@ -51,11 +51,10 @@ void actor_names::name_wave(actor_id who, std::uint32_t launch, extent const& gr
   a.group = group;
 }
 
-std::string actor_names::name_of(actor_id who) const {
+std::string actor_names::name_of(actor_id who, std::size_t agents) const {
   known_actor const& a = actors_[who];
   if (!a.is_wave)
-    return a.agent == 0 || agent_count_ == 1 ? a.name
-                                             : fmt::format("{} of agent {}", a.name, a.agent);
+    return a.agent == 0 || agents == 1 ? a.name : fmt::format("{} of agent {}", a.name, a.agent);
   known_launch const& l = launches_[a.launch];
   return fmt::format("wave {}:1:{}:{} ({},{},{})/{}", l.agent, l.number, a.number, a.group.x,
                      a.group.y, a.group.z, a.index);

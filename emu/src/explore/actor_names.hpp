@@ -24,8 +24,6 @@ public:
   /// A new execution: there is nobody.
   void clear() noexcept;
 
-  /// With one agent, nothing else is said to be of it.
-  void add_agent() noexcept { ++agent_count_; }
   /// A launch; it may be over by the time that it is told of. Gives its place, for name_wave().
   std::uint32_t add_launch(launch_state const& l, std::uint32_t agent);
 
@@ -39,8 +37,8 @@ public:
   [[nodiscard]] bool is_host(actor_id who) const noexcept {
     return !actors_[who].is_wave && actors_[who].agent == 0;
   }
-  /// "wave 1:1:2:5 (1,0,0)/0", "producer", "core 0 of agent 2"
-  [[nodiscard]] std::string name_of(actor_id who) const;
+  /// "wave 1:1:2:5 (1,0,0)/0", "producer", "core 0 of agent 2"; of the only agent: "core 0".
+  [[nodiscard]] std::string name_of(actor_id who, std::size_t agents) const;
   /// "in dispatch 2 of agent 1: produce, 4 groups of 64, launched at main.cpp:12"; empty for who is
   /// no wavefront.
   [[nodiscard]] std::string dispatch_of(actor_id who) const;
@@ -70,7 +68,6 @@ private:
   };
   known_actor& place_of(actor_id who);
 
-  std::size_t agent_count_ = 0;
   std::vector<known_actor> actors_;
   std::vector<known_launch> launches_;
   std::size_t launch_count_ = 0; ///< in use: they keep their memory

@@ -163,7 +163,6 @@ explored_memory::known_unit const& explored_memory::agent_of(agent_core const& a
       return u;
   agents_.push_back({&agent, machine_.add_agent(), static_cast<std::uint32_t>(agents_.size() + 1),
                      rank_of(agent.debug_entry())});
-  names_.add_agent();
   effects_.name_cache(agents_.back().node, effect_teller::cache_kind::of_agent, agents_.size());
   return agents_.back();
 }

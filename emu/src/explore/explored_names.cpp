@@ -93,7 +93,7 @@ std::string explored_memory::allocation_of(actor_id who, std::uintptr_t at) cons
 // Actors
 
 std::string explored_memory::name_of(actor_id who) const {
-  return names_.name_of(who);
+  return names_.name_of(who, agents_.size());
 }
 
 std::string explored_memory::culprit(wave_slot const& w, int lane,

@@ -28,18 +28,16 @@ void describe(launch_state& l, char const* kernel, std::uint32_t number, std::ui
 TEST_SUITE("emu.actor_names") {
   TEST_CASE("hosts have their own name, and cores that of their agent, where there are several") {
     actor_names names;
-    names.add_agent();
     names.name_host(0, "producer");
     names.name_core(1, "core 0", 1);
-    CHECK(names.name_of(0) == "producer");
-    CHECK(names.name_of(1) == "core 0");
+    CHECK(names.name_of(0, 1) == "producer");
+    CHECK(names.name_of(1, 1) == "core 0");
     CHECK(names.is_host(0));
     CHECK(!names.is_host(1));
     CHECK(!names.is_wave(1));
     CHECK(names.dispatch_of(0) == "");
-    names.add_agent();
-    CHECK(names.name_of(0) == "producer");
-    CHECK(names.name_of(1) == "core 0 of agent 1");
+    CHECK(names.name_of(0, 2) == "producer");
+    CHECK(names.name_of(1, 2) == "core 0 of agent 1");
   }
   TEST_CASE("wavefronts are called as in a debugger, and told with their launch") {
     actor_names names;
@@ -52,8 +50,8 @@ TEST_SUITE("emu.actor_names") {
     names.name_wave(1, second, {0, 0, 0}, 1, 2);
     CHECK(names.is_wave(0));
     CHECK(!names.is_host(0));
-    CHECK(names.name_of(0) == "wave 1:1:1:5 (1,2,3)/0");
-    CHECK(names.name_of(1) == "wave 2:1:2:2 (0,0,0)/1");
+    CHECK(names.name_of(0, 2) == "wave 1:1:1:5 (1,2,3)/0");
+    CHECK(names.name_of(1, 2) == "wave 2:1:2:2 (0,0,0)/1");
     CHECK(names.kernel_of(0) == "produce");
     CHECK_SAYS(names.dispatch_of(0), "in dispatch 1 of agent 1: produce, 4 groups of 64, launched "
                                      "at actor_names_test.cpp:");
@@ -63,13 +61,10 @@ TEST_SUITE("emu.actor_names") {
     actor_names names;
     launch_state l;
     describe(l, "produce", 1, 1, {});
-    names.add_agent();
-    names.add_agent();
     names.name_wave(0, names.add_launch(l, 1), {0, 0, 0}, 0, 1);
     names.clear();
-    names.add_agent();
     names.name_core(0, "core 0", 1);
-    CHECK(names.name_of(0) == "core 0");
+    CHECK(names.name_of(0, 1) == "core 0");
     CHECK(!names.is_wave(0));
     describe(l, "consume", 1, 1, {});
     names.name_wave(1, names.add_launch(l, 1), {0, 0, 0}, 0, 1);
