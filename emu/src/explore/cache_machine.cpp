@@ -80,9 +80,6 @@ void cache_machine::add_part(reading& all, reading const& part, unsigned done) c
 
 bool cache_machine::could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                predicate is_met, void* argument) {
-  // Who polls does nothing else: without a change of the cell the answer is what it was.
-  if (still_could_not(a, at, bytes, o, s, is_met, argument))
-    return false;
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   if (step != bytes)

@@ -164,7 +164,8 @@ public:
   /// it is not let go by it.
   [[nodiscard]] bool could_load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
                                 predicate is_met, void* argument);
-  /// The actor has asked that last, and could not; and nothing has changed since. Cheap.
+  /// The actor has asked that last, and could not; and nothing has changed since: could_load()
+  /// would say no. Cheap: who polls does nothing else.
   [[nodiscard]] bool still_could_not(actor_id a, std::uintptr_t at, unsigned bytes, order o,
                                      scope s, predicate is_met, void* argument) const noexcept {
     actor const& self = actors_[a];

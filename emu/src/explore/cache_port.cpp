@@ -261,7 +261,6 @@ bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, sco
     return is_met(host_word(address, size), argument);
   }
   bool could = false;
-  // Whoever waits is asked again and again.
   if (!memory_->machine_.still_could_not(id_, address, size, o, s, is_met, argument)) {
     if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
       return false;
