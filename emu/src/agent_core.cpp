@@ -183,13 +183,13 @@ void agent_core::start(launch_state& l, native_scheduler::wake_workers wake) {
     debug_.wave_count += l.group_count * l.waves_per_group;
     debug_.dispatches.push_back(l.debug);
   }
-  try {
-    if (auto* const memory = explored_memory::of(scheduler_))
+  if (auto* const memory = native_ != nullptr ? nullptr : explored_memory::of(scheduler_))
+    try {
       memory->launching(l);
-  } catch (...) { // it has not begun
-    forget(l);
-    throw;
-  }
+    } catch (...) { // it has not begun
+      forget(l);
+      throw;
+    }
   try {
     place(l.group_count, is_alone, wake);
   } catch (std::exception const& e) { // some of its groups may run: they end as after any fault
