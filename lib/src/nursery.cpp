@@ -54,11 +54,13 @@ struct nursery::state {
       }
       if (end != executor_attachment::nothing)
         keep_end(end, memory->epoch());
-      if (--at_work == 0)
-        released = queue.take_all();
+      released = one_less();
     }
     wait_queue::wake(released);
   }
+
+  /// Under the lock: whom to wake.
+  wait_place* one_less() noexcept { return --at_work == 0 ? queue.take_all() : nullptr; }
 
   void keep_end(edge end, std::uint64_t now) {
     if (std::exchange(epoch, now) != now)
@@ -187,7 +189,7 @@ void nursery::start(strand& s, task<> child, std::string name) {
     s.spawn(run(std::move(parent), std::move(child), begun), std::move(name), state_.get());
   } catch (...) { // there is no such child
     guard.lock();
-    wait_place* const released = --state_->at_work == 0 ? state_->queue.take_all() : nullptr;
+    wait_place* const released = state_->one_less();
     guard.unlock();
     wait_queue::wake(released);
     throw;
