@@ -2,20 +2,20 @@
 // What becomes of launches and nurseries where one allocation fails, whichever it is: they may
 // throw std::bad_alloc, or end with a fault, or with the process; but they say nothing wrong, and
 // come to an end.
+#include "in_child.hpp"
+
 #include <quarry/emu.hpp>
 #include <quarry/quarry.hpp>
 
+#include <doctest/doctest.h>
 #include <fmt/core.h>
 
 #include <atomic>
 #include <chrono>
-#include <csignal>
 #include <cstdint>
 #include <cstdlib>
 #include <new>
 #include <string>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace {
@@ -146,61 +146,43 @@ bool tells_of_an_error(std::string const& said) {
   return false;
 }
 
-/// In a process of its own, for a minute at most. False: it is wrong, or has hung.
+/// Runs it for each allocation up to `most` that may fail, in a process of its own.
 template<class Run>
-bool is_right(char const* what, long allocations, Run const& run) {
-  int pipe_ends[2];
-  if (::pipe(pipe_ends) != 0)
-    return false;
-  pid_t const child = ::fork();
-  if (child == 0) {
-    ::dup2(pipe_ends[1], STDERR_FILENO);
-    rlimit const no_core{};
-    ::setrlimit(RLIMIT_CORE, &no_core);
-    ::alarm(60);
-    int status = 0;
-    try {
-      static_cast<void>(is_granted([&] { status = run(allocations) == verdict::right ? 0 : 1; }));
-    } catch (std::exception const& e) {
-      fail_never();
-      fmt::print(stderr, "{}\n", e.what());
-      status = 1;
-    }
-    ::_exit(status);
+void is_always_right(long most, Run const& run) {
+  for (long n = 0; n < most; ++n) {
+    CAPTURE(n);
+    auto const end = quarry_test::in_child([&] {
+      bool is_wrong = false;
+      try {
+        static_cast<void>(is_granted([&] { is_wrong = run(n) == verdict::wrong; }));
+      } catch (std::exception const& e) {
+        fail_never();
+        fmt::print(stderr, "{}\n", e.what());
+        is_wrong = true;
+      }
+      ::_exit(is_wrong ? 1 : 0);
+    });
+    bool const is_told = end.is_aborted() && !tells_of_an_error(end.said);
+    CHECK_MESSAGE((is_told || end.status == 0), end.said);
   }
-  ::close(pipe_ends[1]);
-  std::string said;
-  for (char c = 0; ::read(pipe_ends[0], &c, 1) == 1;)
-    said.push_back(c);
-  ::close(pipe_ends[0]);
-  int status = 0;
-  bool const has_ended = child > 0 && ::waitpid(child, &status, 0) == child;
-  bool const is_aborted =
-      WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT && !tells_of_an_error(said);
-  if (has_ended && (is_aborted || (WIFEXITED(status) && WEXITSTATUS(status) == 0)))
-    return true;
-  fmt::print("{}: wrong where allocation {} fails: status {:#x}\n{}", what, allocations, status,
-             said);
-  return false;
 }
 
-template<class Run>
-bool is_always_right(char const* what, long most, Run const& run) {
-  bool all = true;
-  for (long n = 0; n < most; ++n)
-    all = is_right(what, n, run) && all;
-  return all;
-}
+auto const launches = [](auto& s, long n) { return launches_are_told_of(s, n); };
+auto const children = [](auto& s, long n) { return children_are_waited_for(s, n); };
 
 } // namespace
 
-int main() {
-  auto const launches = [](auto& s, long n) { return launches_are_told_of(s, n); };
-  auto const children = [](auto& s, long n) { return children_are_waited_for(s, n); };
-  bool good = true;
-  good &= is_always_right("native launches", 50, [&](long n) { return natively(launches, n); });
-  good &= is_always_right("launches in turns", 50, [&](long n) { return in_turns(launches, n); });
-  good &= is_always_right("native children", 30, [&](long n) { return natively(children, n); });
-  good &= is_always_right("children in turns", 30, [&](long n) { return in_turns(children, n); });
-  return good ? 0 : 1;
+TEST_SUITE("emu.out_of_memory") {
+  TEST_CASE("launches are told of, natively") {
+    is_always_right(50, [](long n) { return natively(launches, n); });
+  }
+  TEST_CASE("launches are told of, in turns") {
+    is_always_right(50, [](long n) { return in_turns(launches, n); });
+  }
+  TEST_CASE("children are waited for, natively") {
+    is_always_right(30, [](long n) { return natively(children, n); });
+  }
+  TEST_CASE("children are waited for, in turns") {
+    is_always_right(30, [](long n) { return in_turns(children, n); });
+  }
 }
