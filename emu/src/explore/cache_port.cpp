@@ -26,167 +26,166 @@ order as_done(order o, bool has_written) noexcept {
   return acquires(o) ? order::acquire : order::relaxed;
 }
 
+/// What the race detector is told of it.
+race_detector::access access_of(cache_port::word_access const& w, cache_port::actor_id who,
+                                int lane) noexcept {
+  return {.actor = who,
+          .order = w.order,
+          .scope = w.scope,
+          .address = w.address(),
+          .bytes = w.bytes,
+          .at = lane_site(w.where, lane)};
+}
+
 } // namespace
 
-// NOLINTBEGIN(readability-function-size): an access has that many properties
-std::uint64_t cache_port::load_word(void const* at, std::size_t bytes, std::optional<order> o,
-                                    scope s, std::source_location where, int lane) const {
-  return read(at, bytes, o, s, nullptr, nullptr, where, lane);
-}
-
-std::uint64_t cache_port::load_word_if(void const* at, std::size_t bytes, order o, scope s,
-                                       predicate is_met, void* argument,
-                                       std::source_location where) const {
-  return read(at, bytes, o, s, is_met, argument, where, -1);
-}
-
-std::uint64_t cache_port::read(void const* at, std::size_t bytes, std::optional<order> o, scope s,
-                               predicate is_met, void* argument, std::source_location where,
-                               int lane) const {
-  auto const address = reinterpret_cast<std::uintptr_t>(at);
-  auto const size = static_cast<unsigned>(bytes);
+/// What may change the order and the scope in which it is performed.
+inline void cache_port::begin(operation_kind what, word_access& w) const {
   if (memory_->operations_.is_wanted()) [[unlikely]]
-    memory_->watch(id_, operation_kind::load, o, s, where);
-  memory_->limit(s, address);
-  if (o)
-    memory_->end_polling(id_, *o);
+    memory_->watch(id_, what, w.order, w.scope, w.where);
+  memory_->limit(w.scope, w.address());
+}
+
+std::uint64_t cache_port::load_word(word_access&& w, predicate is_met, void* argument) const {
+  begin(operation_kind::load, w);
+  auto const at = w.address();
+  int const lane = lane_or(w.lane);
+  if (w.order)
+    memory_->end_polling(id_, *w.order);
   cache_machine::reading r{0, 0};
-  if (is_lds(at)) {
-    memory_->check_lds(id_, address, size, lane_site(where, lane_or(lane)));
-    if (o == order::seq_cst) // after its seq_cst stores to other memory
+  if (is_lds(w.at)) {
+    memory_->check_lds(id_, at, w.bytes, lane_site(w.where, lane));
+    if (w.order == order::seq_cst) // after its seq_cst stores to other memory
       memory_->machine_.perform_seq_cst(id_);
-    r = {host_word(address, size), memory_->lds_.of(address, size, memory_->races_)};
-    if (o && acquires(*o))
-      memory_->machine_.fence(id_, order::acquire, s);
-  } else if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]] {
+    r = {host_word(at, w.bytes), memory_->lds_.of(at, w.bytes, memory_->races_)};
+    if (w.order && acquires(*w.order))
+      memory_->machine_.fence(id_, order::acquire, w.scope);
+  } else if (!memory_->is_allocated(id_, at, w.bytes, w.where)) [[unlikely]] {
     return 0;
   } else {
     if (is_met == nullptr) {
-      r = memory_->machine_.load_if(id_, address, size, o, s, nullptr, nullptr);
+      r = memory_->machine_.load_if(id_, at, w.bytes, w.order, w.scope, nullptr, nullptr);
     } else {
       sequential_scheduler::predicate const asked(memory_->scheduler());
-      r = memory_->machine_.load_if(id_, address, size, o, s, is_met, argument);
+      r = memory_->machine_.load_if(id_, at, w.bytes, w.order, w.scope, is_met, argument);
     }
     if (r.first_bytes != 0 && !memory_->uninitialised_.is_empty())
-      memory_->check_initialised(id_, address, size, r, lane_site(where, lane_or(lane)));
+      memory_->check_initialised(id_, at, w.bytes, r, lane_site(w.where, lane));
     if (r.is_stale)
-      memory_->miss(id_, address, where);
-    if (!o && lane == -1)
-      memory_->watch_polling(id_, address, size, r.value, where);
+      memory_->miss(id_, at, w.where);
+    if (!w.order && w.lane == -1)
+      memory_->watch_polling(id_, at, w.bytes, r.value, w.where);
   }
-  memory_->effects_.tell(address, o);
-  memory_->count(id_, where);
-  memory_->note_look(id_, address, where);
-  memory_->remember(id_, "load", o, s, address, size, r.value, where,
-                    r.is_stale ? operation_history::stale : "");
+  memory_->effects_.tell(at, w.order);
+  memory_->count(id_, w.where);
+  memory_->note_look(id_, at, w.where);
+  if (memory_->remembers()) [[unlikely]]
+    remember(w, "load", r.value, r.is_stale ? operation_history::stale : "");
   if (memory_->options_.detects_races)
-    memory_->note(
-        memory_->races_.load(id_, address, size, o, s, r.by, lane_site(where, lane_or(lane))));
-  if (o) {
+    memory_->note(memory_->races_.load(access_of(w, id_, lane), r.by));
+  if (w.order) {
     memory_->note_idle(id_);
-    order_lanes(as_done(*o, false), r.by);
+    order_lanes(as_done(*w.order, false), r.by);
   }
   return r.value;
 }
 
-void cache_port::store_word(void const* at, std::size_t bytes, std::uint64_t word,
-                            std::optional<order> o, scope s, std::source_location where,
-                            int lane) const {
-  auto const address = reinterpret_cast<std::uintptr_t>(at);
-  auto const size = static_cast<unsigned>(bytes);
-  if (memory_->operations_.is_wanted()) [[unlikely]]
-    memory_->watch(id_, operation_kind::store, o, s, where);
-  memory_->limit(s, address);
-  bool const is_in_lds = is_lds(at);
-  if (!is_in_lds && !memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+void cache_port::store_word(word_access&& w, std::uint64_t word) const {
+  begin(operation_kind::store, w);
+  auto const at = w.address();
+  bool const is_in_lds = is_lds(w.at);
+  if (!is_in_lds && !memory_->is_allocated(id_, at, w.bytes, w.where)) [[unlikely]]
     return;
   race_detector::write_id by = 0;
-  memory_->count(id_, where);
-  memory_->end_polling(id_, address, size);
+  memory_->count(id_, w.where);
+  memory_->end_polling(id_, at, w.bytes);
   memory_->note_change(id_);
-  memory_->remember(id_, "store", o, s, address, size, word, where);
+  if (memory_->remembers()) [[unlikely]]
+    remember(w, "store", word);
   if (memory_->options_.detects_races)
-    memory_->note(
-        memory_->races_.store(id_, address, size, o, s, by, lane_site(where, lane_or(lane))));
+    memory_->note(memory_->races_.store(access_of(w, id_, lane_or(w.lane)), by));
   if (is_in_lds) {
-    memory_->machine_.release_before_write(id_, o, s);
-    std::memcpy(const_cast<void*>(at), &word, bytes);
-    memory_->lds_.add(address, size, by);
-  } else if (o)
-    memory_->machine_.store(id_, address, size, word, *o, s, by);
-  else
-    memory_->machine_.store(id_, address, size, word, by);
-  if (o && releases(*o))
+    memory_->machine_.release_before_write(id_, w.order, w.scope);
+    std::memcpy(const_cast<void*>(w.at), &word, w.bytes);
+    memory_->lds_.add(at, w.bytes, by);
+  } else {
+    memory_->machine_.store(id_, at, w.bytes, word, w.order, w.scope, by);
+  }
+  if (w.order && releases(*w.order))
     order_lanes(order::release, std::nullopt);
-  memory_->effects_.tell(address, o);
+  memory_->effects_.tell(at, w.order);
 }
 
-std::uint64_t cache_port::update_word(void const* at, std::size_t bytes, order o, scope s,
-                                      std::source_location where,
-                                      std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
-                                      void* argument) const {
-  watched(operation_kind::update, o, s, where);
-  auto const address = reinterpret_cast<std::uintptr_t>(at);
-  memory_->limit(s, address);
-  auto const size = static_cast<unsigned>(bytes);
-  memory_->count(id_, where);
+std::uint64_t cache_port::update_word(word_access&& w, change_function f, void* argument) const {
+  begin(operation_kind::update, w);
+  auto const at = w.address();
+  order const o = *w.order;
+  memory_->count(id_, w.where);
   memory_->end_polling(id_, o);
-  memory_->end_polling(id_, address, size);
-  memory_->note_look(id_, address, where);
-  if (is_lds(at))
-    return update_lds_word(at, size, o, s, where, f, argument);
-  if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+  memory_->end_polling(id_, at, w.bytes);
+  memory_->note_look(id_, at, w.where);
+  if (is_lds(w.at))
+    return update_lds_word(w, f, argument);
+  if (!memory_->is_allocated(id_, at, w.bytes, w.where)) [[unlikely]]
     return 0;
   race_detector::write_id by = 0;
   bool changes = false;
   auto const desire = [&](std::uint64_t value) { return f(value, argument); };
   auto const old = memory_->machine_.update(
-      id_, address, size, o, s, desire,
+      id_, at, w.bytes, o, w.scope, desire,
       [&](cache_machine::reading const& r, std::optional<std::uint64_t> desired) {
         changes = desired && *desired != r.value;
-        memory_->remember(id_, "update", o, s, address, size, desired.value_or(r.value), where,
-                          r.is_stale ? operation_history::stale
-                          : desired  ? ""
-                                     : operation_history::failed);
-        if (memory_->options_.detects_races)
-          memory_->note(memory_->races_.update(id_, address, size, o, s, r.by, desired.has_value(),
-                                               by, lane_site(where, lane_)));
+        if (memory_->remembers()) [[unlikely]]
+          remember(w, "update", desired.value_or(r.value),
+                   r.is_stale ? operation_history::stale
+                   : desired  ? ""
+                              : operation_history::failed);
+        by = note_update(w, r.by, desired.has_value());
         return by;
       });
   memory_->note_update(id_, changes);
   order_lanes(as_done(o, by != 0), old.by);
   if (old.first_bytes != 0 && !memory_->uninitialised_.is_empty())
-    memory_->check_initialised(id_, address, size, old, lane_site(where, lane_));
-  memory_->effects_.tell(address, o);
+    memory_->check_initialised(id_, at, w.bytes, old, lane_site(w.where, lane_));
+  memory_->effects_.tell(at, o);
   return old.value;
 }
 
-std::uint64_t cache_port::update_lds_word(void const* at, unsigned size, order o, scope s,
-                                          std::source_location where,
-                                          std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
+std::uint64_t cache_port::update_lds_word(word_access const& w, change_function f,
                                           void* argument) const {
-  auto const address = reinterpret_cast<std::uintptr_t>(at);
+  auto const at = w.address();
+  order const o = *w.order;
   memory_->effects_.tell_any();
-  memory_->check_lds(id_, address, size, lane_site(where, lane_));
-  memory_->machine_.release_before_write(id_, o, s);
-  std::uint64_t const old = host_word(address, size);
+  memory_->check_lds(id_, at, w.bytes, lane_site(w.where, lane_));
+  memory_->machine_.release_before_write(id_, o, w.scope);
+  std::uint64_t const old = host_word(at, w.bytes);
   auto const desired = f(old, argument);
   if (desired)
-    std::memcpy(const_cast<void*>(at), &*desired, size);
+    std::memcpy(const_cast<void*>(w.at), &*desired, w.bytes);
   if (acquires(o))
-    memory_->machine_.fence(id_, order::acquire, s);
-  memory_->remember(id_, "update", o, s, address, size, desired.value_or(old), where,
-                    desired ? "" : operation_history::failed);
-  race_detector::write_id const from = memory_->lds_.of(address, size, memory_->races_);
-  race_detector::write_id by = 0;
-  if (memory_->options_.detects_races)
-    memory_->note(memory_->races_.update(id_, address, size, o, s, from, desired.has_value(), by,
-                                         lane_site(where, lane_)));
+    memory_->machine_.fence(id_, order::acquire, w.scope);
+  if (memory_->remembers()) [[unlikely]]
+    remember(w, "update", desired.value_or(old), desired ? "" : operation_history::failed);
+  race_detector::write_id const from = memory_->lds_.of(at, w.bytes, memory_->races_);
+  race_detector::write_id const by = note_update(w, from, desired.has_value());
   memory_->note_update(id_, desired && *desired != old);
   order_lanes(as_done(o, desired.has_value()), from);
   if (desired)
-    memory_->lds_.add(address, size, by);
+    memory_->lds_.add(at, w.bytes, by);
   return old;
+}
+
+void cache_port::remember(word_access const& w, char const* what, std::uint64_t value,
+                          std::string_view more) const {
+  memory_->write_down({id_, what, w.order, w.scope, w.address(), w.bytes, value, w.where, more});
+}
+
+/// To the race detector. What the write is called, if it was one.
+std::uint32_t cache_port::note_update(word_access const& w, std::uint32_t from, bool wrote) const {
+  race_detector::write_id by = 0;
+  if (memory_->options_.detects_races)
+    memory_->note(memory_->races_.update(access_of(w, id_, lane_), from, wrote, by));
+  return by;
 }
 
 void cache_port::begin_instruction() const {
@@ -221,10 +220,15 @@ void cache_port::order_lanes(order o, std::optional<race_detector::write_id> fro
 }
 
 void cache_port::fence(order o, scope s, std::source_location where) const {
-  watched(operation_kind::fence, o, s, where);
+  if (memory_->operations_.is_wanted()) [[unlikely]] {
+    std::optional<order> how = o;
+    memory_->watch(id_, operation_kind::fence, how, s, where);
+    o = *how;
+  }
   memory_->count(id_, where);
   memory_->end_polling(id_, o);
-  memory_->remember(id_, "fence", o, s, 0, 0, 0, where);
+  if (memory_->remembers()) [[unlikely]]
+    remember({.at = nullptr, .bytes = 0, .order = o, .scope = s, .where = where}, "fence", 0);
   if (o == order::release)
     memory_->machine_.release_later(id_, s);
   else
@@ -235,47 +239,32 @@ void cache_port::fence(order o, scope s, std::source_location where) const {
   order_lanes(o, std::nullopt);
 }
 
-/// Atomic operations and fences: changes the order and scope, if somebody wants it.
-void cache_port::watched(operation_kind what, order& o, scope& s,
-                         std::source_location where) const {
-  if (!memory_->operations_.is_wanted())
-    return;
-  std::optional<order> how = o;
-  memory_->watch(id_, what, how, s, where);
-  o = *how;
-}
-
 void cache_port::report_misuse(char const* what, std::source_location where) const {
   memory_->blame("misuse", id_, lane_site(where, lane_), fmt::format(": {}", what));
 }
 
-bool cache_port::could_load_word(void const* at, std::size_t bytes, order o, scope s,
-                                 predicate is_met, void* argument,
-                                 std::source_location where) const {
-  watched(operation_kind::load, o, s, where);
-  auto const address = reinterpret_cast<std::uintptr_t>(at);
-  memory_->limit(s, address);
-  auto const size = static_cast<unsigned>(bytes);
-  if (is_lds(at)) {
+bool cache_port::could_load_word(word_access&& w, predicate is_met, void* argument) const {
+  begin(operation_kind::load, w);
+  auto const at = w.address();
+  order const o = *w.order;
+  if (is_lds(w.at)) {
     sequential_scheduler::predicate const asked(memory_->scheduler());
-    return is_met(host_word(address, size), argument);
+    return is_met(host_word(at, w.bytes), argument);
   }
   bool could = false;
-  if (!memory_->machine_.still_could_not(id_, address, size, o, s, is_met, argument)) {
-    if (!memory_->is_allocated(id_, address, size, where)) [[unlikely]]
+  if (!memory_->machine_.still_could_not(id_, at, w.bytes, o, w.scope, is_met, argument)) {
+    if (!memory_->is_allocated(id_, at, w.bytes, w.where)) [[unlikely]]
       return false;
     sequential_scheduler::predicate const asked(memory_->scheduler());
-    could = memory_->machine_.could_load(id_, address, size, o, s, is_met, argument);
+    could = memory_->machine_.could_load(id_, at, w.bytes, o, w.scope, is_met, argument);
   }
   if (!could)
-    memory_->miss(id_, address, where);
+    memory_->miss(id_, at, w.where);
   // A poll on behalf of an actor that waits changes nothing but the first time.
   if (memory_->effects_.is_asked() && (memory_->effects_.has_more() || memory_->may_run(*this)))
-    memory_->effects_.tell(address, std::nullopt);
+    memory_->effects_.tell(at, std::nullopt);
   return could;
 }
-
-// NOLINTEND(readability-function-size)
 
 cache_port* find_port(memory_context const& c) {
   if (c.port != nullptr || c.scheduler == nullptr || c.self == nullptr)

@@ -363,12 +363,8 @@ private:
              std::source_location where);
   [[nodiscard]] std::optional<order> watch_network(operation_kind what, bool is_hosts,
                                                    std::source_location where);
-  void remember(actor_id who, char const* what, std::optional<order> o, scope s, std::uintptr_t at,
-                unsigned bytes, std::uint64_t value, std::source_location where,
-                std::string_view more = {}) {
-    if (history_.is_kept()) [[unlikely]]
-      write_down({who, what, o, s, at, bytes, value, where, more});
-  }
+  /// Whether operations are to be written down.
+  [[nodiscard]] bool remembers() const noexcept { return history_.is_kept(); }
   void write_down(operation_history::operation const& o);
 
   sequential_scheduler& scheduler_;

@@ -50,6 +50,15 @@ bool cache_port::takes_lines(operation_kind what, lane_row const& r) const {
          (memory_->shared() == nullptr || memory_->map_.was_accessed(at, bytes));
 }
 
+cache_port::word_access cache_port::lane_access(lane_row const& r, unsigned lane) noexcept {
+  return {.at = element(r, lane),
+          .bytes = r.element,
+          .order = std::nullopt,
+          .scope = scope::work_item,
+          .where = r.where,
+          .lane = r.first_lane + static_cast<int>(lane)};
+}
+
 void cache_port::load_row(lane_row const& r, void* into) const {
   bool const by_line = takes_lines(operation_kind::load, r);
   auto* to = static_cast<std::byte*>(into);
@@ -64,9 +73,7 @@ void cache_port::load_row(lane_row const& r, void* into) const {
     }
     // Of what has come apart the other lanes need not be tried.
     for (unsigned const end = lane + (lanes == 0 ? 1 : lanes); lane != end; to += r.element) {
-      std::uint64_t const word =
-          load_word(element(r, lane), r.element, std::nullopt, scope::work_item, r.where,
-                    r.first_lane + static_cast<int>(lane));
+      std::uint64_t const word = load_word(lane_access(r, lane));
       std::memcpy(to, &word, r.element);
       ++lane;
     }
@@ -87,8 +94,7 @@ void cache_port::store_row(lane_row const& r, void const* from) const {
       continue;
     }
     for (unsigned const end = lane + (lanes == 0 ? 1 : lanes); lane != end; values += r.element) {
-      store_word(element(r, lane), r.element, word_of(values, r.element), std::nullopt,
-                 scope::work_item, r.where, r.first_lane + static_cast<int>(lane));
+      store_word(lane_access(r, lane), word_of(values, r.element));
       ++lane;
     }
   }
@@ -136,21 +142,21 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
   unsigned const lanes = line_bytes / r.element;
   race_detector::site site = lane_site(r.where, r.first_lane + static_cast<int>(lane));
   bool const detects = memory_->options_.detects_races;
-  bool const is_noted = !memory_->history_.is_kept() &&
+  bool const is_noted = !memory_->remembers() &&
                         (!detects || memory_->races_.access_line(
                                          id_, is_store ? access::kind::store : access::kind::load,
                                          at, r.element, site));
   for (unsigned i = 0; !is_noted && i != lanes; ++i, ++site.lane) {
-    std::uintptr_t const one = at + std::uintptr_t{i} * r.element;
-    memory_->remember(id_, is_store ? "store" : "load", std::nullopt, scope::work_item, one,
-                      r.element, word_of(values + std::size_t{i} * r.element, r.element), r.where);
+    word_access const one = lane_access(r, lane + i);
+    if (memory_->remembers())
+      remember(one, is_store ? "store" : "load",
+               word_of(values + std::size_t{i} * r.element, r.element));
     if (!detects)
       continue;
+    access a{.actor = id_, .address = one.address(), .bytes = r.element, .at = site};
     race_detector::write_id by = 0;
-    memory_->note(
-        is_store
-            ? memory_->races_.store(id_, one, r.element, std::nullopt, scope::work_item, by, site)
-            : memory_->races_.load(id_, one, r.element, std::nullopt, scope::work_item, 0, site));
+    memory_->note(is_store ? memory_->races_.store(std::move(a), by)
+                           : memory_->races_.load(std::move(a), by));
   }
   if (memory_->effects_.is_asked()) [[unlikely]]
     for (unsigned i = 0; i != lanes; ++i)

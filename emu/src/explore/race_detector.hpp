@@ -58,7 +58,7 @@ public:
     enum class kind : std::uint8_t { load, store, update, failed_update, fence };
     actor_id actor = 0;
     kind what = kind::load;
-    std::optional<emu::order> order; ///< none: plain
+    std::optional<emu::order> order{}; ///< none: plain
     emu::scope scope = emu::scope::work_item;
     std::uintptr_t address = 0;
     unsigned bytes = 0;
@@ -107,15 +107,14 @@ public:
   void add_actor(actor_id a, place where);
   [[nodiscard]] std::size_t actor_count() const noexcept { return actors_.size(); }
 
-  // Accesses; without an order they are plain. Each gives a race that it is in, if any. They may
-  // be of any size and alignment; only atomic ones read from a write, or name one.
+  // Accesses, whose kind and step are given here; without an order they are plain. Each gives a
+  // race that it is in, if any. They may be of any size and alignment; only atomic ones read from a
+  // write, or name one.
 
-  std::optional<race> load(actor_id a, std::uintptr_t at, unsigned bytes, std::optional<order> o,
-                           scope s, write_id read_from, site where);
-  std::optional<race> store(actor_id a, std::uintptr_t at, unsigned bytes, std::optional<order> o,
-                            scope s, write_id& id_out, site where);
-  std::optional<race> update(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s,
-                             write_id read_from, bool wrote, write_id& id_out, site where);
+  std::optional<race> load(access&& a, write_id read_from);
+  std::optional<race> store(access&& a, write_id& id_out);
+  /// Atomic.
+  std::optional<race> update(access&& a, write_id read_from, bool wrote, write_id& id_out);
   /// Plain accesses by lanes of one instruction that follow each other, of `element` bytes each, to
   /// a whole line of 64. False: nothing was done, they may race; the lanes are to be told of one by
   /// one.
@@ -320,6 +319,7 @@ private:
   }
 
   void activate(actor_id a, std::int16_t lane);
+  inline void begin(access& a, access::kind what);
   /// Whatever the one lane has done before that comes before what the other one does now.
   [[nodiscard]] inline time ordered_since(actor_id a, std::int16_t lane,
                                           std::int16_t other) const noexcept;
@@ -337,11 +337,10 @@ private:
   void acquire_fence(actor_id a, emu::scope s);
   void release_fence(actor_id a, emu::scope s);
 
-  inline std::optional<race> check(access const& a);
+  std::optional<race> check(access const& a);
   inline void check_word(access const& a, std::uintptr_t number, std::uint8_t mask);
   void check_words(access const& a);
-  [[nodiscard]] inline bool goes_on(actor_id a, access::kind kind, std::uintptr_t at,
-                                    unsigned bytes, emu::scope s, site where);
+  [[nodiscard]] inline bool goes_on(access const& a);
   inline bool goes_on(std::uint32_t& first, access const& a, std::uint8_t mask);
   void compare_all(std::uint32_t& first, access const& a, std::uint8_t mask);
   inline bool compare(mark& m, access const& a, std::uint8_t mask);

@@ -11,51 +11,45 @@ namespace quarry::emu {
 
 // Accesses
 
-// NOLINTBEGIN(readability-function-size): an access has that many properties
-std::optional<race_detector::race> race_detector::load(actor_id a, std::uintptr_t at,
-                                                       unsigned bytes, std::optional<order> o,
-                                                       scope s, write_id read_from, site where) {
-  activate(a, where.lane);
-  ++now_;
-  if (!o && goes_on(a, access::kind::load, at, bytes, s, where))
+std::optional<race_detector::race> race_detector::load(access&& a, write_id read_from) {
+  begin(a, access::kind::load);
+  if (!a.order && goes_on(a))
     return std::nullopt;
-  access const what{a, access::kind::load, o, s, at, bytes, where, now_};
-  if (o)
-    acquire(what, *o, read_from);
-  return check(what);
+  if (a.order)
+    acquire(a, *a.order, read_from);
+  return check(a);
 }
 
-std::optional<race_detector::race> race_detector::store(actor_id a, std::uintptr_t at,
-                                                        unsigned bytes, std::optional<order> o,
-                                                        scope s, write_id& id_out, site where) {
-  activate(a, where.lane);
-  ++now_;
+std::optional<race_detector::race> race_detector::store(access&& a, write_id& id_out) {
+  begin(a, access::kind::store);
   id_out = 0;
-  if (!o && goes_on(a, access::kind::store, at, bytes, s, where))
+  if (!a.order && goes_on(a))
     return std::nullopt;
-  access const what{a, access::kind::store, o, s, at, bytes, where, now_};
-  if (o)
-    id_out = publish(what, *o, 0);
-  return check(what);
+  if (a.order)
+    id_out = publish(a, *a.order, 0);
+  return check(a);
 }
 
-std::optional<race_detector::race> race_detector::update(actor_id a, std::uintptr_t at,
-                                                         unsigned bytes, order o, scope s,
-                                                         write_id read_from, bool wrote,
-                                                         write_id& id_out, site where) {
-  activate(a, where.lane);
-  auto const kind = wrote ? access::kind::update : access::kind::failed_update;
-  access const what{a, kind, o, s, at, bytes, where, ++now_};
-  acquire(what, o, read_from);
-  id_out = wrote ? publish(what, o, read_from) : 0;
-  return check(what);
+std::optional<race_detector::race> race_detector::update(access&& a, write_id read_from, bool wrote,
+                                                         write_id& id_out) {
+  QUARRY_ASSERT(a.order.has_value());
+  begin(a, wrote ? access::kind::update : access::kind::failed_update);
+  acquire(a, *a.order, read_from);
+  id_out = wrote ? publish(a, *a.order, read_from) : 0;
+  return check(a);
 }
-// NOLINTEND(readability-function-size)
+
+inline void race_detector::begin(access& a, access::kind what) {
+  activate(a.actor, a.at.lane);
+  a.what = what;
+  a.step = ++now_;
+}
 
 // Conflicts
 
-/// The race that it is in, if any. Most are in none: there is nothing to copy.
-inline std::optional<race_detector::race> race_detector::check(access const& a) {
+/// The race that it is in, if any. Most are in none: there is nothing to copy. Apart from what most
+/// accesses are, which need less.
+[[gnu::noinline]] std::optional<race_detector::race> race_detector::check(access const& a) {
   auto const offset = static_cast<unsigned>(a.address % 8);
   if (a.bytes != 0 && offset + a.bytes <= 8) [[likely]]
     check_word(a, a.address / 8, static_cast<std::uint8_t>(((1U << a.bytes) - 1) << offset));
@@ -84,21 +78,21 @@ void race_detector::check_words(access const& a) {
 }
 
 /// Most plain accesses are of this kind. False: not for sure.
-inline bool race_detector::goes_on(actor_id a, access::kind kind, std::uintptr_t at, unsigned bytes,
-                                   scope s, site where) {
-  auto const offset = static_cast<unsigned>(at % 8);
-  line* const l = lines_.recent(at / line_bytes);
-  if (l == nullptr || l->whole != none || bytes > 8 - offset)
+[[gnu::always_inline]] inline bool race_detector::goes_on(access const& a) {
+  auto const offset = static_cast<unsigned>(a.address % 8);
+  line* const l = lines_.recent(a.address / line_bytes);
+  if (l == nullptr || l->whole != none || a.bytes > 8 - offset)
     return false;
-  std::uint32_t& first = l->first[at / 8 % line_words];
-  auto const mask = static_cast<std::uint8_t>(((1U << bytes) - 1) << offset);
-  return first != none && goes_on(first, {a, kind, {}, s, at, bytes, where, now_}, mask);
+  std::uint32_t& first = l->first[a.address / 8 % line_words];
+  auto const mask = static_cast<std::uint8_t>(((1U << a.bytes) - 1) << offset);
+  return first != none && goes_on(first, a, mask);
 }
 
 /// An actor does with the same bytes what it has done before, and nobody else is concerned: the
 /// word has no marks but of that. Of plain accesses these are a store's, a load's, or both, the
 /// load's first. True if they stand for this access, too.
-inline bool race_detector::goes_on(std::uint32_t& first, access const& a, std::uint8_t mask) {
+[[gnu::always_inline]] inline bool race_detector::goes_on(std::uint32_t& first, access const& a,
+                                                          std::uint8_t mask) {
   // Apart from those two all is the same; the lane may be another one's in a later instruction.
   auto const kinds = std::bit_cast<std::uint64_t>(deed{.how = {.kind = 3}});
   auto const lanes = std::bit_cast<std::uint64_t>(deed{.lane = -1});

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace quarry::emu::hrf {
@@ -46,14 +47,15 @@ inline std::optional<race_detector::race> perform(race_detector& d, step const& 
   default:
     break;
   }
+  race_detector::access a{
+      .actor = s.actor, .order = s.order, .scope = s.scope, .address = s.at, .bytes = s.bytes};
   switch (s.access) {
   case kind::load:
-    return d.load(s.actor, s.at, s.bytes, s.order, s.scope, from, {});
+    return d.load(std::move(a), from);
   case kind::store:
-    return d.store(s.actor, s.at, s.bytes, s.order, s.scope, ids[i], {});
+    return d.store(std::move(a), ids[i]);
   default:
-    return d.update(s.actor, s.at, s.bytes, *s.order, s.scope, from, s.access == kind::update,
-                    ids[i], {});
+    return d.update(std::move(a), from, s.access == kind::update, ids[i]);
   }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "hrf_comparison.hpp"
 #include "hrf_programs.hpp"
+#include "race_accesses.hpp"
 #include "race_detector.hpp"
 #include "repetitions.hpp"
 
@@ -275,21 +276,21 @@ TEST_SUITE("emu.race_detector") {
       for (int i = 0; i < 2000; ++i)
         words.push_back((random() >> 16) * 16 + (i % 2 != 0 ? 0 : 0x100000));
       for (auto const at : words)
-        REQUIRE(!d.store(a, at, 8, {}, {}, id, {}));
+        REQUIRE(!d.store(plain(a, at, 8), id));
       for (auto const at : words)
-        REQUIRE(!d.load(b, at + 8, 8, {}, {}, 0, {}));
+        REQUIRE(!d.load(plain(b, at + 8, 8), 0));
       for (auto const at : words)
-        REQUIRE(d.load(b, at, 8, {}, {}, 0, {})->first.address == at);
-      d.store(a, flag, 4, order::release, scope::system, id, {});
+        REQUIRE(d.load(plain(b, at, 8), 0)->first.address == at);
+      d.store(atomic(a, flag, 4, order::release, scope::system), id);
       CHECK(id == 1);
-      d.load(b, flag, 4, order::acquire, scope::system, id, {});
+      d.load(atomic(b, flag, 4, order::acquire, scope::system), id);
       // Actors that come later
       auto const first = static_cast<std::uint32_t>(d.actor_count());
       for (std::uint32_t n = first; n < first + 20; ++n) {
         d.add_actor(n, {0, 0, 100 + n, n});
-        d.load(n, flag, 4, order::acquire, scope::system, id, {});
-        REQUIRE(!d.load(n, words[n], 8, {}, {}, 0, {}));
-        REQUIRE(!d.load(b, words[n], 8, {}, {}, 0, {}));
+        d.load(atomic(n, flag, 4, order::acquire, scope::system), id);
+        REQUIRE(!d.load(plain(n, words[n], 8), 0));
+        REQUIRE(!d.load(plain(b, words[n], 8), 0));
       }
       d.reset();
       CHECK(d.next_write() == 1);
@@ -300,8 +301,8 @@ TEST_SUITE("emu.race_detector") {
     detector d = make_detector();
     detector::write_id id = 0;
     d.add_actor(other_group, everybody[a]);
-    d.update(a, x, 4, order::relaxed, scope::work_group, 0, true, id, {});
-    CHECK(!d.update(other_group, x, 4, order::relaxed, scope::work_group, 0, true, id, {}));
+    d.update(atomic(a, x, 4, order::relaxed, scope::work_group), 0, true, id);
+    CHECK(!d.update(atomic(other_group, x, 4, order::relaxed, scope::work_group), 0, true, id));
   }
 
   TEST_CASE("random programs: every verdict is the definition's") {
@@ -324,10 +325,14 @@ TEST_SUITE("emu.race_detector") {
     detector d = make_detector();
     detector::write_id id = 0;
     auto const here = std::source_location::current();
-    d.store(a, x, 4, {}, {}, id, {here, 3});
-    d.store(a, flag, 4, order::release, scope::work_group, id, {here});
-    d.load(other_group, flag, 4, order::acquire, scope::agent, id, {here});
-    auto const race = d.load(other_group, x + 2, 2, {}, {}, 0, {here});
+    auto const located = [&](detector::access what) {
+      what.at.where = here;
+      return what;
+    };
+    d.store(located(plain(a, x, 4, 3)), id);
+    d.store(located(atomic(a, flag, 4, order::release, scope::work_group)), id);
+    d.load(located(atomic(other_group, flag, 4, order::acquire, scope::agent)), id);
+    auto const race = d.load(located(plain(other_group, x + 2, 2)), 0);
     REQUIRE(race);
     auto const line = "race_detector_test.cpp:" + std::to_string(here.line());
     CHECK(to_string(*race, name_of, [](auto) { return std::string("there"); }) ==

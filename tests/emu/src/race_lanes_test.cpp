@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lanes of one actor: which of them are ordered, in a vector instruction and in an item kernel.
 #include "hrf_comparison.hpp"
-#include "race_detector.hpp"
+#include "race_accesses.hpp"
 
 #include <doctest/doctest.h>
 
@@ -23,10 +23,10 @@ TEST_SUITE("emu.race_lanes") {
     detector d = make_detector();
     detector::write_id id = 0;
     auto const lane_store = [&](std::int16_t lane, std::uintptr_t at) {
-      return d.store(a, at, 4, {}, {}, id, {{}, lane});
+      return d.store(plain(a, at, 4, lane), id);
     };
     auto const lane_load = [&](std::int16_t lane, std::uintptr_t at, unsigned bytes = 4) {
-      return d.load(a, at, bytes, {}, {}, 0, {{}, lane});
+      return d.load(plain(a, at, bytes, lane), 0);
     };
     d.begin_instruction(a);
     CHECK(!lane_store(0, x));
@@ -52,19 +52,19 @@ TEST_SUITE("emu.race_lanes") {
     CHECK(lane_store(0, x + 2));
     d.begin_instruction(a);
     for (std::int16_t lane = 0; lane < 4; ++lane)
-      CHECK(!d.update(a, y, 4, order::relaxed, scope::wavefront, 0, true, id, {{}, lane}));
+      CHECK(!d.update(atomic(a, y, 4, order::relaxed, scope::wavefront, lane), 0, true, id));
     CHECK(lane_load(4, y)->missing == why::same_instruction);
     d.begin_instruction(a);
-    CHECK(!d.load(a, y, 4, order::relaxed, scope::wavefront, 0, {{}, 0}));
-    CHECK(!d.update(a, y, 4, order::relaxed, scope::wavefront, 0, true, id, {{}, 1}));
+    CHECK(!d.load(atomic(a, y, 4, order::relaxed, scope::wavefront, 0), 0));
+    CHECK(!d.update(atomic(a, y, 4, order::relaxed, scope::wavefront, 1), 0, true, id));
     CHECK(lane_load(0, y));
     d.begin_instruction(a);
-    d.update(a, y, 4, order::relaxed, scope::work_item, 0, true, id, {{}, 0});
-    CHECK(d.update(a, y, 4, order::relaxed, scope::wavefront, 0, true, id, {{}, 1})->missing ==
+    d.update(atomic(a, y, 4, order::relaxed, scope::work_item, 0), 0, true, id);
+    CHECK(d.update(atomic(a, y, 4, order::relaxed, scope::wavefront, 1), 0, true, id)->missing ==
           why::exclusive_scopes);
     d.begin_instruction(a);
     CHECK(!lane_store(0, x));
-    CHECK(!d.load(a, x, 4, {}, {}, 0, {})); // an instruction of its own
+    CHECK(!d.load(plain(a, x, 4), 0)); // an instruction of its own
     CHECK(!lane_store(1, x));
     d.reset();
     CHECK(!lane_store(0, x));
@@ -75,7 +75,7 @@ TEST_SUITE("emu.race_lanes") {
     detector d = make_detector();
     detector::write_id id = 0;
     auto const lane_store = [&](std::int16_t lane, std::uintptr_t at) {
-      return d.store(a, at, 4, {}, {}, id, {{}, lane});
+      return d.store(plain(a, at, 4, lane), id);
     };
     auto const meet_lanes = [&](unsigned one, unsigned other) {
       d.lanes_meet(a, std::uint64_t{1} << one | std::uint64_t{1} << other);
@@ -106,15 +106,15 @@ TEST_SUITE("emu.race_lanes") {
     auto const race_of_lane_3 = [&](bool in_another_instruction, bool has_loaded = false) {
       detector::write_id of_a = 0, of_b = 0;
       d.reset();
-      d.load(a, x, 4, {}, {}, 0, {});
-      d.update(a, flag, 8, order::relaxed, scope::agent, 0, true, of_a, {});
+      d.load(plain(a, x, 4), 0);
+      d.update(atomic(a, flag, 8, order::relaxed, scope::agent), 0, true, of_a);
       d.begin_instruction(other_group);
-      d.load(other_group, flag + 4, 4, order::relaxed, scope::agent, of_a, {{}, 0});
+      d.load(atomic(other_group, flag + 4, 4, order::relaxed, scope::agent, 0), of_a);
       if (has_loaded)
-        d.load(other_group, flag + 4, 4, order::relaxed, scope::agent, of_a, {{}, 3});
+        d.load(atomic(other_group, flag + 4, 4, order::relaxed, scope::agent, 3), of_a);
       if (in_another_instruction)
         d.begin_instruction(other_group);
-      return d.store(other_group, x, 4, {}, {}, of_b, {{}, 3});
+      return d.store(plain(other_group, x, 4, 3), of_b);
     };
     auto const same = race_of_lane_3(false);
     REQUIRE(same);
@@ -132,13 +132,13 @@ TEST_SUITE("emu.race_lanes") {
     detector d = make_detector();
     detector::write_id id = 0;
     auto const lane_store = [&](std::int16_t lane, std::uintptr_t at) {
-      return d.store(a, at, 4, {}, {}, id, {{}, lane});
+      return d.store(plain(a, at, 4, lane), id);
     };
     d.begin_instruction(a);
     CHECK(!lane_store(20, x));
     d.lanes_wait(a);
-    CHECK(!d.store(a, y, 4, {}, {}, id, {})); // the actor's own
-    d.begin_instruction(a);                   // a vector operation of its
+    CHECK(!d.store(plain(a, y, 4), id)); // the actor's own
+    d.begin_instruction(a);              // a vector operation of its
     CHECK(!lane_store(7, y));
     d.lanes_meet(a, 0xffff);
     CHECK(lane_store(0, x));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "race_detector.hpp"
+#include "race_accesses.hpp"
 #include "repetitions.hpp"
 
 #include <quarry/random_bits.hpp>
@@ -53,8 +53,8 @@ struct line_detector {
   }
   void word(std::uint32_t who, kind what, std::uintptr_t at, unsigned bytes, std::int16_t lane) {
     detector::write_id id = 0;
-    note(what == kind::store ? races.store(who, at, bytes, {}, {}, id, {{}, lane})
-                             : races.load(who, at, bytes, {}, {}, 0, {{}, lane}));
+    note(what == kind::store ? races.store(plain(who, at, bytes, lane), id)
+                             : races.load(plain(who, at, bytes, lane), 0));
   }
   void note(std::optional<detector::race> const& r) {
     if (r)
@@ -95,8 +95,8 @@ void take_step(random_bits& bits, std::array<line_detector*, 2> const& both) {
       d->races.receive((who + 1 + draw(1)) % 4, e);
     } else {
       detector::write_id id = 0;
-      d->note(d->races.store(who, flag, 4, order::release, scopes[far], id, {}));
-      d->note(d->races.load(other_group, flag, 4, order::acquire, scopes[far], id, {}));
+      d->note(d->races.store(atomic(who, flag, 4, order::release, scopes[far]), id));
+      d->note(d->races.load(atomic(other_group, flag, 4, order::acquire, scopes[far]), id));
     }
   }
 }
@@ -129,14 +129,14 @@ TEST_SUITE("emu.race_lines") {
     d.row(a, kind::store, data, 4, 64, 0);
     CHECK(d.lines == 4);
     detector::write_id id = 0;
-    auto const race = d.races.store(other_group, data + 64 + 12, 2, {}, {}, id, {});
+    auto const race = d.races.store(plain(other_group, data + 64 + 12, 2), id);
     REQUIRE(race);
     CHECK(race->first.at.lane == 19);
     CHECK(race->first.address == data + 64 + 12);
     CHECK(race->first.bytes == 4);
     CHECK(race->first.step == 20);
     CHECK(race->second.bytes == 2);
-    auto const wider = d.races.load(host, data + 128, 8, {}, {}, 0, {});
+    auto const wider = d.races.load(plain(host, data + 128, 8), 0);
     REQUIRE(wider); // two lanes: the later one's
     CHECK(wider->first.at.lane == 33);
     CHECK(wider->first.address == data + 132);
@@ -148,7 +148,7 @@ TEST_SUITE("emu.race_lines") {
     d.row(a, kind::store, data, 4, 64, 0);
     d.races.begin_instruction(b);
     CHECK(!d.races.access_line(b, kind::load, data + 128, 8, {{}, 0}));
-    auto const race = d.races.load(b, data + 136, 8, {}, {}, 0, {{}, 1});
+    auto const race = d.races.load(plain(b, data + 136, 8, 1), 0);
     REQUIRE(race);
     CHECK(race->first.at.lane == 35);
     CHECK(race->first.bytes == 4);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <optional>
 #include <source_location>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -42,13 +43,26 @@ public:
     lds_bytes_ = bytes;
   }
 
+  /// Bytes that are accessed as one, and how; its order and scope become those that count.
+  struct word_access {
+    void const* at;
+    unsigned bytes;
+    std::optional<emu::order> order; ///< none: plain
+    emu::scope scope;
+    std::source_location where;
+    int lane = -1; ///< -1: the one of set_lane(), if any
+    [[nodiscard]] std::uintptr_t address() const noexcept {
+      return reinterpret_cast<std::uintptr_t>(at);
+    }
+  };
+
   template<class T>
   [[nodiscard]] std::remove_const_t<T> load(T const* at, std::optional<order> o, scope s,
                                             std::source_location where, int lane = -1) const {
     std::remove_const_t<T> value;
-    std::size_t const step = bytes_at_once<T>(o);
+    unsigned const step = bytes_at_once<T>(o);
     for (std::size_t done = 0; done < sizeof(T); done += step) {
-      std::uint64_t const word = load_word(byte_of(at, done), step, o, s, where, lane);
+      std::uint64_t const word = load_word({byte_of(at, done), step, o, s, where, lane});
       std::memcpy(reinterpret_cast<std::byte*>(&value) + done, &word, step);
     }
     return value;
@@ -57,11 +71,11 @@ public:
   template<class T>
   void store(T* at, T const& value, std::optional<order> o, scope s, std::source_location where,
              int lane = -1) const {
-    std::size_t const step = bytes_at_once<T>(o);
+    unsigned const step = bytes_at_once<T>(o);
     for (std::size_t done = 0; done < sizeof(T); done += step) {
       std::uint64_t word = 0;
       std::memcpy(&word, reinterpret_cast<std::byte const*>(&value) + done, step);
-      store_word(byte_of(at, done), step, word, o, s, where, lane);
+      store_word({byte_of(at, done), step, o, s, where, lane}, word);
     }
   }
 
@@ -94,7 +108,7 @@ public:
       return word;
     };
     return of_word(update_word(
-        at, sizeof(T), o, s, where,
+        {at, sizeof(T), o, s, where},
         [](std::uint64_t old, void* c) { return (*static_cast<decltype(change)*>(c))(old); },
         &change));
   }
@@ -141,16 +155,15 @@ public:
   template<class T, class Predicate>
   [[nodiscard]] bool could_load(T const* at, Predicate const& is_met, order o, scope s,
                                 std::source_location where) const {
-    return could_load_word(at, sizeof(T), o, s, &meets<T, Predicate>,
-                           static_cast<void*>(const_cast<Predicate*>(&is_met)), where);
+    return could_load_word({at, sizeof(T), o, s, where}, &meets<T, Predicate>,
+                           static_cast<void*>(const_cast<Predicate*>(&is_met)));
   }
   /// A load that does, if it can; or one of the newest value, which may be another one by now.
   template<class T, class Predicate>
   [[nodiscard]] T load_if(T const* at, Predicate const& is_met, order o, scope s,
                           std::source_location where) const {
-    std::uint64_t const word =
-        load_word_if(at, sizeof(T), o, s, &meets<T, Predicate>,
-                     static_cast<void*>(const_cast<Predicate*>(&is_met)), where);
+    std::uint64_t const word = load_word({at, sizeof(T), o, s, where}, &meets<T, Predicate>,
+                                         static_cast<void*>(const_cast<Predicate*>(&is_met)));
     T value;
     std::memcpy(&value, &word, sizeof(T));
     return value;
@@ -159,13 +172,13 @@ public:
 private:
   friend class explored_memory;
   template<class T>
-  static constexpr std::size_t word_bytes =
+  static constexpr unsigned word_bytes =
       sizeof(T) <= 8 && std::has_single_bit(sizeof(T)) && alignof(T) == sizeof(T)
           ? sizeof(T)
           : (alignof(T) < 8 ? alignof(T) : 8);
   /// An atomic access takes all: {int, int} is two words to a plain one.
   template<class T>
-  static constexpr std::size_t bytes_at_once(std::optional<order> o) noexcept {
+  static constexpr unsigned bytes_at_once(std::optional<order> o) noexcept {
     if constexpr (word_bytes<T> == sizeof(T))
       return sizeof(T);
     else
@@ -187,26 +200,19 @@ private:
     return byte >= lds_ && byte < lds_ + lds_bytes_;
   }
 
-  std::uint64_t load_word(void const* at, std::size_t bytes, std::optional<order> o, scope s,
-                          std::source_location where, int lane) const;
-  void store_word(void const* at, std::size_t bytes, std::uint64_t word, std::optional<order> o,
-                  scope s, std::source_location where, int lane) const;
-  std::uint64_t update_word(void const* at, std::size_t bytes, order o, scope s,
-                            std::source_location where,
-                            std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
-                            void* argument) const;
-  std::uint64_t update_lds_word(void const* at, unsigned size, order o, scope s,
-                                std::source_location where,
-                                std::optional<std::uint64_t> (*f)(std::uint64_t, void*),
-                                void* argument) const;
-  std::uint64_t read(void const* at, std::size_t bytes, std::optional<order> o, scope s,
-                     predicate is_met, void* argument, std::source_location where, int lane) const;
-  bool could_load_word(void const* at, std::size_t bytes, order o, scope s, predicate is_met,
-                       void* argument, std::source_location where) const;
-  void watched(operation_kind what, order& o, scope& s, std::source_location where) const;
-  std::uint64_t load_word_if(void const* at, std::size_t bytes, order o, scope s, predicate is_met,
-                             void* argument, std::source_location where) const;
+  using change_function = std::optional<std::uint64_t> (*)(std::uint64_t, void* argument);
+  std::uint64_t load_word(word_access&& w, predicate is_met = nullptr,
+                          void* argument = nullptr) const;
+  void store_word(word_access&& w, std::uint64_t word) const;
+  std::uint64_t update_word(word_access&& w, change_function f, void* argument) const;
+  std::uint64_t update_lds_word(word_access const& w, change_function f, void* argument) const;
+  bool could_load_word(word_access&& w, predicate is_met, void* argument) const;
+  void begin(operation_kind what, word_access& w) const;
+  void remember(word_access const& w, char const* what, std::uint64_t value,
+                std::string_view more = {}) const;
+  std::uint32_t note_update(word_access const& w, std::uint32_t from, bool wrote) const;
 
+  [[nodiscard]] static word_access lane_access(lane_row const& r, unsigned lane) noexcept;
   [[nodiscard]] bool takes_lines(operation_kind what, lane_row const& r) const;
   bool load_line(lane_row const& r, unsigned lane, std::byte* into) const;
   bool store_line(lane_row const& r, unsigned lane, std::byte const* from) const;
