@@ -73,11 +73,9 @@ std::optional<std::uint64_t> choice_tree::foresee() {
 }
 
 unsigned choice_tree::answer(unsigned n, choice_kind kind, std::span<std::uint32_t const> ready) {
-  if (given_ != foreseen_.size() && !is_given_up_)
+  if (given_ != foreseen_.size())
     return answer_again(n, kind, ready);
   unsigned const chosen = ask(n, kind, ready);
-  if (!is_kept_)
-    return chosen;
   if (words_[at_] != nowhere) {
     diverge("it has gone on, where it had ended");
   } else if (depth_ == options_.most_choices || !has_room(n)) {

@@ -96,7 +96,7 @@ void fair_end::begin_if_due() {
   last_activity_ = memory_.activity();
 }
 
-unsigned fair_end::pick_actor(std::span<std::uint32_t const> ready) {
+unsigned fair_end::pick_late(std::span<std::uint32_t const> ready) {
   unsigned const chosen = choices_->pick_actor(ready);
   if (tells_effects_) [[unlikely]]
     give_up_if_redundant();

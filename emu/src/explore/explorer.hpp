@@ -44,7 +44,10 @@ public:
   [[nodiscard]] bool was_at_work() const noexcept { return was_at_work_; }
 
   unsigned pick(unsigned n, choice_kind kind) override;
-  unsigned pick_actor(std::span<std::uint32_t const> ready) override;
+  unsigned pick_actor(std::span<std::uint32_t const> ready) override {
+    bool const is_early = !tells_effects_ && scheduler_.decision_count() < begins_at_ / 2;
+    return is_early ? choices_->pick_actor(ready) : pick_late(ready);
+  }
   void on_yield(std::uint32_t actor) override { choices_->on_yield(actor); }
   [[nodiscard]] bool wants_effects() const noexcept override { return choices_->wants_effects(); }
   void on_effect(std::uint32_t actor, effect const& e) override { choices_->on_effect(actor, e); }
@@ -58,6 +61,7 @@ private:
       scheduler_.give_up();
   }
 
+  unsigned pick_late(std::span<std::uint32_t const> ready);
   void begin_if_due();
 
   sequential_scheduler& scheduler_;

@@ -52,9 +52,12 @@ public:
   /// that is no choice. Says where; empty: that has not been seen. From then on everything is run.
   [[nodiscard]] std::string const& divergence() const noexcept { return divergence_; }
 
-  unsigned pick(unsigned n, choice_kind kind) override { return answer(n, kind, {}); }
+  unsigned pick(unsigned n, choice_kind kind) override {
+    return is_kept_ ? answer(n, kind, {}) : by_.pick(n, kind);
+  }
   unsigned pick_actor(std::span<std::uint32_t const> ready) override {
-    return answer(static_cast<unsigned>(ready.size()), choice_kind::actor, ready);
+    return is_kept_ ? answer(static_cast<unsigned>(ready.size()), choice_kind::actor, ready)
+                    : by_.pick_actor(ready);
   }
   void on_yield(std::uint32_t actor) override;
 
@@ -119,7 +122,7 @@ private:
   std::size_t depth_ = 0;             ///< answers that it has had
   std::uint32_t again_ = 0;           ///< the link to the next one that was foreseen
   std::uint32_t at_ = 0;              ///< the link after those
-  bool is_kept_ = false;              ///< all its answers so far are in the tree
+  bool is_kept_ = false;              ///< all its answers so far are, or will be, in the tree
   std::vector<std::uint32_t> yields_; ///< since its last answer
 };
 
