@@ -64,4 +64,27 @@ inline void cache_machine::make_live(node_id n, cell_id c) {
   ++cells_[c].changes;
 }
 
+/// The actor has written the cell, which is its newest write, as part of a release, or after one:
+/// and of those before, if it is an update.
+inline void cache_machine::note_release(actor const& a, cell_id c, bool releases, released before) {
+  place& leaf = touch(a.path[0], c);
+  leaf.has_released |= releases || a.has_fenced;
+  auto const all = join(before, leaf.has_released ? released{number_of(a), 0} : released{});
+  if (all.by != nobody)
+    keep_release(all.by);
+}
+
+/// The newest version is not at the parent yet, but could have been since then. It counts as here
+/// from the time `from` on.
+inline void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since,
+                                     time from) {
+  place& p = nodes_[n].places[c];
+  log_cache(n);
+  p.due = std::max(p.due, due);
+  p.dirty_since = std::max(p.dirty_since, since); // it comes after what was dirty before
+  p.dirty_from = p.is_dirty ? std::min(p.dirty_from, from) : from;
+  if (!p.is_dirty)
+    become_dirty(n, c);
+}
+
 } // namespace quarry::emu

@@ -37,15 +37,6 @@ inline cache_machine::reading cache_machine::load_cell(actor_id a, cell_id c,
   return r;
 }
 
-cache_machine::reading cache_machine::load(actor_id a, std::uintptr_t at, unsigned bytes) {
-  return load_if(a, at, bytes, std::nullopt, scope::work_item, nullptr, nullptr);
-}
-
-cache_machine::reading cache_machine::load(actor_id a, std::uintptr_t at, unsigned bytes, order o,
-                                           scope s) {
-  return load_if(a, at, bytes, o, s, nullptr, nullptr);
-}
-
 cache_machine::reading cache_machine::load_if(actor_id a, std::uintptr_t at, unsigned bytes,
                                               std::optional<order> o, scope s, predicate is_met,
                                               void* argument) {
@@ -168,7 +159,8 @@ void cache_machine::store_together(actor_id a, std::uintptr_t at, unsigned bytes
 
 void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
                           std::optional<order> o, scope s, write_tag by) {
-  release_before_write(a, std::nullopt, s); // a release store comes later by itself
+  if (actors_[a].to_come.level != 0) [[unlikely]] // a release store comes later by itself
+    take_late_fence(actors_[a], 0);
   unsigned step = 0;
   cell_id const first = find(at, bytes, step);
   if (o && step != bytes)
@@ -176,16 +168,6 @@ void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::ui
   for (unsigned done = 0; done < bytes; done += step) {
     store_cell(a, first + done / step, low_bytes(value >> (8 * done), step), o, s, by);
   }
-}
-
-void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
-                          write_tag by) {
-  store(a, at, bytes, value, std::nullopt, scope::work_item, by);
-}
-
-void cache_machine::store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
-                          order o, scope s, write_tag by) {
-  store(a, at, bytes, value, std::optional(o), s, by);
 }
 
 void cache_machine::store_now(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value) {
@@ -296,7 +278,7 @@ void cache_machine::finish_update(actor_id a, std::uintptr_t at, unsigned bytes,
   actor& self = actors_[a];
   unsigned const level = level_in(self, s);
   if (level == 0) {
-    store(a, at, bytes, value, by);
+    store(a, at, bytes, value, std::nullopt, s, by);
     return;
   }
   unsigned step = 0;
@@ -367,16 +349,20 @@ void cache_machine::release_later(actor_id a, scope s) {
 void cache_machine::release_before_write(actor_id a, std::optional<order> o, scope s) {
   actor& self = actors_[a];
   unsigned const level = o && releases(*o) ? level_in(self, s) : 0;
-  if (self.to_come.level != 0) [[unlikely]] {
-    late_fence const now = self.to_come;
-    while (!self.delayed.empty())
-      perform_oldest(self, arrival::chosen, std::max<unsigned>(level, now.level));
-    flush(self, now.level, now.since); // while it is still to come, see arrival_of()
-    end_late_fence(self);
-    forget_unseen(self, now.level, always);
-  }
+  if (self.to_come.level != 0) [[unlikely]]
+    take_late_fence(self, level);
   if (level != 0)
     release(self, level);
+}
+
+/// The actor's fence that was to come takes place before a write, which goes to the level at least.
+void cache_machine::take_late_fence(actor& self, unsigned level) {
+  late_fence const now = self.to_come;
+  while (!self.delayed.empty())
+    perform_oldest(self, arrival::chosen, std::max<unsigned>(level, now.level));
+  flush(self, now.level, now.since); // while it is still to come, see arrival_of()
+  end_late_fence(self);
+  forget_unseen(self, now.level, always);
 }
 
 void cache_machine::perform_delayed(actor_id a) {

@@ -107,11 +107,13 @@ public:
 
   // Accesses: 1, 2, 4 or 8 bytes, naturally aligned; without an order they are plain
 
-  reading load(actor_id a, std::uintptr_t at, unsigned bytes);
-  reading load(actor_id a, std::uintptr_t at, unsigned bytes, order o, scope s);
-  void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, write_tag by = 0);
-  void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o, scope s,
-             write_tag by = 0);
+  // Without an order they are plain.
+  reading load(actor_id a, std::uintptr_t at, unsigned bytes, std::optional<order> o = std::nullopt,
+               scope s = scope::work_item) {
+    return load_if(a, at, bytes, o, s, nullptr, nullptr);
+  }
+  void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
+             std::optional<order> o = std::nullopt, scope s = scope::work_item, write_tag by = 0);
   /// A write that was there before the machine knew of it: memory's newest, at once.
   void store_now(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value);
   struct no_tag {
@@ -370,6 +372,7 @@ private:
   void make_live(node_id n, cell_id c);
   void append(node_id n, cell_id c, version const& v);
   void set_dirty(node_id n, cell_id c, std::uint8_t due, time since, time from);
+  void become_dirty(node_id n, cell_id c);
   void come_to(node_id n, cell_id c, version const& v, std::uint8_t due, time since, time from);
   void clear_dirty(node_id n, cell_id c);
   [[nodiscard]] bool may_be_behind(node_id n, cell_id c) const;
@@ -391,6 +394,7 @@ private:
   void write_back(node_id n, cell_id c, arrival how);
   void write_back_to(node_id n, cell_id c, node_id ancestor, arrival how = arrival::newest);
   inline void release(actor& a, unsigned level);
+  void take_late_fence(actor& a, unsigned level);
   void end_late_fence(actor& a) noexcept {
     a.to_come = {};
     --late_fence_count_;
@@ -412,6 +416,7 @@ private:
   [[nodiscard]] bool can_be_seen(unseen_release const& u) const;
   void perform_seen(actor const& by, std::uint32_t id);
   void note_release(actor const& a, cell_id c, bool releases, released before);
+  void keep_release(actor_id by);
   [[nodiscard]] released released_by(std::uint32_t id) const noexcept {
     return id < released_.size() ? released_[id] : released{};
   }
@@ -499,8 +504,6 @@ private:
                            void* argument);
   inline void store_cell(actor_id a, cell_id c, std::uint64_t value, std::optional<order> o,
                          scope s, write_tag by);
-  void store(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value,
-             std::optional<order> o, scope s, write_tag by);
   void add_part(reading& all, reading const& part, unsigned done) const;
   void store_together(actor_id a, std::uintptr_t at, unsigned bytes, std::uint64_t value, order o,
                       scope s, write_tag by);

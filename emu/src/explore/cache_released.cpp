@@ -7,16 +7,10 @@
 
 namespace quarry::emu {
 
-/// The actor has written the cell, which is its newest write, as part of a release, or after one:
-/// and of those before, if it is an update.
-void cache_machine::note_release(actor const& a, cell_id c, bool releases, released before) {
-  place& leaf = touch(a.path[0], c);
-  leaf.has_released |= releases || a.has_fenced;
-  auto const all = join(before, leaf.has_released ? released{number_of(a), 0} : released{});
-  if (all.by == nobody)
-    return;
+/// By the newest write.
+void cache_machine::keep_release(actor_id by) {
   released_.resize(last_write_ + 1);
-  released_[last_write_] = {all.by, now_};
+  released_[last_write_] = {by, now_};
 }
 
 /// Whether there is anything to acquire to the path's `level`: somebody else has released it since

@@ -6,16 +6,8 @@
 
 namespace quarry::emu {
 
-/// The newest version is not at the parent yet, but could have been since then. It counts as here
-/// from the time `from` on.
-void cache_machine::set_dirty(node_id n, cell_id c, std::uint8_t due, time since, time from) {
+void cache_machine::become_dirty(node_id n, cell_id c) {
   place& p = nodes_[n].places[c];
-  log_cache(n);
-  p.due = std::max(p.due, due);
-  p.dirty_since = std::max(p.dirty_since, since); // it comes after what was dirty before
-  p.dirty_from = p.is_dirty ? std::min(p.dirty_from, from) : from;
-  if (p.is_dirty)
-    return;
   p.is_dirty = true;
   dirty_of(n, c).push_back(c);
   node_id* link = &cells_[c].first_holder;
