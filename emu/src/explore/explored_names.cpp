@@ -111,9 +111,10 @@ std::string explored_memory::culprit(wave_slot const& w, int lane,
 }
 
 cache_port const* explored_memory::find_port(actor const& a) const {
-  if (auto const* const wave = dynamic_cast<wave_slot const*>(&a))
-    return wave->port;
-  return a.number < by_number_.size() ? by_number_[a.number] : nullptr;
+  if (a.number < by_number_.size() && by_number_[a.number] != nullptr)
+    return by_number_[a.number];
+  auto const* const wave = dynamic_cast<wave_slot const*>(&a);
+  return wave == nullptr ? nullptr : wave->port;
 }
 
 std::string explored_memory::describe(actor const& a) const {

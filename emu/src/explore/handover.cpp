@@ -19,10 +19,8 @@ bool is_of_kernels(strand const& s) {
 } // namespace
 
 explored_memory::actor_id explored_memory::id_of(actor& self) {
-  if (port_of(self) == nullptr)
-    if (cache_port const* const wave = find_port(self))
-      return wave->id();
-  return join(self).id();
+  cache_port const* const known = find_port(self);
+  return known != nullptr ? known->id() : join(self).id();
 }
 
 explored_memory::edge explored_memory::signal(actor& self) {
