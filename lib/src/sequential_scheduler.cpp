@@ -332,12 +332,15 @@ bool sequential_scheduler::wait_until(actor& self, bool (*is_over)(void*), void*
       return true;
     }
   };
-  while (!is_over(argument) && !nobody_can_go_on_ && !self.is_abandoned) {
+  // Asked once a time: the question may be a decision point, and the answer another one behind it.
+  bool over = is_over(argument);
+  while (!over && !nobody_can_go_on_ && !self.is_abandoned) {
     self.poll_for(site.what, site.where, nullptr, poll, &asked);
     self.fiber->suspend();
+    over = is_over(argument);
   }
   nobody_can_go_on_ = false; // taken note of: what the actor does next may wait again
-  return is_over(argument);
+  return over;
 }
 
 void sequential_scheduler::need_own_thread(std::string_view what,

@@ -89,6 +89,15 @@ TEST_SUITE("lib.sequential_turns") {
     CHECK(has_thrown);
   }
 
+  TEST_CASE("an answer holds, though the next one would be another one") {
+    sequential_scheduler s;
+    s.run([&] {
+      int asked = 0;
+      CHECK(s.run_until([&] { return ++asked == 1; }));
+      CHECK(asked == 1);
+    });
+  }
+
   TEST_CASE("after a poll that has thrown, an actor that operates for another one is refused") {
     boring choices;
     sequential_scheduler s({.choices = &choices});

@@ -112,6 +112,7 @@ std::string atomics(node& n) {
   QUARRY_OK(n.barrier_all());
   if (n.self() == zero) {
     QUARRY_OK(c.atomic_and(w + 2, T(1), zero));
+    c.fence(); // the two do not commute
     auto const old = c.atomic_fetch_and(w + 3, T(0), zero);
     QUARRY_OK(old);
     QUARRY_EXPECT(*old == all[3]);
