@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -157,6 +159,52 @@ void leaves_nothing(Kernel kernel, ending how) {
   CHECK(v.failure->is_repeatable);
 }
 
+struct counts {
+  void operator()(any_wavefront auto& wf, words at, int times) const {
+    for (int i = 0; i < times; ++i)
+      wf.fetch_add(at, 1U, order::relaxed, scope::system);
+  }
+};
+
+/// Of whom somebody lets go while it waits: what is found where its frame goes.
+enum class left : std::uint8_t { check, race, stall };
+
+/// It waits for another one, which sets `never` if that `comes`.
+void leave_in_a_wait(world& w, left what, bool comes, int steps) {
+  struct at_end {
+    explicit at_end(std::function<void()> g) : f(std::move(g)) {}
+    at_end(at_end const&) = delete;
+    ~at_end() { f(); }
+    std::function<void()> f;
+  };
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto data = w.allocate<std::uint32_t>(word_count, "words");
+  auto const at = data.global();
+  w.start_task("waits", [&, at](world_core& self) -> task<> {
+    bool has_come = false;
+    at_end const end([&] {
+      if (what == left::check)
+        w.check(has_come, "left early");
+      if (what == left::race)
+        static_cast<void>(self.load(at + count));
+    });
+    std::optional<completion> launched;
+    if (what == left::stall)
+      launched.emplace(gpu.launch({.work_items = 1}, counts{}, at + mine + 1, steps));
+    static_cast<void>(co_await self.wait_until(at + never, is_set, order::acquire, scope::system));
+    has_come = true;
+  });
+  w.start_task("sets", [&, at](world_core& self) -> task<> {
+    self.store(at + count, 2U);
+    for (int i = 0; i < steps; ++i)
+      self.fetch_add(at + mine, 1U, order::relaxed, scope::system);
+    if (comes)
+      self.store(at + never, 1U, order::release, scope::system);
+    co_return;
+  });
+  w.join();
+}
+
 } // namespace
 
 TEST_SUITE("emu.explore_abandoned") {
@@ -173,6 +221,33 @@ TEST_SUITE("emu.explore_abandoned") {
   TEST_CASE("nor those of functions, in the middle of which they are") {
     for (ending const how : {ending::exception, ending::deadlock, ending::limit})
       leaves_nothing(functions{}, how);
+  }
+
+  TEST_CASE("what they find on their way out is no failure: one that waits in vain stays that") {
+    for (left const what : {left::check, left::race, left::stall})
+      for (bool const comes : {true, false}) // what the one waits for
+        for (std::string const by : {"swarm", "exhaustive", "hashed"}) {
+          CAPTURE(static_cast<int>(what));
+          CAPTURE(comes);
+          CAPTURE(by);
+          explore_options o{.executions = by == "swarm" ? 50U : 5'000U,
+                            .strategy = by == "swarm" ? "swarm" : "exhaustive",
+                            .hashes_states = by == "hashed",
+                            .diagnoses = false,
+                            .keeps_failures = false};
+          bool const is_short = by == "swarm" && comes;
+          if (is_short)
+            o.most_decisions = 200;
+          verdict const v =
+              explore(o, [&](world& w) { leave_in_a_wait(w, what, comes, is_short ? 1'000 : 1); });
+          if (comes) {
+            CHECK_MESSAGE(!v.failure, v.to_string());
+            CHECK((v.inconclusive != 0) == is_short);
+          } else {
+            REQUIRE_MESSAGE(v.failure, v.to_string());
+            CHECK(v.failure->kind == "deadlock");
+          }
+        }
   }
 
   TEST_CASE("whose world has gone without them are left as they are: what they share has gone") {

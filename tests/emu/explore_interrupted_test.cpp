@@ -5,8 +5,12 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <mutex>
+#include <set>
 #include <string>
+#include <thread>
 
 namespace {
 
@@ -69,6 +73,25 @@ TEST_SUITE("emu.explore_interrupted") {
           {.strategy = "exhaustive", .reduces = reduces, .hashes_states = !reduces});
       CHECK(v.is_interrupted);
       CHECK(v.executions == 5);
+    }
+  }
+
+  TEST_CASE("until then all jobs run executions, however many there may be") {
+    for (std::uint64_t const executions : {~0ULL, ~0ULL - 15}) {
+      std::mutex guard;
+      std::set<std::thread::id> threads;
+      std::atomic<bool> is_over{false};
+      auto const latest = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+      verdict const v = explore(
+          {.executions = executions, .jobs = 2, .runs_repeated = true, .interrupted = &is_over},
+          [&](world&) {
+            std::lock_guard const lock(guard);
+            threads.insert(std::this_thread::get_id());
+            if (threads.size() == 2 || std::chrono::steady_clock::now() > latest)
+              is_over = true;
+          });
+      CHECK(v.is_interrupted);
+      CHECK(threads.size() == 2);
     }
   }
 

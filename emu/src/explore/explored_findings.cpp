@@ -132,7 +132,7 @@ std::string explored_memory::awaited(report const& table) const {
 
 void explored_memory::note_given_up(report table) {
   std::string about = awaited(table) + told_of();
-  given_up_ = {std::move(table), std::move(about)};
+  given_up_ = {.who_waits = std::move(table), .about = std::move(about)};
 }
 
 report explored_memory::who_waits() const {
@@ -171,8 +171,10 @@ void explored_memory::found(finding f) {
   tell_debugger(finding_->kind, finding_->where);
 }
 
-/// Who was cut off by the limit of decisions may take that for anything.
+/// Who is let go of, or was cut off by the limit of decisions, may take that for anything.
 bool explored_memory::is_cut_off() const {
+  if (given_up_ && !given_up_->is_over)
+    return true;
   actor const* const self = scheduler_.current();
   return self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions();
 }
@@ -197,8 +199,9 @@ void explored_memory::hear(kernel_stop const& stop) {
 }
 
 void explored_memory::found(fault const& f) {
-  std::string const lines =
-      f.what == fault::kind::exception ? without_addresses(f.report) : source_lines_of(f.report);
+  std::string const lines = f.what == fault::kind::exception || f.what == fault::kind::bad_packet
+                                ? without_addresses(f.report)
+                                : source_lines_of(f.report);
   bool const is_wait = f.what == fault::kind::deadlock || f.what == fault::kind::not_resident;
   std::string report = f.report;
   if (is_wait && !finding_) { // of one more nobody reads it

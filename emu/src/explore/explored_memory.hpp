@@ -98,7 +98,13 @@ public:
 
   /// Nobody can go on, who waits for what. Who waits is told so one after the other, and the last
   /// ones when others have gone: what is said of all is what was true now.
+  /// What they find on their way out is no failure of its own, until note_let_go().
   void note_given_up(report table);
+  /// All have been let go of.
+  void note_let_go() noexcept {
+    if (given_up_)
+      given_up_->is_over = true;
+  }
   /// As it was when nobody could go on; now, if it is not so.
   [[nodiscard]] report who_waits() const;
   /// To it, lines of a report: what was written last to each word that somebody waits for, and what
@@ -378,7 +384,8 @@ private:
   operation_watch operations_;
   struct given_up {
     report who_waits;
-    std::string about; ///< them
+    std::string about;    ///< them
+    bool is_over = false; ///< nobody is on the way out
   };
   std::optional<given_up> given_up_;
   cache_machine machine_;

@@ -123,7 +123,8 @@ std::string without_thrower(std::string_view text) {
 
 /// More decisions, for the end of an execution that has come to its limit.
 std::uint64_t with_end(std::uint64_t most_decisions) {
-  return most_decisions + std::max<std::uint64_t>(most_decisions / 4, 500);
+  std::uint64_t const end = std::max<std::uint64_t>(most_decisions / 4, 500);
+  return most_decisions + std::min(end, ~most_decisions);
 }
 
 } // namespace
@@ -194,7 +195,12 @@ bool is_wait_in_vain(finding const& f) {
 
 /// Errors   what the world throws, or one of its threads while others wait, or poll, for ever
 void explorer::run_world() {
+  struct letting_go {
+    emu::explored_memory& memory;
+    ~letting_go() { memory.note_let_go(); }
+  };
   try {
+    letting_go const at_end{memory_};
     scheduler_.run([&] {
       world::implementation parts(scheduler_, memory_, threads_, known_);
       world w(parts);

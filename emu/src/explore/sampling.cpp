@@ -142,7 +142,8 @@ any_strategy strategy_of(explore_options const& options) {
 void sample(explore_options const& options, std::function<void(world&)> const& function,
             explorer& first, failure_folder& folder, verdict& into) {
   tally all;
-  std::uint64_t const stretches = (options.executions + job::length - 1) / job::length;
+  std::uint64_t const stretches =
+      options.executions / job::length + (options.executions % job::length != 0 ? 1 : 0);
   auto const jobs = static_cast<unsigned>(std::clamp<std::uint64_t>(stretches, 1, options.jobs));
   run_jobs(
       options, function, first, jobs,
