@@ -50,9 +50,13 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
   }
   if (!agent.scheduler().decides())
     queue_.tell(this);
+  if (auto* const memory = explored_memory::of(agent.scheduler()))
+    memory->tell_of(this, [this] { return what_is_held_up(); });
 }
 
 packet_processor::~packet_processor() {
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+    memory->tell_of(this, nullptr);
   queue_.tell(nullptr);
   serving_.reset();
   queue_.end_serving();
@@ -76,7 +80,7 @@ outcome packet_processor::wait(signal& s) {
     return {};
   auto own = first_fault();
   if (stuck) { // why it waits, perhaps
-    stuck->report += what_is_held_up();
+    tell_what_is_held_up(*stuck);
     if (own)
       stuck->report += "\nthe first fault of " + name() + ":\n" + own->report;
     return end_of_wait(agent_.scheduler(), std::move(stuck));
@@ -105,13 +109,20 @@ outcome packet_processor::submit(packet const& p) {
   });
   agent_.leave_if_abandoned();
   if (end)
-    end->report += what_is_held_up();
+    tell_what_is_held_up(*end);
   return end_of_wait(agent_.scheduler(), std::move(end));
 }
 
 std::optional<fault> packet_processor::first_fault() {
   std::lock_guard const lock(mutex_);
   return first_fault_;
+}
+
+/// A packet was not done: under `explore` that is a failure, though nobody looks at it.
+void packet_processor::give_up_packet(fault f) {
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+    memory->found(f);
+  fail(std::move(f));
 }
 
 void packet_processor::fail(fault f) {
@@ -160,7 +171,7 @@ bool packet_processor::take_packet(Core& self) {
     if (!queue_.is_ready(self))
       return false;
     next_ = self.load(queue_.next());
-    ++taken_;
+    number_ = queue_.next_index();
     is_blocked_ = true;
   }
   if (!is_due(self, next_)) {
@@ -181,22 +192,28 @@ void packet_processor::hold_up(bool holds) {
   is_held_up_ = holds;
 }
 
+/// An exploration asks for it by itself.
+void packet_processor::tell_what_is_held_up(fault& f) {
+  if (explored_memory::of(agent_.scheduler()) == nullptr)
+    (f.report += '\n') += what_is_held_up();
+}
+
 std::string packet_processor::what_is_held_up() {
   std::lock_guard const lock(mutex_);
   if (!is_held_up_)
     return {};
   packet_header const h = next_.header();
-  std::string line = fmt::format("\n{}: packet {} waits", name(), taken_ - 1);
+  std::string line = fmt::format("{}: packet {} waits", name(), number_);
   if (h.barrier)
     line += " until every packet before it has completed";
   if (h.type != packet_type::barrier_and && h.type != packet_type::barrier_or)
-    return line;
+    return line += '\n';
   line += fmt::format("{} for {} of its signals:", h.barrier ? ", and" : "",
                       h.type == packet_type::barrier_and ? "all" : "one");
   for (std::uint64_t const handle : next_.as<barrier_packet>().dep_signal)
     if (handle != 0)
       line += fmt::format(" {:#x} ({})", handle, place_of(handle));
-  return line;
+  return line += '\n';
 }
 
 std::string packet_processor::place_of(std::uint64_t handle) const {
@@ -266,12 +283,12 @@ void packet_processor::do_packet(Core& self, packet const& p) {
       check(p.as<barrier_packet>());
     complete(self, h.release, signal, true);
   } catch (std::invalid_argument const& e) {
-    fail({fault::kind::bad_packet, name(),
-          fmt::format("{}: packet {} is refused: {}", name(), taken_ - 1, e.what())});
+    give_up_packet({fault::kind::bad_packet, name(),
+                    fmt::format("{}: packet {} is refused: {}", name(), number_, e.what())});
     complete(self, fence_scope::none, signal, false);
   } catch (...) { // a service function's, or there is no memory: the core goes on
-    fail({fault::kind::exception, name(),
-          fmt::format("{}: packet {} {}", name(), taken_ - 1, what_was_thrown())});
+    give_up_packet({fault::kind::exception, name(),
+                    fmt::format("{}: packet {} {}", name(), number_, what_was_thrown())});
     complete(self, fence_scope::none, signal, false);
   }
 }
@@ -309,8 +326,14 @@ void packet_processor::complete(Core& self, fence_scope release, std::uint64_t s
   bool const releases = counts && release == fence_scope::system; // no fence: TSan knows none
   if (release != fence_scope::none && !releases)
     self.fence(order::release, scope_of(release));
-  if (!counts)
+  if (!counts) {
+    if (signal != 0 && good) // it was one when the packet began
+      give_up_packet({fault::kind::bad_packet, name(),
+                      fmt::format("{}: the completion signal {:#x} of a packet has gone before the "
+                                  "packet has ended",
+                                  name(), signal)});
     return;
+  }
   order const how = releases ? order::release : order::relaxed;
   if (!good || self.fetch_sub(signal_word(signal), 1, how, scope::system) < 0) // it stays -1
     self.store(signal_word(signal), -1, how, scope::system);
@@ -345,7 +368,7 @@ bool packet_processor::start(dispatch_packet const& p, packet_header h) {
       .work_items_per_group = {p.work_group_size[0], p.work_group_size[1], p.work_group_size[2]},
       .lds_bytes = p.group_segment_bytes,
       .where = {}}; // no line of anybody's: the packet names itself
-  l->kernel = fmt::format("{} (packet {} of {})", code->name, taken_ - 1, name());
+  l->kernel = fmt::format("{} (packet {} of {})", code->name, number_, name());
   l->entry = code->entry;
   l->bound = code->arguments.get();
   l->keeps_alive = std::move(code->arguments);

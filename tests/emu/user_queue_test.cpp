@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "in_child.hpp"
 #include "queue_traffic.hpp"
 
+#include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
 #include <quarry/emu/user_queue.hpp>
 
@@ -153,5 +155,17 @@ TEST_SUITE("emu.user_queue") {
       CHECK_THROWS_AS((basic_user_queue<3>(known, slots)), std::invalid_argument);
     CHECK_THROWS_WITH((basic_user_queue<3>(known, 8)),
                       "user queue: 8 packets; allowed are powers of two below 2^3");
+  }
+
+  TEST_CASE("a queue that goes before its processor ends the process, and says so") {
+    aborts(
+        [] {
+          sequential_scheduler scheduler;
+          agent gpu(scheduler, {.compute_units = 1});
+          std::optional<user_queue> queue(std::in_place, gpu.core().known(), 4);
+          packet_processor const processor(gpu.core(), *queue);
+          queue.reset();
+        },
+        "a user queue is destroyed before its packet processor");
   }
 }

@@ -45,8 +45,8 @@ public:
   /// own.
   packet_processor(agent_core& gpu, user_queue& queue, functions known = {},
                    launches prepared = {});
-  /// Kernels that it has started have ended then, or are given up; packets that are in the queue,
-  /// among them one that waits for others, stay there.
+  /// Kernels that it has started have ended then, or are given up: their signals are counted down
+  /// no more. Packets that are in the queue, among them one that waits for others, stay there.
   ~packet_processor();
 
   /// On a host, without an actor: waits until the signal is 0 or negative, and runs whatever there
@@ -95,6 +95,7 @@ private:
   void hold_up(bool holds);
   /// A line about the packet that waits for what is before it; empty if there is none.
   [[nodiscard]] std::string what_is_held_up();
+  void tell_what_is_held_up(fault& f);
   [[nodiscard]] std::string place_of(std::uint64_t handle) const;
   template<class Core>
   void do_packet(Core& self, packet const& p);
@@ -106,6 +107,7 @@ private:
   /// False: a prepared launch has failed for want of memory.
   [[nodiscard]] bool start(dispatch_packet const& p, packet_header h);
   [[nodiscard]] bool is_word(std::uint64_t address) const noexcept;
+  void give_up_packet(fault f);
   void fail(fault f);
 
   agent_core& agent_;
@@ -114,7 +116,7 @@ private:
   launches prepared_;
   command_processor& by_;
   std::uint32_t const core_; ///< that serves
-  std::uint64_t taken_ = 0;  ///< packets
+  std::uint64_t number_ = 0; ///< of the packet taken last
   running_launches<packet_end> running_;
   packet next_; ///< read already, waits for what is before it
   bool is_blocked_ = false;

@@ -8,6 +8,7 @@
 #include <quarry/emu/operations.hpp>
 #include <quarry/emu/packet.hpp>
 #include <quarry/emu/queue_orders.hpp>
+#include <quarry/misuse.hpp>
 #include <quarry/task.hpp>
 
 #include <algorithm>
@@ -83,6 +84,13 @@ public:
       : slot_count_(checked(slot_count)), orders_(orders), name_(std::move(name)), known_(&known),
         slots_(known, slot_count, name_ + " packets", where),
         indices_(known, 3, name_ + " indices", {}, where) {}
+
+  basic_user_queue(basic_user_queue const&) = delete;
+  basic_user_queue& operator=(basic_user_queue const&) = delete;
+  ~basic_user_queue() {
+    if (is_served_)
+      misuse("a user queue is destroyed before its packet processor, which takes its packets");
+  }
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
   [[nodiscard]] std::uint32_t slot_count() const noexcept { return slot_count_; }
@@ -182,6 +190,7 @@ public:
     co_return next();
   }
   /// The next packet, when is_ready() has said so.
+  [[nodiscard]] std::uint64_t next_index() const noexcept { return next_; }
   [[nodiscard]] global<packet> next() { return slots_.global() + (next_ & (slot_count_ - 1)); }
   /// Gives its slot back to the producers.
   template<class A>

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Packets in worlds that are explored: what is wrong is found, though nobody looks at it.
+#include "agents.hpp"
+
+#include <quarry/emu.hpp>
+#include <quarry/emu/explore.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+using namespace quarry;
+using namespace quarry::emu;
+using namespace quarry_test;
+
+namespace {
+
+constexpr machine shape{.compute_units = 1, .wavefront_slots = 4, .wavefront_size = 32};
+
+struct waits {
+  task<> operator()(any_wavefront auto& wf, global<std::uint32_t> at) const {
+    auto const is_set = [](std::uint32_t v) { return v != 0; };
+    static_cast<void>(co_await wf.wait_until(at, is_set, order::acquire, scope::system));
+  }
+};
+
+/// A queue and what serves it, in a world.
+struct served {
+  served(world& w, std::uint32_t slots, packet_processor::functions known = {})
+      : gpu(w.scheduler(), shape), queue(gpu.core().known(), slots, {}, "the queue"),
+        processor(gpu.core(), queue, std::move(known)) {}
+  allocations& known() { return gpu.core().known(); }
+
+  explored_agent gpu;
+  user_queue queue;
+  packet_processor processor;
+};
+
+verdict explored(std::function<void(world&)> const& f) {
+  return explore({.executions = 300, .diagnoses = false, .keeps_failures = false}, f);
+}
+
+/// The world submits the packet, and looks at nothing but its signal.
+void is_found(packet const& p, char const* kind, std::string const& what) {
+  CAPTURE(what);
+  verdict const v = explored([&](world& w) {
+    served s(w, 4, {{1, [](auto const&) -> std::uint64_t { throw std::logic_error("one"); }}});
+    signal end(s.known(), 1, "end");
+    packet mine = p;
+    mine.words.back() = end.handle();
+    s.processor.submit(mine).or_throw();
+    static_cast<void>(s.processor.wait(end));
+  });
+  REQUIRE_MESSAGE(v.failure, v.to_string());
+  CHECK(v.failure->kind == kind);
+  CHECK(v.failure->is_repeatable);
+  CHECK_SAYS(v.failure->report, what);
+}
+
+} // namespace
+
+TEST_SUITE("emu.packet_findings") {
+  TEST_CASE("a packet that is refused, or throws, is a failure though nobody looks at it") {
+    is_found(barrier_packet{.dep_signal = {64}}, "bad packet", "packet 0 is refused: it waits for");
+    is_found(service_packet{.function = 7}, "bad packet", "it calls function 7");
+    is_found(service_packet{.function = 1}, "exception", "packet 0 threw: one");
+  }
+
+  TEST_CASE("so is a completion signal that has gone when the packet ends") {
+    verdict const v = explored([](world& w) {
+      served s(w, 4);
+      auto words = w.allocate<std::uint32_t>(1, "words");
+      std::optional<signal> end(std::in_place, s.known(), 1, "end");
+      loaded_kernel const kernel = s.gpu.load(waits{}, words.global());
+      signal last(s.known(), 1, "last");
+      s.processor
+          .submit(kernel.packet({.work_items = 32, .work_items_per_group = 32},
+                                packet_header{packet_type::kernel_dispatch}, *end))
+          .or_throw();
+      end.reset();
+      w.host().store(words.global(), 1U, order::release, scope::system);
+      s.processor
+          .submit(barrier_packet{.header = packet_header{packet_type::barrier_and, true}.bits(),
+                                 .completion_signal = last.handle()})
+          .or_throw();
+      static_cast<void>(s.processor.wait(last));
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "bad packet");
+    CHECK(v.failure->is_repeatable);
+  }
+
+  TEST_CASE("hosts that wait for room, which others take before them, come to it") {
+    verdict const v = explored([](world& w) {
+      served s(w, 1);
+      signal end(s.known(), 4, "end");
+      barrier_packet const p{.completion_signal = end.handle()};
+      for (int host = 0; host < 2; ++host)
+        w.start("host", [&](world_core&) {
+          for (int i = 0; i < 2; ++i)
+            s.processor.submit(p).or_throw();
+        });
+      w.join();
+      s.processor.wait(end).or_throw();
+    });
+    CHECK_MESSAGE(v, v.to_string());
+  }
+
+  TEST_CASE("who waits for a signal by itself is told which packet waits") {
+    verdict const v = explored([](world& w) {
+      served s(w, 4);
+      signal never(s.known(), 1, "never"), end(s.known(), 1, "end");
+      for (std::uint64_t const before : {std::uint64_t{0}, never.handle()})
+        s.processor
+            .submit(barrier_packet{.dep_signal = {before}, .completion_signal = end.handle()})
+            .or_throw();
+      w.start_task("waits", [&](world_core& self) -> task<> {
+        auto const is_over = [](std::int64_t v) { return v < 0; };
+        static_cast<void>(
+            co_await self.wait_until(end.word(), is_over, order::acquire, scope::system));
+      });
+      w.join();
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "deadlock");
+    CHECK_SAYS(v.failure->report, "the queue: packet 1 waits for all of its signals: 0x");
+  }
+
+  TEST_CASE("packets are counted by their queue, whoever takes them") {
+    sequential_scheduler scheduler;
+    agent gpu(scheduler, shape);
+    user_queue queue(gpu.core().known(), 4, {}, "the queue");
+    for (int i = 0; i < 2; ++i) {
+      packet_processor processor(gpu.core(), queue);
+      signal end(gpu.core().known());
+      REQUIRE(processor.submit(barrier_packet{.completion_signal = end.handle()}));
+      REQUIRE(processor.wait(end));
+    }
+    packet_processor third(gpu.core(), queue);
+    signal end(gpu.core().known());
+    REQUIRE(third.submit(service_packet{.function = 7, .completion_signal = end.handle()}));
+    outcome const o = third.wait(end);
+    REQUIRE(!o);
+    CHECK_SAYS(o.get_fault()->report, "packet 2 is refused");
+  }
+}
