@@ -8,16 +8,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <utility>
 
 namespace quarry::emu {
 namespace {
-
-std::uint64_t kernel_object(launch_state const& l) noexcept {
-  return reinterpret_cast<std::uintptr_t>(&l);
-}
 
 /// `explore` gets to know what is allocated there, as it knows the agent's memory.
 allocations& told(allocations& memory, executor const& scheduler) {
@@ -35,12 +32,11 @@ void launch_queue::submit(std::shared_ptr<launch_state> l) {
   launch_state& mine = *l;
   mine.completion = std::make_shared<signal>(memory_, 1, "launch signal");
   dispatch_packet p = packet_of(mine.config, {packet_type::kernel_dispatch}, mine.kernel);
-  p.kernel_object = kernel_object(mine);
-  p.kernarg_address = reinterpret_cast<std::uintptr_t>(mine.bound);
   p.completion_signal = mine.completion->handle();
   processor_.await_end(mine);
   {
     std::lock_guard const lock(mutex_);
+    p.kernel_object = ++last_submitted_;
     submitted_.emplace(p.kernel_object, std::move(l));
   }
   std::optional<fault> stuck;
@@ -117,7 +113,7 @@ bool launch_queue::has_ended(Host const& host, launch_state const& l) {
 
 bool launch_queue::is_queued(launch_state const& l) {
   std::lock_guard const lock(mutex_);
-  return submitted_.contains(kernel_object(l));
+  return std::ranges::any_of(submitted_, [&](auto const& s) { return s.second.get() == &l; });
 }
 
 std::optional<std::string> launch_queue::a_queued_kernel() {

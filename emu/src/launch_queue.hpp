@@ -53,8 +53,10 @@ private:
   allocations memory_; ///< the queue's own: no kernel may touch it, no report of one names it
   user_queue queue_;
   std::mutex producing_; ///< natively: guards its producers' side
-  std::mutex mutex_;     ///< guards submitted_
-  std::map<std::uint64_t, std::shared_ptr<launch_state>> submitted_; ///< by kernel object
+  std::mutex mutex_;     ///< guards what follows
+  std::uint64_t last_submitted_ = 0;
+  /// By kernel object: their numbers, in the order of their submission.
+  std::map<std::uint64_t, std::shared_ptr<launch_state>> submitted_;
   packet_processor processor_; ///< last, so first to go: it takes from submitted_
 };
 

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <utility>
+#include <vector>
 
 using namespace quarry;
 using namespace quarry::emu;
@@ -25,6 +26,10 @@ struct waits {
     auto const is_set = [](std::uint32_t v) { return v != 0; };
     static_cast<void>(co_await wf.wait_until(at, is_set, order::acquire, scope::system));
   }
+};
+
+struct sets {
+  void operator()(any_wavefront auto& wf, global<std::uint32_t> at) const { wf.store(at, 1U); }
 };
 
 /// A queue and what serves it, in a world.
@@ -127,6 +132,23 @@ TEST_SUITE("emu.packet_findings") {
     REQUIRE_MESSAGE(v.failure, v.to_string());
     CHECK(v.failure->kind == "deadlock");
     CHECK_SAYS(v.failure->report, "the queue: packet 1 waits for all of its signals: 0x");
+  }
+
+  TEST_CASE("addresses in packets have names in the history: it is the same wherever memory is") {
+    auto const history_of_a_launch = [] {
+      verdict const v = explored([](world& w) {
+        explored_agent gpu(w.scheduler(), shape, {.launches = launch_path::packets});
+        auto words = gpu.allocate<std::uint32_t>(1, "words");
+        gpu.run({.work_items = 1}, sets{}, words.global()).or_throw();
+        w.check(false, "the end");
+      });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      return v.failure->history;
+    };
+    std::string const history = history_of_a_launch();
+    CHECK_SAYS(history, "= &launch signal[0]");
+    std::vector<std::vector<int>> elsewhere(1'000, std::vector<int>(50));
+    CHECK(history_of_a_launch() == history);
   }
 
   TEST_CASE("packets are counted by their queue, whoever takes them") {

@@ -24,17 +24,23 @@ void operation_history::begin(bool is_kept) {
   stale_read_.clear();
 }
 
+/// "0x7", or "&ranks[3]"
+std::string operation_history::text_of(std::uint64_t value) const {
+  std::string const name = memory_.name_of(reinterpret_cast<void const*>(value)); // NOLINT
+  return name.empty() ? fmt::format("{:#x}", value) : "&" + name;
+}
+
 void operation_history::add(operation const& o, bool is_over) {
   ++count_;
   if (o.at != 0)
     word_numbers_.try_emplace(o.at, word_numbers_.size());
   std::string const newer = o.more == stale ? newer_write(o) : "";
   if (!newer.empty() && !is_over)
-    stale_read_ =
-        fmt::format("{} has read {} = {:#x} at {}: old{}\n", memory_.name_of(o.who),
-                    memory_.word_of(o.at, o.bytes), o.value, quarry::to_string(o.where), newer);
+    stale_read_ = fmt::format("{} has read {} = {} at {}: old{}\n", memory_.name_of(o.who),
+                              memory_.word_of(o.at, o.bytes), text_of(o.value),
+                              quarry::to_string(o.where), newer);
   if (std::strcmp(o.what, "store") == 0 || (std::strcmp(o.what, "update") == 0 && o.more != failed))
-    writes_[o.at].push_back({count_, o.who, o.value, o.where});
+    writes_[o.at].push_back({count_, o.who, o.value, text_of(o.value), o.where});
   if (is_over)
     return;
   std::string const origin = o.more.empty() ? late_write(o) : newer;
@@ -42,15 +48,16 @@ void operation_history::add(operation const& o, bool is_over) {
     past_operation& before = last_.back();
     ++before.count;
     before.last_word = memory_.word_of(o.at, o.bytes);
-    before.last_value = o.value;
+    before.last_value = text_of(o.value);
     before.last_at = o.at;
     return;
   }
   last_.push_back({.first = o,
                    .number = count_,
-                   .last_value = o.value,
                    .first_word = o.at == 0 ? "" : memory_.word_of(o.at, o.bytes),
+                   .first_value = text_of(o.value),
                    .last_word = {},
+                   .last_value = {},
                    .last_at = o.at,
                    .origin = origin});
   if (last_.size() > most_lines)
@@ -91,8 +98,8 @@ std::string operation_history::newer_write(operation const& o) const {
   if (known == writes_.end())
     return "";
   past_write const& w = known->second.back();
-  return fmt::format("; {} has written {:#x} at {} (operation {})", memory_.name_of(w.who), w.value,
-                     quarry::to_string(w.where), w.number);
+  return fmt::format("; {} has written {} at {} (operation {})", memory_.name_of(w.who),
+                     w.value_text, quarry::to_string(w.where), w.number);
 }
 
 std::string operation_history::last_write(std::uintptr_t word) const {
@@ -100,7 +107,7 @@ std::string operation_history::last_write(std::uintptr_t word) const {
   if (known == writes_.end())
     return "no store to it is known";
   past_write const& w = known->second.back();
-  return fmt::format("{:#x}, written by {} at {} (operation {})", w.value, memory_.name_of(w.who),
+  return fmt::format("{}, written by {} at {} (operation {})", w.value_text, memory_.name_of(w.who),
                      quarry::to_string(w.where), w.number);
 }
 
@@ -110,10 +117,10 @@ std::string operation_history::describe(past_operation const& o) const {
       f.how ? fmt::format("{} {}", to_string(*f.how), to_string(f.far)) : std::string("plain");
   std::string word;
   if (f.at != 0)
-    word = fmt::format("{} = {:#x}", o.first_word, f.value);
+    word = fmt::format("{} = {}", o.first_word, o.first_value);
   if (o.count != 1)
     word +=
-        fmt::format(" … {}{:#x} ({} times)", o.last_word == o.first_word ? "" : o.last_word + " = ",
+        fmt::format(" … {}{} ({} times)", o.last_word == o.first_word ? "" : o.last_word + " = ",
                     o.last_value, o.count);
   return fmt::format("  {:>5}  {:<22} {:<6} {:<18} {:<24} {}{}{}\n", o.number,
                      memory_.name_of(f.who), f.what, how, word, quarry::to_string(f.where), f.more,

@@ -48,7 +48,8 @@ public:
   void add(operation const& o, bool is_over);
 
   /// A line for each of the last 40: who, what, which word, its value, where. What an actor did at
-  /// one source line, many lanes of an instruction say, is one.
+  /// one source line, many lanes of an instruction say, is one. A value that is the address of a
+  /// word is that word's name: so it is the same in every process.
   [[nodiscard]] std::string lines() const;
   /// The last load that has read an old value, and what is newer: a line; empty: there is none.
   [[nodiscard]] std::string const& stale_read() const noexcept { return stale_read_; }
@@ -64,9 +65,10 @@ private:
     operation first;
     std::uint64_t number = 0; ///< of the first one
     std::uint64_t count = 1;
-    std::uint64_t last_value = 0;
-    std::string first_word; ///< named while it was there
+    std::string first_word; ///< named while it was there, and so are addresses
+    std::string first_value;
     std::string last_word;
+    std::string last_value;
     std::uintptr_t last_at = 0;
     std::string origin; ///< of what the first one has seen, or should have
   };
@@ -74,8 +76,10 @@ private:
     std::uint64_t number; ///< of the operation
     cache_machine::actor_id who;
     std::uint64_t value;
+    std::string value_text; ///< of then
     std::source_location where;
   };
+  [[nodiscard]] std::string text_of(std::uint64_t value) const;
   [[nodiscard]] std::string newer_write(operation const& o) const;
   [[nodiscard]] std::string late_write(operation const& o) const;
   [[nodiscard]] bool continues(past_operation const& before, operation const& o) const;
