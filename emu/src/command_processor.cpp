@@ -56,11 +56,11 @@ public:
       ++count_;
       is_first = !is_running_.exchange(true, std::memory_order_relaxed);
     }
-    begins_.give();
-    has_news_.store(true, std::memory_order_release);
-    if (!is_first)
-      return wake();
     try {
+      begins_.give();
+      has_news_.store(true, std::memory_order_release);
+      if (!is_first)
+        return wake();
       if (agent_.scheduler().decides())
         strand_.spawn(run<interleaving_memory>(), strand_.name());
       else
@@ -69,7 +69,8 @@ public:
       std::lock_guard const lock(mutex_);
       std::erase(coming_, &e);
       --count_;
-      is_running_.store(false, std::memory_order_relaxed);
+      if (is_first)
+        is_running_.store(false, std::memory_order_relaxed);
       throw;
     }
   }
@@ -143,6 +144,8 @@ private:
         try {
           task<bool> polled = s->service->poll(self);
           worked = co_await std::move(polled);
+        } catch (abandoned const&) { // the service may have gone
+          throw;
         } catch (...) {
           blame(*s);
           worked = false;
