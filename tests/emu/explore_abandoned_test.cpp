@@ -159,6 +159,15 @@ void leaves_nothing(Kernel kernel, ending how) {
   CHECK(v.failure->is_repeatable);
 }
 
+/// The last group lets the first one go, for whose place it waits.
+struct awaits_the_last {
+  task<> operator()(any_wavefront auto& wf, words at) const {
+    if (wf.linear_group_id() == 1)
+      wf.store(at + never, 1U, order::release, scope::system);
+    static_cast<void>(co_await wf.wait_until(at + never, is_set, order::acquire, scope::system));
+  }
+};
+
 struct counts {
   void operator()(any_wavefront auto& wf, words at, int times) const {
     for (int i = 0; i < times; ++i)
@@ -169,8 +178,10 @@ struct counts {
 /// Of whom somebody lets go while it waits: what is found where its frame goes.
 enum class left : std::uint8_t { check, race, stall };
 
-/// It waits for another one, which sets `never` if that `comes`.
-void leave_in_a_wait(world& w, left what, bool comes, int steps) {
+enum class waiting : std::uint8_t { for_long, in_vain };
+
+/// It waits for another one, which sets `never`, but where that is in vain.
+void leave_in_a_wait(world& w, left what, waiting is, int steps) {
   struct at_end {
     explicit at_end(std::function<void()> g) : f(std::move(g)) {}
     at_end(at_end const&) = delete;
@@ -198,7 +209,7 @@ void leave_in_a_wait(world& w, left what, bool comes, int steps) {
     self.store(at + count, 2U);
     for (int i = 0; i < steps; ++i)
       self.fetch_add(at + mine, 1U, order::relaxed, scope::system);
-    if (comes)
+    if (is == waiting::for_long)
       self.store(at + never, 1U, order::release, scope::system);
     co_return;
   });
@@ -225,22 +236,22 @@ TEST_SUITE("emu.explore_abandoned") {
 
   TEST_CASE("what they find on their way out is no failure: one that waits in vain stays that") {
     for (left const what : {left::check, left::race, left::stall})
-      for (bool const comes : {true, false}) // what the one waits for
+      for (waiting const is : {waiting::for_long, waiting::in_vain})
         for (std::string const by : {"swarm", "exhaustive", "hashed"}) {
           CAPTURE(static_cast<int>(what));
-          CAPTURE(comes);
+          CAPTURE(static_cast<int>(is));
           CAPTURE(by);
           explore_options o{.executions = by == "swarm" ? 50U : 5'000U,
                             .strategy = by == "swarm" ? "swarm" : "exhaustive",
                             .hashes_states = by == "hashed",
                             .diagnoses = false,
                             .keeps_failures = false};
-          bool const is_short = by == "swarm" && comes;
+          bool const is_short = by == "swarm" && is == waiting::for_long;
           if (is_short)
             o.most_decisions = 200;
           verdict const v =
-              explore(o, [&](world& w) { leave_in_a_wait(w, what, comes, is_short ? 1'000 : 1); });
-          if (comes) {
+              explore(o, [&](world& w) { leave_in_a_wait(w, what, is, is_short ? 1'000 : 1); });
+          if (is == waiting::for_long) {
             CHECK_MESSAGE(!v.failure, v.to_string());
             CHECK((v.inconclusive != 0) == is_short);
           } else {
@@ -248,6 +259,26 @@ TEST_SUITE("emu.explore_abandoned") {
             CHECK(v.failure->kind == "deadlock");
           }
         }
+  }
+
+  TEST_CASE("what a launch waits for, for which somebody waits in vain, is told") {
+    verdict const v = explore({.keeps_failures = false}, [](world& w) {
+      explored_agent gpu(w.scheduler(),
+                         {.compute_units = 1, .wavefront_slots = 1, .wavefront_size = 32});
+      auto data = gpu.allocate<std::uint32_t>(word_count, "words");
+      auto const at = data.global();
+      completion launched =
+          gpu.launch({.work_items = 64, .work_items_per_group = 32}, awaits_the_last{}, at);
+      w.start_task("waits", [at](world_core& self) -> task<> {
+        static_cast<void>(
+            co_await self.wait_until(at + never, is_set, order::acquire, scope::system));
+      });
+      w.join();
+      launched.wait().or_throw();
+    });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "waiting for a group that is not resident");
+    CHECK(v.failure->report.find("1 of 2 groups are not resident") != std::string::npos);
   }
 
   TEST_CASE("whose world has gone without them are left as they are: what they share has gone") {

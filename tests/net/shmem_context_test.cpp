@@ -112,10 +112,10 @@ std::string atomics(node& n) {
   QUARRY_OK(n.barrier_all());
   if (n.self() == zero) {
     QUARRY_OK(c.atomic_and(w + 2, T(1), zero));
-    c.fence(); // the two do not commute
     auto const old = c.atomic_fetch_and(w + 3, T(0), zero);
     QUARRY_OK(old);
     QUARRY_EXPECT(*old == all[3]);
+    c.fence(); // it does not commute with the one before
     QUARRY_OK(c.atomic_xor(w + 2, T(3), zero));
     QUARRY_OK(c.quiet());
     auto const left = c.atomic_fetch(w + 2, zero);

@@ -107,7 +107,6 @@ public:
 
   // Accesses: 1, 2, 4 or 8 bytes, naturally aligned; without an order they are plain
 
-  // Without an order they are plain.
   reading load(actor_id a, std::uintptr_t at, unsigned bytes, std::optional<order> o = std::nullopt,
                scope s = scope::work_item) {
     return load_if(a, at, bytes, o, s, nullptr, nullptr);

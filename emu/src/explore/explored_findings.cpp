@@ -145,12 +145,17 @@ std::string explored_memory::about_waits() const {
 
 // Findings
 
+bool is_wait_in_vain(explored_memory::finding const& f) {
+  return f.kind == to_string(fault::kind::deadlock) ||
+         f.kind == to_string(fault::kind::not_resident);
+}
+
 void explored_memory::found(finding f) {
   if (finding_) {
     equal_count_ += f.kind == finding_->kind && f.where == finding_->where ? 1 : 0;
     return;
   }
-  if (is_cut_off())
+  if (is_cut_off() || (is_letting_go() && !is_wait_in_vain(f)))
     return;
   finding_ = std::move(f);
   is_found_by_unwinding_ = scheduler_.current() != nullptr && std::uncaught_exceptions() != 0;
@@ -171,12 +176,12 @@ void explored_memory::found(finding f) {
   tell_debugger(finding_->kind, finding_->where);
 }
 
-/// Who is let go of, or was cut off by the limit of decisions, may take that for anything.
+/// Who was cut off by the limit of decisions may take that for anything.
 bool explored_memory::is_cut_off() const {
-  if (given_up_ && !given_up_->is_over)
-    return true;
+  if (!scheduler_.is_out_of_decisions())
+    return false;
   actor const* const self = scheduler_.current();
-  return self != nullptr && self->is_abandoned && scheduler_.is_out_of_decisions();
+  return is_letting_go() || (self != nullptr && self->is_abandoned);
 }
 
 bool explored_memory::runs_wavefront() const {
@@ -194,14 +199,13 @@ void explored_memory::tell_debugger(std::string const& kind, std::string const& 
 }
 
 void explored_memory::hear(kernel_stop const& stop) {
-  if (runs_wavefront())
+  if (runs_wavefront() && !is_letting_go())
     tell_debugger(std::string(to_string(stop.what)), quarry::to_string(stop.where));
 }
 
 void explored_memory::found(fault const& f) {
-  std::string const lines = f.what == fault::kind::exception || f.what == fault::kind::bad_packet
-                                ? without_addresses(f.report)
-                                : source_lines_of(f.report);
+  std::string const lines =
+      f.what == fault::kind::exception ? without_addresses(f.report) : source_lines_of(f.report);
   bool const is_wait = f.what == fault::kind::deadlock || f.what == fault::kind::not_resident;
   std::string report = f.report;
   if (is_wait && !finding_) { // of one more nobody reads it
@@ -209,8 +213,8 @@ void explored_memory::found(fault const& f) {
       report += '\n';
     report += about_waits();
   }
-  found(
-      {std::string(to_string(f.what)), fmt::format("{}: {}", f.kernel, lines), std::move(report)});
+  found({std::string(to_string(f.what)),
+         lines.empty() ? f.kernel : fmt::format("{}: {}", f.kernel, lines), std::move(report)});
 }
 
 void explored_memory::found_or_noted(finding f) {

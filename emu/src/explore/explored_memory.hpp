@@ -98,7 +98,8 @@ public:
 
   /// Nobody can go on, who waits for what. Who waits is told so one after the other, and the last
   /// ones when others have gone: what is said of all is what was true now.
-  /// What they find on their way out is no failure of its own, until note_let_go().
+  /// What they find on their way out is no failure of its own, until note_let_go(); but what a
+  /// launch waits for says more than that it does.
   void note_given_up(report table);
   /// All have been let go of.
   void note_let_go() noexcept {
@@ -345,6 +346,7 @@ private:
   }
   [[nodiscard]] std::string awaited(report const& table) const;
   [[nodiscard]] std::string told_of() const;
+  [[nodiscard]] bool is_letting_go() const noexcept { return given_up_ && !given_up_->is_over; }
   [[nodiscard]] bool is_cut_off() const;
   [[nodiscard]] bool runs_wavefront() const;
   /// Of the first failure of the execution, as soon as it is known.
@@ -429,5 +431,8 @@ private:
   std::uint64_t equal_count_ = 0;
   operation_history history_{*this};
 };
+
+/// A deadlock, of whatever kind.
+[[nodiscard]] bool is_wait_in_vain(explored_memory::finding const& f);
 
 } // namespace quarry::emu

@@ -186,11 +186,6 @@ finding with_others(finding f, std::string_view others) {
   return f;
 }
 
-bool is_wait_in_vain(finding const& f) {
-  return f.kind == to_string(emu::fault::kind::deadlock) ||
-         f.kind == to_string(emu::fault::kind::not_resident);
-}
-
 } // namespace
 
 /// Errors   what the world throws, or one of its threads while others wait, or poll, for ever
@@ -263,7 +258,7 @@ explorer::result explorer::run(chooser& choices, bool keeps_history) {
   bool const is_cut = scheduler_.is_out_of_decisions() && !memory_.first_finding();
   bool const is_beyond = end_.has_begun() && !memory_.first_finding();
   auto const& f = memory_.first_finding();
-  return {cause && f && is_wait_in_vain(*f) ? with_others(*std::move(cause), f->report) : f,
+  return {cause && f && emu::is_wait_in_vain(*f) ? with_others(*std::move(cause), f->report) : f,
           is_cut,
           is_beyond,
           is_beyond && end_.was_at_work(),
