@@ -5,10 +5,12 @@
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
 #include <quarry/emu/packet_processor.hpp>
+#include <quarry/misuse.hpp>
 #include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>
 
+#include <exception>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -42,25 +44,42 @@ packet_processor::packet_processor(agent_core& agent, user_queue& queue, functio
   debug_.is_in_caches = explored_memory::of(agent.scheduler()) == nullptr ? 0 : 1;
   agent_.add_queue(debug_);
   try {
+    if (auto* const memory = explored_memory::of(agent.scheduler()))
+      memory->tell_of(this, [this] {
+        std::string const held_up = what_is_held_up();
+        return held_up.empty() ? held_up : fmt::format("{}\n", held_up);
+      });
     serving_.emplace(by_.serve(*this, core_));
   } catch (...) {
-    agent_.remove_queue(debug_);
-    queue_.end_serving();
+    leave_queue();
     throw;
   }
   if (!agent.scheduler().decides())
     queue_.tell(this);
-  if (auto* const memory = explored_memory::of(agent.scheduler()))
-    memory->tell_of(this, [this] { return what_is_held_up(); });
 }
 
 packet_processor::~packet_processor() {
-  if (auto* const memory = explored_memory::of(agent_.scheduler()))
-    memory->tell_of(this, nullptr);
   queue_.tell(nullptr);
   serving_.reset();
-  queue_.end_serving();
+  leave_queue();
+}
+
+void packet_processor::leave_queue() {
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+    memory->tell_of(this, nullptr);
   agent_.remove_queue(debug_);
+  queue_.end_serving();
+}
+
+void queue_goes_first(std::string const& name) {
+  std::string const what = name + " is destroyed before its packet processor";
+  explored_memory* const memory = explored_memory::running();
+  if (memory == nullptr)
+    misuse(what);
+  // Frames of an execution that is on its way out may go in any order.
+  actor const* const self = memory->scheduler().current();
+  if (self != nullptr && !self->is_abandoned && std::uncaught_exceptions() == 0)
+    memory->found({"misuse", "user queue", "misuse: " + what});
 }
 
 // For a host
@@ -118,15 +137,14 @@ std::optional<fault> packet_processor::first_fault() {
   return first_fault_;
 }
 
-/// A packet was not done: under `explore` that is a failure, though nobody looks at it.
-void packet_processor::give_up_packet(fault f) {
+/// Under `explore` it is a failure though nobody looks at it.
+void packet_processor::blame(fault f) {
   if (auto* const memory = explored_memory::of(agent_.scheduler()))
     memory->found(f);
-  fail(std::move(f));
+  note(std::move(f));
 }
 
-void packet_processor::fail(fault f) {
-  has_failed_ = true;
+void packet_processor::note(fault f) {
   std::lock_guard const lock(mutex_);
   if (!first_fault_)
     first_fault_ = std::move(f);
@@ -157,9 +175,11 @@ template bool packet_processor::has_work(basic_core<interleaving_memory>&);
 template<class Core>
 bool packet_processor::finish_dispatches(Core& self) {
   return running_.finish([&](launch_state const& l, packet_end const& e) {
-    if (l.first_fault && !e.was_prepared)
-      fail(*l.first_fault);
-    complete(self, e.release, e.signal, !l.first_fault);
+    if (l.first_fault && !e.was_prepared) {
+      has_failed_ = true;
+      note(*l.first_fault);
+    }
+    complete(self, e, !l.first_fault);
   });
 }
 
@@ -194,8 +214,10 @@ void packet_processor::hold_up(bool holds) {
 
 /// An exploration asks for it by itself.
 void packet_processor::tell_what_is_held_up(fault& f) {
-  if (explored_memory::of(agent_.scheduler()) == nullptr)
-    (f.report += '\n') += what_is_held_up();
+  if (explored_memory::of(agent_.scheduler()) != nullptr)
+    return;
+  if (std::string const held_up = what_is_held_up(); !held_up.empty())
+    f.report += fmt::format("\n{}", held_up);
 }
 
 std::string packet_processor::what_is_held_up() {
@@ -207,13 +229,13 @@ std::string packet_processor::what_is_held_up() {
   if (h.barrier)
     line += " until every packet before it has completed";
   if (h.type != packet_type::barrier_and && h.type != packet_type::barrier_or)
-    return line += '\n';
+    return line;
   line += fmt::format("{} for {} of its signals:", h.barrier ? ", and" : "",
                       h.type == packet_type::barrier_and ? "all" : "one");
   for (std::uint64_t const handle : next_.as<barrier_packet>().dep_signal)
     if (handle != 0)
       line += fmt::format(" {:#x} ({})", handle, place_of(handle));
-  return line += '\n';
+  return line;
 }
 
 std::string packet_processor::place_of(std::uint64_t handle) const {
@@ -258,8 +280,10 @@ void packet_processor::do_packet(Core& self, packet const& p) {
   packet_header const h = p.header();
   // Of the three kinds the last word is the signal.
   std::uint64_t const signal = p.words.back();
+  packet_end const end{h.release, signal, number_};
+  packet_end const in_vain{fence_scope::none, signal, number_};
   if (has_failed_)
-    return complete(self, fence_scope::none, signal, false);
+    return complete(self, in_vain, false);
   try {
     if (signal != 0 && !is_word(signal))
       refuse_word("its completion signal is", signal);
@@ -274,23 +298,25 @@ void packet_processor::do_packet(Core& self, packet const& p) {
       self.fence(order::acquire, scope_of(h.acquire));
     if (h.type == packet_type::kernel_dispatch) {
       if (!start(p.as<dispatch_packet>(), h))
-        complete(self, fence_scope::none, signal, false);
+        complete(self, in_vain, false);
       return;
     }
     if (h.type == packet_type::service)
       call(self, p.as<service_packet>());
     else
       check(p.as<barrier_packet>());
-    complete(self, h.release, signal, true);
+    return complete(self, end, true);
+  } catch (abandoned const&) { // the processor may have gone
+    throw;
   } catch (std::invalid_argument const& e) {
-    give_up_packet({fault::kind::bad_packet, name(),
-                    fmt::format("{}: packet {} is refused: {}", name(), number_, e.what())});
-    complete(self, fence_scope::none, signal, false);
+    blame({fault::kind::bad_packet, name(),
+           fmt::format("{}: packet {} is refused: {}", name(), number_, e.what())});
   } catch (...) { // a service function's, or there is no memory: the core goes on
-    give_up_packet({fault::kind::exception, name(),
-                    fmt::format("{}: packet {} {}", name(), number_, what_was_thrown())});
-    complete(self, fence_scope::none, signal, false);
+    blame({fault::kind::exception, name(),
+           fmt::format("{}: packet {} {}", name(), number_, what_was_thrown())});
   }
+  has_failed_ = true;
+  complete(self, in_vain, false);
 }
 
 void packet_processor::check(barrier_packet const& p) const {
@@ -321,22 +347,23 @@ void packet_processor::call(Core& self, service_packet const& p) {
 
 /// The end of a packet: a release as far as its scope goes, with the count or before it.
 template<class Core>
-void packet_processor::complete(Core& self, fence_scope release, std::uint64_t signal, bool good) {
-  bool const counts = signal != 0 && is_word(signal);
-  bool const releases = counts && release == fence_scope::system; // no fence: TSan knows none
-  if (release != fence_scope::none && !releases)
-    self.fence(order::release, scope_of(release));
+void packet_processor::complete(Core& self, packet_end const& e, bool good) {
+  bool const counts = e.signal != 0 && is_word(e.signal);
+  bool const releases = counts && e.release == fence_scope::system; // no fence: TSan knows none
+  if (e.release != fence_scope::none && !releases)
+    self.fence(order::release, scope_of(e.release));
   if (!counts) {
-    if (signal != 0 && good) // it was one when the packet began
-      give_up_packet({fault::kind::bad_packet, name(),
-                      fmt::format("{}: the completion signal {:#x} of a packet has gone before the "
-                                  "packet has ended",
-                                  name(), signal)});
+    if (e.signal != 0 && good) // it was one when the packet began
+      blame(
+          {fault::kind::bad_packet, name(),
+           fmt::format("{}: the completion signal of packet {}, {:#x}, has gone before the packet "
+                       "has ended",
+                       name(), e.number, e.signal)});
     return;
   }
   order const how = releases ? order::release : order::relaxed;
-  if (!good || self.fetch_sub(signal_word(signal), 1, how, scope::system) < 0) // it stays -1
-    self.store(signal_word(signal), -1, how, scope::system);
+  if (!good || self.fetch_sub(signal_word(e.signal), 1, how, scope::system) < 0) // it stays -1
+    self.store(signal_word(e.signal), -1, how, scope::system);
   agent_.scheduler().notify(); // a host that waits looks again
 }
 
@@ -344,7 +371,7 @@ bool packet_processor::start(dispatch_packet const& p, packet_header h) {
   if (prepared_)
     if (auto l = prepared_(p.kernel_object)) {
       try {
-        running_.start(l, {h.release, p.completion_signal, true});
+        running_.start(l, {h.release, p.completion_signal, number_, true});
         return true;
       } catch (std::bad_alloc const&) { // it has not begun
         l->fail(
@@ -376,7 +403,7 @@ bool packet_processor::start(dispatch_packet const& p, packet_header h) {
   l->release = h.release;
   agent_.prepare(*l);
   await_end(*l);
-  running_.start(std::move(l), {h.release, p.completion_signal});
+  running_.start(std::move(l), {h.release, p.completion_signal, number_});
   return true;
 }
 

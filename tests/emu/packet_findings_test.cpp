@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets in worlds that are explored: what is wrong is found, though nobody looks at it.
-#include "agents.hpp"
+#include "served_agent.hpp"
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/event.hpp>
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -21,10 +23,12 @@ namespace {
 
 constexpr machine shape{.compute_units = 1, .wavefront_slots = 4, .wavefront_size = 32};
 
+/// Says that it has begun, and waits for the end.
 struct waits {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> at) const {
     auto const is_set = [](std::uint32_t v) { return v != 0; };
-    static_cast<void>(co_await wf.wait_until(at, is_set, order::acquire, scope::system));
+    wf.store(at, 1U, order::release, scope::system);
+    static_cast<void>(co_await wf.wait_until(at + 1, is_set, order::acquire, scope::system));
   }
 };
 
@@ -33,8 +37,8 @@ struct sets {
 };
 
 /// A queue and what serves it, in a world.
-struct served {
-  served(world& w, std::uint32_t slots, packet_processor::functions known = {})
+struct served_in {
+  served_in(world& w, std::uint32_t slots, packet_processor::functions known = {})
       : gpu(w.scheduler(), shape), queue(gpu.core().known(), slots, {}, "the queue"),
         processor(gpu.core(), queue, std::move(known)) {}
   allocations& known() { return gpu.core().known(); }
@@ -52,7 +56,7 @@ verdict explored(std::function<void(world&)> const& f) {
 void is_found(packet const& p, char const* kind, std::string const& what) {
   CAPTURE(what);
   verdict const v = explored([&](world& w) {
-    served s(w, 4, {{1, [](auto const&) -> std::uint64_t { throw std::logic_error("one"); }}});
+    served_in s(w, 4, {{1, [](auto const&) -> std::uint64_t { throw std::logic_error("one"); }}});
     signal end(s.known(), 1, "end");
     packet mine = p;
     mine.words.back() = end.handle();
@@ -76,8 +80,8 @@ TEST_SUITE("emu.packet_findings") {
 
   TEST_CASE("so is a completion signal that has gone when the packet ends") {
     verdict const v = explored([](world& w) {
-      served s(w, 4);
-      auto words = w.allocate<std::uint32_t>(1, "words");
+      served_in s(w, 4);
+      auto words = w.allocate<std::uint32_t>(2, "words");
       std::optional<signal> end(std::in_place, s.known(), 1, "end");
       loaded_kernel const kernel = s.gpu.load(waits{}, words.global());
       signal last(s.known(), 1, "last");
@@ -85,8 +89,12 @@ TEST_SUITE("emu.packet_findings") {
           .submit(kernel.packet({.work_items = 32, .work_items_per_group = 32},
                                 packet_header{packet_type::kernel_dispatch}, *end))
           .or_throw();
+      w.check(w.scheduler().run_until([&] {
+        return w.host().load(words.global(), order::acquire, scope::system) != 0;
+      }),
+              "it has not begun");
       end.reset();
-      w.host().store(words.global(), 1U, order::release, scope::system);
+      w.host().store(words.global() + 1, 1U, order::release, scope::system);
       s.processor
           .submit(barrier_packet{.header = packet_header{packet_type::barrier_and, true}.bits(),
                                  .completion_signal = last.handle()})
@@ -95,12 +103,37 @@ TEST_SUITE("emu.packet_findings") {
     });
     REQUIRE_MESSAGE(v.failure, v.to_string());
     CHECK(v.failure->kind == "bad packet");
+    CHECK_SAYS(v.failure->report, "the completion signal of packet 0, 0x");
     CHECK(v.failure->is_repeatable);
+  }
+
+  TEST_CASE("natively and by turns it is a fault of the queue, which goes on") {
+    with_schedulers([](executor& scheduler) {
+      quarry_test::served s(scheduler);
+      allocations& known = s.gpu.core().known();
+      auto words = s.gpu.allocate<std::uint32_t>(2, "words");
+      std::optional<quarry::emu::signal> end(std::in_place, known);
+      quarry::emu::signal last(known); // before that one goes, whose place it might have
+      loaded_kernel const kernel = s.gpu.load(waits{}, words.global());
+      REQUIRE(s.processor.submit(kernel.packet(one_wave, plain, *end)));
+      std::atomic_ref const has_begun(words.host()[0]);
+      REQUIRE(scheduler.run_until([&] { return has_begun.load() != 0; }));
+      end.reset();
+      std::atomic_ref(words.host()[1]).store(1);
+      REQUIRE(s.processor.submit(
+          barrier_packet{.header = packet_header{packet_type::barrier_and, true}.bits(),
+                         .completion_signal = last.handle()}));
+      outcome const o = s.processor.wait(last);
+      REQUIRE_MESSAGE(o, o.get_fault()->report);
+      auto const first = s.processor.first_fault();
+      REQUIRE(first);
+      CHECK_SAYS(first->report, "has gone before the packet has ended");
+    });
   }
 
   TEST_CASE("hosts that wait for room, which others take before them, come to it") {
     verdict const v = explored([](world& w) {
-      served s(w, 1);
+      served_in s(w, 1);
       signal end(s.known(), 4, "end");
       barrier_packet const p{.completion_signal = end.handle()};
       for (int host = 0; host < 2; ++host)
@@ -116,7 +149,7 @@ TEST_SUITE("emu.packet_findings") {
 
   TEST_CASE("who waits for a signal by itself is told which packet waits") {
     verdict const v = explored([](world& w) {
-      served s(w, 4);
+      served_in s(w, 4);
       signal never(s.known(), 1, "never"), end(s.known(), 1, "end");
       for (std::uint64_t const before : {std::uint64_t{0}, never.handle()})
         s.processor
@@ -132,6 +165,29 @@ TEST_SUITE("emu.packet_findings") {
     REQUIRE_MESSAGE(v.failure, v.to_string());
     CHECK(v.failure->kind == "deadlock");
     CHECK_SAYS(v.failure->report, "the queue: packet 1 waits for all of its signals: 0x");
+  }
+
+  TEST_CASE("a queue that goes before its processor is misuse, unless the execution is left so") {
+    auto const of = [](auto const& f) {
+      verdict const v = explored(f);
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      return v.failure->kind + ": " + v.failure->where;
+    };
+    CHECK(of([](world& w) {
+            user_queue queue(w.known(), 4, {}, "the queue");
+            w.start_task("serves", [&](world_core&) -> task<> {
+              explored_agent gpu(w.scheduler(), shape);
+              packet_processor const processor(gpu.core(), queue);
+              co_await event().wait();
+            });
+            throw std::logic_error("in the middle");
+          }) == "exception: in the middle");
+    CHECK(of([](world& w) {
+            explored_agent gpu(w.scheduler(), shape);
+            std::optional<user_queue> queue(std::in_place, w.known(), 4U);
+            packet_processor const processor(gpu.core(), *queue);
+            queue.reset();
+          }) == "misuse: user queue");
   }
 
   TEST_CASE("addresses in packets have names in the history: it is the same wherever memory is") {

@@ -166,6 +166,6 @@ TEST_SUITE("emu.user_queue") {
           packet_processor const processor(gpu.core(), *queue);
           queue.reset();
         },
-        "a user queue is destroyed before its packet processor");
+        "user queue is destroyed before its packet processor");
   }
 }

@@ -80,6 +80,7 @@ private:
   struct packet_end {
     fence_scope release;
     std::uint64_t signal;
+    std::uint64_t number; ///< the packet's
     bool was_prepared = false;
   };
 
@@ -102,13 +103,14 @@ private:
   template<class Core>
   void call(Core& self, service_packet const& p);
   template<class Core>
-  void complete(Core& self, fence_scope release, std::uint64_t signal, bool good);
+  void complete(Core& self, packet_end const& e, bool good);
   void check(barrier_packet const& p) const;
   /// False: a prepared launch has failed for want of memory.
   [[nodiscard]] bool start(dispatch_packet const& p, packet_header h);
   [[nodiscard]] bool is_word(std::uint64_t address) const noexcept;
-  void give_up_packet(fault f);
-  void fail(fault f);
+  void leave_queue();
+  void blame(fault f);
+  void note(fault f);
 
   agent_core& agent_;
   user_queue& queue_;

@@ -8,7 +8,6 @@
 #include <quarry/emu/operations.hpp>
 #include <quarry/emu/packet.hpp>
 #include <quarry/emu/queue_orders.hpp>
-#include <quarry/misuse.hpp>
 #include <quarry/task.hpp>
 
 #include <algorithm>
@@ -60,6 +59,10 @@ protected:
   ~doorbell_listener() = default;
 };
 
+/// A user queue goes before its packet processor: ends the process, or is a failure of the
+/// execution that is explored.
+void queue_goes_first(std::string const& name);
+
 /// A ring of packets from any number of producers, hosts and kernels, to one command processor.
 /// reserve → fill → commit; next → read → release.
 ///
@@ -89,7 +92,7 @@ public:
   basic_user_queue& operator=(basic_user_queue const&) = delete;
   ~basic_user_queue() {
     if (is_served_)
-      misuse("a user queue is destroyed before its packet processor, which takes its packets");
+      queue_goes_first(name_);
   }
 
   [[nodiscard]] std::string const& name() const noexcept { return name_; }
@@ -190,8 +193,9 @@ public:
     co_return next();
   }
   /// The next packet, when is_ready() has said so.
-  [[nodiscard]] std::uint64_t next_index() const noexcept { return next_; }
   [[nodiscard]] global<packet> next() { return slots_.global() + (next_ & (slot_count_ - 1)); }
+  /// Its index: so many were released before it, but for wrapping round.
+  [[nodiscard]] std::uint64_t next_index() const noexcept { return next_; }
   /// Gives its slot back to the producers.
   template<class A>
   void release(A& self) {
