@@ -18,6 +18,7 @@
 #include <atomic>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
 
 namespace quarry::emu {
 
@@ -111,11 +112,13 @@ private:
     if (auto* const memory = explored_memory::of(scheduler))
       memory->join_core(me, agent_);
     basic_core<M> self({&me, &scheduler, nullptr});
+    bool is_in_vain = false; // there was work, as a service says, which it could not do yet
     while (!is_stopping_.load(std::memory_order_acquire)) {
       bell_.reset(); // before the look: what turns up after it rings again
       take_news();
       task<bool> round = serve_all(self);
-      if (co_await std::move(round)) {
+      bool const has_worked = co_await std::move(round);
+      if (has_worked || std::exchange(is_in_vain, false)) {
         co_await yield();
         continue;
       }
@@ -127,7 +130,7 @@ private:
         return has_something(self) || (!scheduler.decides() && may_sleep());
       };
       poll_until wait(is_time);
-      co_await wait;
+      is_in_vain = !co_await wait;
     }
     take_news();
     is_running_.store(false, std::memory_order_release);

@@ -4,6 +4,8 @@
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/nursery.hpp>
+#include <quarry/yield.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -48,6 +50,25 @@ private:
   std::vector<char>* log_;
 };
 static_assert(service<counter>);
+
+/// Has work from the beginning, which it can do once it has room.
+struct waiting_for_room {
+  bool has_room = false;
+  bool has_worked = false;
+
+  template<class Core>
+  task<bool> poll(Core&) {
+    if (has_worked || !has_room)
+      co_return false;
+    has_worked = true;
+    co_return true;
+  }
+  template<class Core>
+  bool has_work(Core&) {
+    return !has_worked;
+  }
+  std::string name() const { return "waiting for room"; }
+};
 
 /// Throws when it is first polled.
 struct thrower {
@@ -181,6 +202,23 @@ TEST_SUITE("emu.command_processor") {
     REQUIRE(s.run_until([&] { return other.done == 10; }));
     CHECK(busy.done <= 20);
     busy.wanted = busy.done.load();
+  }
+
+  TEST_CASE("one that has work which it cannot do yet lets others go on") {
+    sequential_scheduler scheduler;
+    agent gpu(scheduler, {.compute_units = 1, .command_processor_cores = 1});
+    waiting_for_room service;
+    auto const serving = gpu.core().processor().serve(service);
+    strand other(scheduler, "other");
+    auto const makes_room = [&]() -> task<> {
+      for (int i = 0; i < 10; ++i)
+        co_await yield();
+      service.has_room = true;
+    };
+    nursery n;
+    n.start(other, makes_room(), "makes room");
+    REQUIRE(scheduler.run_until([&] { return service.has_worked; }));
+    n.wait(scheduler);
   }
 
   TEST_CASE("a turn is as many rounds as the machine says") {

@@ -36,7 +36,10 @@ task<long> owns_its_predicate(std::weak_ptr<int>& watched) {
   auto flag = std::make_shared<int>(0);
   watched = flag;
   auto is_over = [flag = std::move(flag)] { return *flag == 1; };
-  co_await poll_until(std::move(is_over));
+  bool const has_waited = co_await poll_until(std::move(is_over));
+  CHECK(has_waited);
+  bool const waits_for_nothing = co_await poll_until([] { return true; });
+  CHECK(!waits_for_nothing);
   co_return watched.use_count(); // the awaiter is gone, and `is_over` has been moved from
 }
 

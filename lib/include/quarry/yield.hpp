@@ -35,7 +35,8 @@ private:
 /// nobody, such as a write to memory. The scheduler asks the predicate now and then; it belongs to
 /// the awaiter, must have no effects, must not throw, and is run by the strand of the actor.
 ///
-/// Suspends while the predicate says no. Where a waker exists, an event costs less
+/// Suspends while the predicate says no; gives whether it has. Where a waker exists, an event costs
+/// less
 ///
 /// g++ 12: name a predicate whose captures have destructors, and move it in (see task).
 template<std::predicate F>
@@ -48,15 +49,17 @@ public:
   bool await_ready() { return is_over_(); }
   template<task_promise P>
   void await_suspend(std::coroutine_handle<P> caller) noexcept {
+    has_waited_ = true;
     caller.promise().self->poll_for(
         "poll_until", where_, nullptr, [](void* f) -> bool { return (*static_cast<F*>(f))(); },
         &is_over_);
   }
-  void await_resume() const noexcept {}
+  bool await_resume() const noexcept { return has_waited_; }
 
 private:
   F is_over_;
   std::source_location where_;
+  bool has_waited_ = false;
 };
 
 } // namespace quarry
