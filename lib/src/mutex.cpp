@@ -13,7 +13,7 @@ mutex::guard mutex::try_lock() noexcept {
   return guard(*this);
 }
 
-bool mutex::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+bool mutex::enlist(wait_place& place, actor& self, std::source_location where) {
   self.before_taking();
   // Look and push under one lock: an unlock() comes before both or after both.
   std::lock_guard const inside(queue_);

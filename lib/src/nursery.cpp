@@ -173,7 +173,7 @@ task<> nursery::run(link parent, task<> child, state::edge begun) {
   if (self.is_abandoned) // nobody joins any more
     co_return;
   if (error)
-    self.before_taking(); // the first one counts
+    self.tell_all_of_it();
   parent->finish(self, std::move(error), end);
   runs_us.notify(); // a host thread in wait() may sleep
 }

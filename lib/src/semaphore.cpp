@@ -31,7 +31,7 @@ void semaphore::release(std::size_t units) {
   wait_queue::wake(released);
 }
 
-bool semaphore::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+bool semaphore::enlist(wait_place& place, actor& self, std::source_location where) {
   self.before_taking();
   // Look and push under one lock: a release() comes before both or after both.
   std::lock_guard const guard(queue_);

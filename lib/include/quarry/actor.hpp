@@ -110,11 +110,21 @@ public:
     take = nullptr;
   }
 
-  /// Before it takes what others may want, too (a mutex): says to a scheduler that searches that
-  /// the order matters.
-  void before_taking() noexcept {
+  /// It does what others may do, too, and only the first one counts: says to a scheduler that
+  /// searches that the order matters.
+  void tell_all_of_it() noexcept {
     if (fiber != nullptr)
       tell_all();
+  }
+  /// Before it takes what others may want, too (a mutex): somebody else may go on here, where a
+  /// scheduler decides.
+  ///
+  /// Throws `abandoned`
+  void before_taking() {
+    if (fiber == nullptr)
+      return;
+    decide();
+    tell_all();
   }
   /// It has got it without a wait: somebody else may go on here, where a scheduler decides.
   ///

@@ -26,7 +26,7 @@ public:
   [[nodiscard]] guard try_lock() noexcept;
 
 private:
-  bool enlist(wait_place& place, actor& self, std::source_location where) noexcept;
+  bool enlist(wait_place& place, actor& self, std::source_location where);
   void unlock();
 
   wait_queue queue_; ///< its lock guards the rest
@@ -73,8 +73,9 @@ public:
   }
 
   bool await_ready() const noexcept { return false; }
+  /// Throws   `abandoned`, where a scheduler decides
   template<task_promise P>
-  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
+  bool await_suspend(std::coroutine_handle<P> caller) {
     actor& self = *caller.promise().self;
     if (mutex_.enlist(place_, self, where_))
       return true;

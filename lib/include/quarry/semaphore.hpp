@@ -26,7 +26,7 @@ public:
   void release(std::size_t units = 1);
 
 private:
-  bool enlist(wait_place& place, actor& self, std::source_location where) noexcept;
+  bool enlist(wait_place& place, actor& self, std::source_location where);
 
   wait_queue queue_; ///< its lock guards units_; empty whenever units_ is not zero
   std::size_t units_;
@@ -44,8 +44,9 @@ public:
   }
 
   bool await_ready() const noexcept { return false; }
+  /// Throws   `abandoned`, where a scheduler decides
   template<task_promise P>
-  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
+  bool await_suspend(std::coroutine_handle<P> caller) {
     actor& self = *caller.promise().self;
     if (semaphore_.enlist(place_, self, where_))
       return true;
