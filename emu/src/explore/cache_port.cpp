@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <cstring>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -24,6 +25,10 @@ order as_done(order o, bool has_written) noexcept {
   if (has_written || !releases(o))
     return o;
   return acquires(o) ? order::acquire : order::relaxed;
+}
+
+std::string_view what_it_saw(cache_machine::reading const& r) noexcept {
+  return r.is_stale ? operation_history::stale : "";
 }
 
 /// What the race detector is told of it.
@@ -54,12 +59,7 @@ std::uint64_t cache_port::load_word(word_access&& w, predicate is_met, void* arg
     memory_->end_polling(id_, *w.order);
   cache_machine::reading r{0, 0};
   if (is_lds(w.at)) {
-    memory_->check_lds(id_, at, w.bytes, lane_site(w.where, lane));
-    if (w.order == order::seq_cst) // after its seq_cst stores to other memory
-      memory_->machine_.perform_seq_cst(id_);
-    r = {host_word(at, w.bytes), memory_->lds_.of(at, w.bytes, memory_->races_)};
-    if (w.order && acquires(*w.order))
-      memory_->machine_.fence(id_, order::acquire, w.scope);
+    r = memory_->load_lds(id_, w, lane_site(w.where, lane));
   } else if (!memory_->is_allocated(id_, at, w.bytes, w.where)) [[unlikely]] {
     return 0;
   } else {
@@ -80,7 +80,7 @@ std::uint64_t cache_port::load_word(word_access&& w, predicate is_met, void* arg
   memory_->count(id_, w.where);
   memory_->note_look(id_, at, w.where);
   if (memory_->remembers()) [[unlikely]]
-    remember(w, "load", r.value, r.is_stale ? operation_history::stale : "");
+    remember(w, "load", r.value, what_it_saw(r));
   if (memory_->options_.detects_races)
     memory_->note(memory_->races_.load(access_of(w, id_, lane), r.by));
   if (w.order) {
@@ -137,9 +137,7 @@ std::uint64_t cache_port::update_word(word_access&& w, change_function f, void* 
         changes = desired && *desired != r.value;
         if (memory_->remembers()) [[unlikely]]
           remember(w, "update", desired.value_or(r.value),
-                   r.is_stale ? operation_history::stale
-                   : desired  ? ""
-                              : operation_history::failed);
+                   r.is_stale || desired ? what_it_saw(r) : operation_history::failed);
         by = note_update(w, r.by, desired.has_value());
         return by;
       });

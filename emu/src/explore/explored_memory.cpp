@@ -179,6 +179,18 @@ cache_machine::node_id explored_memory::node_of(void const* unit, agent_core con
 
 // Operations as they are written
 
+cache_machine::reading explored_memory::load_lds(actor_id who, cache_port::word_access const& w,
+                                                 race_detector::site by) {
+  auto const at = w.address();
+  check_lds(who, at, w.bytes, by);
+  if (w.order == order::seq_cst) // after its seq_cst stores to other memory
+    machine_.perform_seq_cst(who);
+  cache_machine::reading const r{host_word(at, w.bytes), lds_.of(at, w.bytes, races_)};
+  if (w.order && acquires(*w.order))
+    machine_.fence(who, order::acquire, w.scope);
+  return r;
+}
+
 void explored_memory::watch(actor_id who, operation_kind what, std::optional<order>& o, scope& s,
                             std::source_location where) {
   if (adjustment const* const a = operations_.see(

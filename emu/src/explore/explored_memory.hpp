@@ -304,6 +304,8 @@ private:
   void check_initialised(actor_id who, std::uintptr_t at, unsigned bytes,
                          cache_machine::reading const& r, race_detector::site by);
   void check_lds(actor_id who, std::uintptr_t at, unsigned bytes, race_detector::site by);
+  [[nodiscard]] cache_machine::reading load_lds(actor_id who, cache_port::word_access const& w,
+                                                race_detector::site by);
   known_unit const& agent_of(agent_core const& agent);
   /// Where the port of an actor that is no wavefront is, or will be.
   cache_port*& port_of(actor const& self) {

@@ -153,10 +153,11 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
                word_of(values + std::size_t{i} * r.element, r.element));
     if (!detects)
       continue;
-    access a{.actor = id_, .address = one.address(), .bytes = r.element, .at = site};
+    auto const told = [&] {
+      return access{.actor = id_, .address = one.address(), .bytes = r.element, .at = site};
+    };
     race_detector::write_id by = 0;
-    memory_->note(is_store ? memory_->races_.store(std::move(a), by)
-                           : memory_->races_.load(std::move(a), by));
+    memory_->note(is_store ? memory_->races_.store(told(), by) : memory_->races_.load(told(), by));
   }
   if (memory_->effects_.is_asked()) [[unlikely]]
     for (unsigned i = 0; i != lanes; ++i)

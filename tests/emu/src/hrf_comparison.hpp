@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace quarry::emu::hrf {
@@ -47,15 +46,17 @@ inline std::optional<race_detector::race> perform(race_detector& d, step const& 
   default:
     break;
   }
-  race_detector::access a{
-      .actor = s.actor, .order = s.order, .scope = s.scope, .address = s.at, .bytes = s.bytes};
+  auto const told = [&] {
+    return race_detector::access{
+        .actor = s.actor, .order = s.order, .scope = s.scope, .address = s.at, .bytes = s.bytes};
+  };
   switch (s.access) {
   case kind::load:
-    return d.load(std::move(a), from);
+    return d.load(told(), from);
   case kind::store:
-    return d.store(std::move(a), ids[i]);
+    return d.store(told(), ids[i]);
   default:
-    return d.update(std::move(a), from, s.access == kind::update, ids[i]);
+    return d.update(told(), from, s.access == kind::update, ids[i]);
   }
 }
 
