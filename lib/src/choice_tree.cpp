@@ -65,9 +65,11 @@ std::optional<std::uint64_t> choice_tree::foresee() {
     foreseen_.push_back(chosen);
     at_ = next.first_link + chosen;
   }
-  if (words_[at_] != nowhere && ++known_ % options_.known_per_check != 0 &&
-      !std::has_single_bit(known_))
-    return hash_at(words_[at_]);
+  if (words_[at_] != nowhere) {
+    ++known_;
+    if (known_ % options_.known_per_check != 0 && !std::has_single_bit(known_))
+      return hash_at(words_[at_]);
+  }
   ++runs_;
   return std::nullopt;
 }

@@ -24,7 +24,7 @@ thread_local sequential_scheduler* driven_here = nullptr;
 } // namespace
 
 inline bool sequential_scheduler::is_driven_here() const noexcept {
-  return driver_.load(std::memory_order_relaxed) == &driven_here;
+  return driver_.load(std::memory_order_relaxed) == static_cast<void const*>(&driven_here);
 }
 
 /// While it lives, the calling thread runs actors, and no report from another thread reads them.
@@ -67,7 +67,7 @@ private:
     // Acquire and release: the table is read between two slices.
     while (scheduler_.is_held_.exchange(true, std::memory_order_acquire))
       std::this_thread::yield();
-    scheduler_.driver_.store(&driven_here, std::memory_order_relaxed);
+    scheduler_.driver_.store(static_cast<void const*>(&driven_here), std::memory_order_relaxed);
     outer_ = std::exchange(driven_here, &scheduler_);
   }
   void let_go() {
