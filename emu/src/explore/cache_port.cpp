@@ -31,17 +31,6 @@ std::string_view what_it_saw(cache_machine::reading const& r) noexcept {
   return r.is_stale ? operation_history::stale : "";
 }
 
-/// What the race detector is told of it.
-race_detector::access access_of(cache_port::word_access const& w, cache_port::actor_id who,
-                                int lane) noexcept {
-  return {.actor = who,
-          .order = w.order,
-          .scope = w.scope,
-          .address = w.address(),
-          .bytes = w.bytes,
-          .at = lane_site(w.where, lane)};
-}
-
 } // namespace
 
 /// What may change the order and the scope in which it is performed.

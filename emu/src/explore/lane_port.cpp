@@ -140,24 +140,22 @@ void cache_port::note_line(lane_row const& r, unsigned lane, bool is_store,
   using access = race_detector::access;
   std::uintptr_t const at = address(r, lane);
   unsigned const lanes = line_bytes / r.element;
-  race_detector::site site = lane_site(r.where, r.first_lane + static_cast<int>(lane));
   bool const detects = memory_->options_.detects_races;
-  bool const is_noted = !memory_->remembers() &&
-                        (!detects || memory_->races_.access_line(
-                                         id_, is_store ? access::kind::store : access::kind::load,
-                                         at, r.element, site));
-  for (unsigned i = 0; !is_noted && i != lanes; ++i, ++site.lane) {
+  bool const is_noted =
+      !memory_->remembers() &&
+      (!detects || memory_->races_.access_line(
+                       id_, is_store ? access::kind::store : access::kind::load, at, r.element,
+                       lane_site(r.where, r.first_lane + static_cast<int>(lane))));
+  for (unsigned i = 0; !is_noted && i != lanes; ++i) {
     word_access const one = lane_access(r, lane + i);
     if (memory_->remembers())
       remember(one, is_store ? "store" : "load",
                word_of(values + std::size_t{i} * r.element, r.element));
     if (!detects)
       continue;
-    auto const told = [&] {
-      return access{.actor = id_, .address = one.address(), .bytes = r.element, .at = site};
-    };
     race_detector::write_id by = 0;
-    memory_->note(is_store ? memory_->races_.store(told(), by) : memory_->races_.load(told(), by));
+    memory_->note(is_store ? memory_->races_.store(access_of(one, id_, one.lane), by)
+                           : memory_->races_.load(access_of(one, id_, one.lane), by));
   }
   if (memory_->effects_.is_asked()) [[unlikely]]
     for (unsigned i = 0; i != lanes; ++i)
