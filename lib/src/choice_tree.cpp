@@ -117,7 +117,7 @@ unsigned choice_tree::answer_again(unsigned n, choice_kind kind,
 void choice_tree::on_yield(std::uint32_t actor) {
   if (is_kept_)
     yields_.push_back(actor);
-  if (given_ == foreseen_.size() || is_given_up_) // otherwise foresee() has told it so
+  if (given_ == foreseen_.size()) // otherwise foresee() has told it so
     by_.on_yield(actor);
 }
 

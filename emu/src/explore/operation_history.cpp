@@ -34,13 +34,14 @@ void operation_history::add(operation const& o, bool is_over) {
   ++count_;
   if (o.at != 0)
     word_numbers_.try_emplace(o.at, word_numbers_.size());
+  std::string const value = text_of(o.value);
   std::string const newer = o.more == stale ? newer_write(o) : "";
   if (!newer.empty() && !is_over)
-    stale_read_ = fmt::format("{} has read {} = {} at {}: old{}\n", memory_.name_of(o.who),
-                              memory_.word_of(o.at, o.bytes), text_of(o.value),
-                              quarry::to_string(o.where), newer);
+    stale_read_ =
+        fmt::format("{} has read {} = {} at {}: old{}\n", memory_.name_of(o.who),
+                    memory_.word_of(o.at, o.bytes), value, quarry::to_string(o.where), newer);
   if (std::strcmp(o.what, "store") == 0 || (std::strcmp(o.what, "update") == 0 && o.more != failed))
-    writes_[o.at].push_back({count_, o.who, o.value, text_of(o.value), o.where});
+    writes_[o.at].push_back({count_, o.who, o.value, value, o.where});
   if (is_over)
     return;
   std::string const origin = o.more.empty() ? late_write(o) : newer;
@@ -48,14 +49,14 @@ void operation_history::add(operation const& o, bool is_over) {
     past_operation& before = last_.back();
     ++before.count;
     before.last_word = memory_.word_of(o.at, o.bytes);
-    before.last_value = text_of(o.value);
+    before.last_value = value;
     before.last_at = o.at;
     return;
   }
   last_.push_back({.first = o,
                    .number = count_,
                    .first_word = o.at == 0 ? "" : memory_.word_of(o.at, o.bytes),
-                   .first_value = text_of(o.value),
+                   .first_value = value,
                    .last_word = {},
                    .last_value = {},
                    .last_at = o.at,
