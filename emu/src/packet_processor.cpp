@@ -5,12 +5,10 @@
 #include <quarry/emu/agent_core.hpp>
 #include <quarry/emu/loaded_kernel.hpp>
 #include <quarry/emu/packet_processor.hpp>
-#include <quarry/misuse.hpp>
 #include <quarry/what_was_thrown.hpp>
 
 #include <fmt/core.h>
 
-#include <exception>
 #include <new>
 #include <stdexcept>
 #include <utility>
@@ -69,17 +67,6 @@ void packet_processor::leave_queue() {
     memory->tell_of(this, nullptr);
   agent_.remove_queue(debug_);
   queue_.end_serving();
-}
-
-void queue_goes_first(std::string const& name) {
-  std::string const what = name + " is destroyed before its packet processor";
-  explored_memory* const memory = explored_memory::running();
-  if (memory == nullptr)
-    misuse(what);
-  // Frames of an execution that is on its way out may go in any order.
-  actor const* const self = memory->scheduler().current();
-  if (self != nullptr && !self->is_abandoned && std::uncaught_exceptions() == 0)
-    memory->found({"misuse", "user queue", "misuse: " + what});
 }
 
 // For a host
@@ -205,43 +192,6 @@ bool packet_processor::take_packet(Core& self) {
   is_blocked_ = false;
   do_packet(self, next_);
   return true;
-}
-
-void packet_processor::hold_up(bool holds) {
-  std::lock_guard const lock(mutex_);
-  is_held_up_ = holds;
-}
-
-/// An exploration asks for it by itself.
-void packet_processor::tell_what_is_held_up(fault& f) {
-  if (explored_memory::of(agent_.scheduler()) != nullptr)
-    return;
-  if (std::string const held_up = what_is_held_up(); !held_up.empty())
-    f.report += fmt::format("\n{}", held_up);
-}
-
-std::string packet_processor::what_is_held_up() {
-  std::lock_guard const lock(mutex_);
-  if (!is_held_up_)
-    return {};
-  packet_header const h = next_.header();
-  std::string line = fmt::format("{}: packet {} waits", name(), number_);
-  if (h.barrier)
-    line += " until every packet before it has completed";
-  if (h.type != packet_type::barrier_and && h.type != packet_type::barrier_or)
-    return line;
-  line += fmt::format("{} for {} of its signals:", h.barrier ? ", and" : "",
-                      h.type == packet_type::barrier_and ? "all" : "one");
-  for (std::uint64_t const handle : next_.as<barrier_packet>().dep_signal)
-    if (handle != 0)
-      line += fmt::format(" {:#x} ({})", handle, place_of(handle));
-  return line;
-}
-
-std::string packet_processor::place_of(std::uint64_t handle) const {
-  auto const* const at = reinterpret_cast<void const*>(handle);
-  std::string const here = agent_.known().locate(at);
-  return here.empty() ? queue_.known().locate(at) : here;
 }
 
 /// Has everything happened that the packet waits for?
