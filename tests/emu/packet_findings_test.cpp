@@ -21,8 +21,6 @@ using namespace quarry_test;
 
 namespace {
 
-constexpr machine shape{.compute_units = 1, .wavefront_slots = 4, .wavefront_size = 32};
-
 /// Says that it has begun, and waits for the end.
 struct waits {
   task<> operator()(any_wavefront auto& wf, global<std::uint32_t> at) const {
@@ -36,18 +34,6 @@ struct sets {
   void operator()(any_wavefront auto& wf, global<std::uint32_t> at) const { wf.store(at, 1U); }
 };
 
-/// A queue and what serves it, in a world.
-struct served_in {
-  served_in(world& w, std::uint32_t slots, packet_processor::functions known = {})
-      : gpu(w.scheduler(), shape), queue(gpu.core().known(), slots, {}, "the queue"),
-        processor(gpu.core(), queue, std::move(known)) {}
-  allocations& known() { return gpu.core().known(); }
-
-  explored_agent gpu;
-  user_queue queue;
-  packet_processor processor;
-};
-
 verdict explored(std::function<void(world&)> const& f) {
   return explore({.executions = 300, .diagnoses = false, .keeps_failures = false}, f);
 }
@@ -56,8 +42,9 @@ verdict explored(std::function<void(world&)> const& f) {
 void is_found(packet const& p, char const* kind, std::string const& what) {
   CAPTURE(what);
   verdict const v = explored([&](world& w) {
-    served_in s(w, 4, {{1, [](auto const&) -> std::uint64_t { throw std::logic_error("one"); }}});
-    signal end(s.known(), 1, "end");
+    explored_served s(w.scheduler(),
+                      {{1, [](auto const&) -> std::uint64_t { throw std::logic_error("one"); }}});
+    signal end(s.gpu.core().known(), 1, "end");
     packet mine = p;
     mine.words.back() = end.handle();
     s.processor.submit(mine).or_throw();
@@ -80,15 +67,13 @@ TEST_SUITE("emu.packet_findings") {
 
   TEST_CASE("so is a completion signal that has gone when the packet ends") {
     verdict const v = explored([](world& w) {
-      served_in s(w, 4);
+      explored_served s(w.scheduler());
+      allocations& known = s.gpu.core().known();
       auto words = w.allocate<std::uint32_t>(2, "words");
-      std::optional<signal> end(std::in_place, s.known(), 1, "end");
+      std::optional<signal> end(std::in_place, known, 1, "end");
       loaded_kernel const kernel = s.gpu.load(waits{}, words.global());
-      signal last(s.known(), 1, "last");
-      s.processor
-          .submit(kernel.packet({.work_items = 32, .work_items_per_group = 32},
-                                packet_header{packet_type::kernel_dispatch}, *end))
-          .or_throw();
+      signal last(known, 1, "last");
+      s.processor.submit(kernel.packet(one_wave, plain, *end)).or_throw();
       w.check(w.scheduler().run_until([&] {
         return w.host().load(words.global(), order::acquire, scope::system) != 0;
       }),
@@ -109,11 +94,11 @@ TEST_SUITE("emu.packet_findings") {
 
   TEST_CASE("natively and by turns it is a fault of the queue, which goes on") {
     with_schedulers([](executor& scheduler) {
-      quarry_test::served s(scheduler);
+      served s(scheduler);
       allocations& known = s.gpu.core().known();
       auto words = s.gpu.allocate<std::uint32_t>(2, "words");
-      std::optional<quarry::emu::signal> end(std::in_place, known);
-      quarry::emu::signal last(known); // before that one goes, whose place it might have
+      std::optional<signal> end(std::in_place, known);
+      signal last(known); // before that one goes, whose place it might have
       loaded_kernel const kernel = s.gpu.load(waits{}, words.global());
       REQUIRE(s.processor.submit(kernel.packet(one_wave, plain, *end)));
       std::atomic_ref const has_begun(words.host()[0]);
@@ -133,8 +118,8 @@ TEST_SUITE("emu.packet_findings") {
 
   TEST_CASE("hosts that wait for room, which others take before them, come to it") {
     verdict const v = explored([](world& w) {
-      served_in s(w, 1);
-      signal end(s.known(), 4, "end");
+      explored_served s(w.scheduler(), {}, 1);
+      signal end(s.gpu.core().known(), 4, "end");
       barrier_packet const p{.completion_signal = end.handle()};
       for (int host = 0; host < 2; ++host)
         w.start("host", [&](world_core&) {
@@ -149,8 +134,9 @@ TEST_SUITE("emu.packet_findings") {
 
   TEST_CASE("who waits for a signal by itself is told which packet waits") {
     verdict const v = explored([](world& w) {
-      served_in s(w, 4);
-      signal never(s.known(), 1, "never"), end(s.known(), 1, "end");
+      explored_served s(w.scheduler());
+      allocations& known = s.gpu.core().known();
+      signal never(known, 1, "never"), end(known, 1, "end");
       for (std::uint64_t const before : {std::uint64_t{0}, never.handle()})
         s.processor
             .submit(barrier_packet{.dep_signal = {before}, .completion_signal = end.handle()})
@@ -164,7 +150,7 @@ TEST_SUITE("emu.packet_findings") {
     });
     REQUIRE_MESSAGE(v.failure, v.to_string());
     CHECK(v.failure->kind == "deadlock");
-    CHECK_SAYS(v.failure->report, "the queue: packet 1 waits for all of its signals: 0x");
+    CHECK_SAYS(v.failure->report, "user queue: packet 1 waits for all of its signals: 0x");
   }
 
   TEST_CASE("a queue that goes before its processor is misuse, unless the execution is left so") {
@@ -176,14 +162,14 @@ TEST_SUITE("emu.packet_findings") {
     CHECK(of([](world& w) {
             user_queue queue(w.known(), 4, {}, "the queue");
             w.start_task("serves", [&](world_core&) -> task<> {
-              explored_agent gpu(w.scheduler(), shape);
+              explored_agent gpu(w.scheduler(), served_shape);
               packet_processor const processor(gpu.core(), queue);
               co_await event().wait();
             });
             throw std::logic_error("in the middle");
           }) == "exception: in the middle");
     CHECK(of([](world& w) {
-            explored_agent gpu(w.scheduler(), shape);
+            explored_agent gpu(w.scheduler(), served_shape);
             std::optional<user_queue> queue(std::in_place, w.known(), 4U);
             packet_processor const processor(gpu.core(), *queue);
             queue.reset();
@@ -193,7 +179,7 @@ TEST_SUITE("emu.packet_findings") {
   TEST_CASE("addresses in packets have names in the history: it is the same wherever memory is") {
     auto const history_of_a_launch = [] {
       verdict const v = explored([](world& w) {
-        explored_agent gpu(w.scheduler(), shape, {.launches = launch_path::packets});
+        explored_agent gpu(w.scheduler(), served_shape, {.launches = launch_path::packets});
         auto words = gpu.allocate<std::uint32_t>(1, "words");
         gpu.run({.work_items = 1}, sets{}, words.global()).or_throw();
         w.check(false, "the end");
@@ -209,7 +195,7 @@ TEST_SUITE("emu.packet_findings") {
 
   TEST_CASE("packets are counted by their queue, whoever takes them") {
     sequential_scheduler scheduler;
-    agent gpu(scheduler, shape);
+    agent gpu(scheduler, served_shape);
     user_queue queue(gpu.core().known(), 4, {}, "the queue");
     for (int i = 0; i < 2; ++i) {
       packet_processor processor(gpu.core(), queue);

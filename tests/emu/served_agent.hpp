@@ -17,15 +17,20 @@ constexpr quarry::emu::machine served_shape{
     .compute_units = 2, .wavefront_slots = 8, .wavefront_size = 32};
 constexpr quarry::emu::packet_header plain{quarry::emu::packet_type::kernel_dispatch};
 
-/// An agent, a queue of few packets, and who serves it; natively and deterministically.
-struct served {
-  explicit served(quarry::executor& s, quarry::emu::packet_processor::functions f = {})
-      : gpu(s, served_shape), queue(gpu.core().known(), 4),
+/// An agent, a queue of few packets, and who serves it.
+template<class Agent>
+struct basic_served {
+  explicit basic_served(quarry::executor& s, quarry::emu::packet_processor::functions f = {},
+                        std::uint32_t slots = 4)
+      : gpu(s, served_shape), queue(gpu.core().known(), slots),
         processor(gpu.core(), queue, std::move(f)) {}
-  quarry::emu::agent gpu;
+  Agent gpu;
   quarry::emu::user_queue queue;
   quarry::emu::packet_processor processor;
 };
+/// Natively and deterministically, and where an exploration decides.
+using served = basic_served<quarry::emu::agent>;
+using explored_served = basic_served<quarry::emu::explored_agent>;
 
 /// Adds `n` to each work-item's word.
 struct add {
