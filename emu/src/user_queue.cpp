@@ -15,8 +15,7 @@ void queue_goes_first(std::string const& name) {
   if (memory == nullptr)
     misuse(what);
   // Frames of an execution that is on its way out may go in any order.
-  actor const* const self = memory->scheduler().current();
-  if (self != nullptr && !self->is_abandoned && std::uncaught_exceptions() == 0)
+  if (!memory->is_being_left() && std::uncaught_exceptions() == 0)
     memory->found({"misuse", "user queue", "misuse: " + what});
 }
 

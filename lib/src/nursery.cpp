@@ -43,9 +43,9 @@ struct nursery::state {
     wait_place* released = nullptr;
     {
       std::lock_guard const guard(queue);
-      if (is_dead && !gave_up)
-        misuse(fmt::format("the nursery of \"{}\" died before it was joined", self.name()));
       auto* const memory = self.home->owner().attachment();
+      if (is_dead && !gave_up)
+        return blame_parent(self);
       if (thrown && !error) {
         error = std::move(thrown);
         thrower = self.name();
@@ -57,6 +57,15 @@ struct nursery::state {
       released = one_less();
     }
     wait_queue::wake(released);
+  }
+
+  /// Who has started that child is no more.
+  static void blame_parent(actor const& child) {
+    std::string const what =
+        fmt::format("the nursery of \"{}\" died before it was joined", child.name());
+    auto* const memory = child.home->owner().attachment();
+    if (memory == nullptr || !memory->takes_note_of_misuse(what))
+      misuse(what);
   }
 
   /// Under the lock: whom to wake.

@@ -64,6 +64,35 @@ TEST_SUITE("emu.explore_thrown") {
     }
   }
 
+  TEST_CASE("a child that outlives its nursery is a failure, by whoever comes first") {
+    auto const explored = [](bool joins) {
+      return explore({.executions = 50, .diagnoses = false, .keeps_failures = false},
+                     [=](world& w) {
+                       strand place(w.scheduler(), "place");
+                       bool has_ended = false;
+                       auto const child = [&has_ended]() -> task<> {
+                         co_await yield();
+                         has_ended = true;
+                       };
+                       {
+                         nursery n;
+                         n.start(place, child(), "orphan");
+                         if (joins)
+                           n.wait(w.scheduler());
+                       }
+                       static_cast<void>(w.scheduler().run_until([&] { return has_ended; }));
+                       static_cast<void>(w.scheduler().run_until([] { return false; }));
+                     });
+    };
+    verdict const v = explored(false);
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "misuse");
+    CHECK(v.failure->report.starts_with(
+        "misuse: the nursery of \"orphan\" died before it was joined"));
+    verdict const joined = explored(true);
+    CHECK_MESSAGE(joined, joined.to_string());
+  }
+
   TEST_CASE("so it is where a kernel waits for it") {
     verdict const v = explore({.executions = 60, .diagnoses = false}, [](world& w) {
       agent gpu(w.scheduler());

@@ -230,6 +230,11 @@ void explored_memory::found(kernel_stop const& stop, std::string_view who) {
          fmt::format("{}: {}: {}", where, who, stop.message)});
 }
 
+bool explored_memory::takes_note_of_misuse(std::string const& what) {
+  found({"misuse", what, "misuse: " + what});
+  return true;
+}
+
 void explored_memory::report_race(race_detector::race const& race) {
   std::string where = both_lines_of(quarry::to_string(race.first.at.where),
                                     quarry::to_string(race.second.at.where));

@@ -166,6 +166,7 @@ public:
   [[nodiscard]] thrown_exceptions& thrown() noexcept { return thrown_; }
   void has_thrown(actor const& who, std::exception_ptr const& what) override;
   void has_heard(std::exception_ptr const& what) override { thrown_.hear(what); }
+  [[nodiscard]] bool takes_note_of_misuse(std::string const& what) override;
   /// That says why others wait; null: there is none.
   [[nodiscard]] thrown_exceptions::entry const* first_unheard() const noexcept;
   /// That one, when the first thing was found.
@@ -235,6 +236,11 @@ public:
 
   [[nodiscard]] cache_machine& machine() noexcept { return machine_; }
   [[nodiscard]] sequential_scheduler& scheduler() noexcept { return scheduler_; }
+  /// What runs is a destructor, of an execution that has ended before its time.
+  [[nodiscard]] bool is_being_left() const noexcept {
+    actor const* const self = scheduler_.current();
+    return is_letting_go() || self == nullptr || self->is_abandoned;
+  }
 
 private:
   friend class cache_port;

@@ -55,6 +55,11 @@ public:
   }
   /// Somebody has joined it.
   virtual void has_heard(std::exception_ptr const& what) { static_cast<void>(what); }
+  /// What an actor has used wrongly. True if somebody will tell of it: the process need not end.
+  [[nodiscard]] virtual bool takes_note_of_misuse(std::string const& what) {
+    static_cast<void>(what);
+    return false;
+  }
 };
 
 /// What strands and actors know of the scheduler that runs them. It is asked once per slice or
