@@ -76,7 +76,8 @@ public:
     }
   }
 
-  /// False if the actor will not take note of it: nobody can go on in this execution.
+  /// False if the actor will not take note of it: nobody can go on in this execution. Natively a
+  /// service that does not leave poll() is waited for.
   [[nodiscard]] bool leave(entry& e) noexcept {
     if (is_here() && !agent_.scheduler().decides())
       misuse("command processor: a service ends a serving of its own core, which would wait for "
@@ -84,10 +85,14 @@ public:
     e.leaves.store(true, std::memory_order_release);
     has_news_.store(true, std::memory_order_release);
     wake();
+    auto const is_gone = [&e] { return e.is_gone.load(std::memory_order_acquire); };
     executor& scheduler = agent_.scheduler();
-    while (!scheduler.run_until([&] { return e.is_gone.load(std::memory_order_acquire); }))
+    for (bool is_told = false; !scheduler.run_until(is_gone); is_told = true) {
+      if (!is_told)
+        tell_who_stays(e);
       if (scheduler.decides())
         break;
+    }
     ends_.take();
     std::lock_guard const lock(mutex_);
     --count_;
@@ -174,6 +179,18 @@ private:
                      fmt::format("{} {}", e.service->name(), what_was_thrown())});
     }
     e.has_failed = true;
+  }
+
+  /// Nobody can go on, and the service is still at work.
+  void tell_who_stays(entry const& e) {
+    executor& scheduler = agent_.scheduler();
+    fault const stuck = agent_.stuck(
+        fmt::format("{}: its serving ends, and it does not leave poll()", e.service->name()));
+    auto* const memory = explored_memory::of(scheduler);
+    if (!scheduler.decides())
+      fmt::print(stderr, "quarry: {}", stuck.report);
+    else if (memory != nullptr && !memory->is_being_left())
+      memory->found(stuck);
   }
 
   /// Only looks.

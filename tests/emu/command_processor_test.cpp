@@ -4,10 +4,12 @@
 
 #include <quarry/emu.hpp>
 #include <quarry/emu/explore.hpp>
+#include <quarry/event.hpp>
 #include <quarry/nursery.hpp>
 #include <quarry/yield.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -19,6 +21,7 @@
 using namespace quarry;
 using namespace quarry::emu;
 using namespace quarry_test;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -144,6 +147,25 @@ struct leaver {
 };
 static_assert(service<leaver>);
 
+/// Does not leave its first round before somebody says so.
+struct stayer {
+  event may_leave;
+  std::atomic<bool> is_in = false;
+  bool leaves_once_named = false;
+  task<bool> poll(auto&&) {
+    is_in = true;
+    co_await may_leave.wait();
+    co_return true;
+  }
+  bool has_work(auto&&) { return true; }
+  std::string name() {
+    if (leaves_once_named)
+      may_leave.set();
+    return "stayer";
+  }
+};
+static_assert(service<stayer>);
+
 /// With one core, which takes the packets as well.
 void launch_from_a_service(executor& s) {
   agent gpu(s, {.compute_units = 2, .command_processor_cores = 1},
@@ -257,6 +279,49 @@ TEST_SUITE("emu.command_processor") {
           static_cast<void>(s.run_until([] { return false; }));
         },
         "a service ends a serving of its own core");
+  }
+
+  TEST_CASE("one that does not leave poll() when its serving ends is waited for, and named") {
+    auto const end = in_child([] {
+      native_scheduler s({.threads = 1, .stall_timeout = 50ms}); // see in_child()
+      agent gpu(s, {});
+      stayer it;
+      {
+        auto const served = gpu.core().processor().serve(it);
+        while (!s.run_until([&] { return it.is_in.load(); }))
+          continue;
+        it.leaves_once_named = true;
+      }
+    });
+    CHECK(end.status == 0);
+    CHECK_SAYS(end.said, "quarry: stayer: its serving ends, and it does not leave poll(): nothing "
+                         "progressed for the stall timeout\n");
+    CHECK_SAYS(end.said, "command processor core 0");
+  }
+
+  TEST_CASE("such a one is a deadlock where an exploration decides, unless something else is") {
+    auto const explored = [](bool is_host_stuck) {
+      return explore({.executions = 10, .diagnoses = false, .keeps_failures = false},
+                     [&](world& w) {
+                       agent gpu(w.scheduler(), {.compute_units = 1});
+                       stayer it;
+                       event never;
+                       auto const served = gpu.core().processor().serve(it);
+                       w.check(w.scheduler().run_until([&] { return it.is_in.load(); }), "polled");
+                       if (!is_host_stuck)
+                         return;
+                       w.start_task("waits", [&](world_core&) -> task<> { co_await never.wait(); });
+                       w.join();
+                     });
+    };
+    verdict const v = explored(false);
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "deadlock");
+    CHECK_SAYS(v.failure->report, "stayer: its serving ends, and it does not leave poll()");
+    verdict const host = explored(true);
+    REQUIRE_MESSAGE(host.failure, host.to_string());
+    CHECK(host.failure->kind == "deadlock");
+    CHECK(host.failure->report.find("its serving ends") == std::string::npos);
   }
 
   TEST_CASE("impossible machines are refused") {

@@ -87,6 +87,8 @@ public:
       return std::nullopt;
     return f;
   }
+  /// What says that `what` is waited for in vain, and who waits for what.
+  [[nodiscard]] fault stuck(std::string_view what);
   /// Throws `abandoned` where the execution has been given up while a host waited, which would
   /// never come to an end by trying again: nobody runs any more, and it comes to no decision
   /// points. Not while the host unwinds.
@@ -140,7 +142,6 @@ private:
   [[nodiscard]] launch_queue& launches_by_packets();
   [[nodiscard]] bool run_until_settled(bool (*is_over)(void const*), void const* argument,
                                        std::source_location where);
-  [[nodiscard]] fault stuck(std::string_view what);
   [[nodiscard]] actor* exploring_host() const noexcept;
 
   executor& scheduler_;
