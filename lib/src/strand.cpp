@@ -2,6 +2,7 @@
 #include "kept_for_good.hpp"
 
 #include <quarry/assert.hpp>
+#include <quarry/misuse.hpp>
 #include <quarry/scheduler.hpp>
 #include <quarry/strand.hpp>
 
@@ -104,8 +105,11 @@ std::vector<actor*> strand::keep_spawned() {
 }
 
 void strand::retire() noexcept {
-  if (!std::exchange(is_retired_, true))
-    executor_.remove(*this);
+  if (std::exchange(is_retired_, true))
+    return;
+  if (executor_.turn() == this)
+    misuse("strand \"" + name_ + "\" is destroyed by an actor that runs on it");
+  executor_.remove(*this);
 }
 
 void strand::make_ready(actor& a) {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "in_child.hpp"
 #include "scheduler_contract.hpp"
 
 #include <quarry/event.hpp>
@@ -8,6 +9,8 @@
 #include <quarry/yield.hpp>
 
 #include <atomic>
+#include <memory>
+#include <string>
 #include <thread>
 
 using namespace quarry;
@@ -197,6 +200,31 @@ TEST_SUITE("lib.strand") {
       brief.spawn(add_one(sum), "short");
       CHECK(s.run_until([&] { return sum == 1; }));
     }
+  }
+
+  TEST_CASE("an actor that destroys the strand on which it runs is told so") {
+    auto const run_on = [](auto& scheduler) {
+      auto place = std::make_unique<strand>(scheduler, "place");
+      auto const ends_it = [&place]() -> task<> {
+        place.reset();
+        co_return;
+      };
+      place->spawn(ends_it(), "ends it");
+      static_cast<void>(scheduler.run_until([&] { return place == nullptr; }));
+    };
+    std::string const said = "strand \"place\" is destroyed by an actor that runs on it";
+    aborts(
+        [&] {
+          sequential_scheduler s;
+          run_on(s);
+        },
+        said);
+    aborts(
+        [&] {
+          native_scheduler s({.threads = 1}); // see in_child()
+          run_on(s);
+        },
+        said);
   }
 
   TEST_CASE("actors that die with their strand may wake each other on the way") {
