@@ -126,6 +126,7 @@ task<bool> channel_aggregator::poll(Core& self) {
     worked = restart_blocked(self) || worked;
   bool const dispatches = !first_fault_ && dispatch();
   if (!dispatches && running_.is_empty() && (first_fault_ || is_nothing_ready())) {
+    check_enqueued();
     ends_.give();
     is_done_.store(true, std::memory_order_release);
     agent_.scheduler().notify();
@@ -145,8 +146,20 @@ bool channel_aggregator::dispatch() {
       start(*next);
   });
   if (thrown)
-    fail(std::move(*thrown));
+    blame(std::move(*thrown));
   return dispatches;
+}
+
+/// Who has allocated elements and has ended will not enqueue them.
+void channel_aggregator::check_enqueued() {
+  bool const is_explored = explored_memory::of(agent_.scheduler()) != nullptr;
+  for (auto const& n : nodes_)
+    if (std::uint64_t const lost = n->not_enqueued(is_explored); lost != 0 && !first_fault_)
+      blame({fault::kind::misuse, "channel graph",
+             fmt::format("channel graph: {} element{} of {} {} allocated and never enqueued: no "
+                         "consumer gets {}, and no producer the room",
+                         lost, lost == 1 ? "" : "s", n->name(), lost == 1 ? "was" : "were",
+                         lost == 1 ? "it" : "them")});
 }
 
 bool channel_aggregator::is_nothing_ready() const {
@@ -228,6 +241,14 @@ void channel_aggregator::start(channel_choice next) {
 
 // Wavefronts that have yielded
 
+/// Under `explore` it is a failure though nobody looks at it.
+void channel_aggregator::blame(fault f) {
+  if (auto* const memory = explored_memory::of(agent_.scheduler()))
+    memory->found(f);
+  fail(std::move(f));
+}
+
+/// A kernel's, which is known already.
 void channel_aggregator::fail(fault f) {
   if (first_fault_)
     return;
@@ -251,7 +272,7 @@ bool channel_aggregator::take_restarts(Core& self) {
     restart_context const c = self.load(restarts_->deq(self, first + i));
     restarts_->tfree(self, first + i);
     if (!is_sane(c)) {
-      fail(
+      blame(
           {fault::kind::misuse, "channel graph",
            "channel graph: a restart context names no wavefront: it was read before it was there"});
       return true;

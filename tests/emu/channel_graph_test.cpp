@@ -61,6 +61,20 @@ struct send_two {
     co_await std::move(sent);
   }
 };
+/// Allocates two for each, and enqueues but one of them.
+struct lose_one {
+  template<any_wavefront W>
+  task<> operator()(W& wf, auto& src, channel<number>& to) const {
+    auto const value = src.load(&number::value);
+    auto const inner = wf.where(value > std::uint64_t{0});
+    auto allocated = to.talloc(wf, typename W::template lanes<std::uint32_t>(2));
+    wave_elements<W::size> mine = co_await std::move(allocated);
+    wf.store(to.at(mine, 0, &number::value), value - std::uint64_t{1});
+    mine.count = typename W::template lanes<std::uint32_t>(1);
+    task<> sent = to.enq(wf, mine);
+    co_await std::move(sent);
+  }
+};
 /// Throws when it is copied, once it is told to.
 struct throwing_argument {
   explicit throwing_argument(bool const& is_told) : throws(&is_told) {}
@@ -142,6 +156,10 @@ TEST_SUITE("emu.channel_graph") {
     CHECK_THROWS_WITH(g.connect(in, stop{}), "channel_graph: in has a consumer already");
     channel_graph other(gpu);
     CHECK_THROWS_WITH(other.connect(in, stop{}), "channel_graph: in is no channel of this graph");
+    auto& others = other.add_channel<number>({.width = 64, .name = "others"});
+    CHECK_THROWS_WITH(other.connect(others, send_two{}, std::ref(in)),
+                      "channel_graph: in is no channel of this graph");
+    CHECK(other.drawing().kernels.empty());
     for (std::uint64_t i = 0; i < 64; ++i)
       g.put(in, {i});
     CHECK_THROWS_WITH(g.put(in, {64}), "channel_graph: in is full");
@@ -259,6 +277,37 @@ TEST_SUITE("emu.channel_graph") {
     REQUIRE_MESSAGE(v.failure, v.to_string());
     CHECK(v.failure->kind == "deadlock");
     CHECK_SAYS(v.failure->report, "channel numbers: 1 of 2 elements in use, 1 producer waits");
+  }
+
+  TEST_CASE("elements that are allocated and never enqueued are misuse, whoever looks") {
+    with_schedulers([](executor& s) {
+      wide_agent gpu(s, shape);
+      channel_graph g(gpu);
+      auto& numbers =
+          g.add_channel<number>({.width = 64, .elements_per_done_count = 1, .name = "numbers"});
+      g.connect(numbers, lose_one{}, std::ref(numbers));
+      g.put(numbers, {2});
+      g.execute();
+      outcome const end = g.wait_for_done();
+      REQUIRE(!end);
+      CHECK(end.get_fault()->what == fault::kind::misuse);
+      CHECK_SAYS(end.get_fault()->report, "channel graph: 2 elements of numbers were allocated and "
+                                          "never enqueued");
+    });
+    verdict const v =
+        explore({.executions = 20, .diagnoses = false, .keeps_failures = false}, [](world& w) {
+          wide_agent gpu(w.scheduler(), shape);
+          channel_graph g(gpu);
+          auto& numbers =
+              g.add_channel<number>({.width = 64, .elements_per_done_count = 1, .name = "numbers"});
+          g.connect(numbers, lose_one{}, std::ref(numbers));
+          g.put(numbers, {1});
+          g.execute();
+          static_cast<void>(g.wait_for_done());
+        });
+    REQUIRE_MESSAGE(v.failure, v.to_string());
+    CHECK(v.failure->kind == "misuse");
+    CHECK_SAYS(v.failure->report, "1 element of numbers was allocated and never enqueued");
   }
 
   TEST_CASE("a cycle that is too narrow for one generation ends well if wavefronts yield") {

@@ -91,6 +91,8 @@ public:
   [[nodiscard]] virtual channel_counts const& counts() const = 0;
   [[nodiscard]] virtual channel_usage usage() const = 0;
   [[nodiscard]] virtual std::uint32_t width() const = 0;
+  /// Elements that were allocated and not enqueued, when no kernel runs.
+  [[nodiscard]] virtual std::uint64_t not_enqueued(bool is_explored) const = 0;
   /// Takes `count` elements: what runs their consumer over them, prepared.
   [[nodiscard]] virtual std::unique_ptr<launch_state> take(std::uint32_t count,
                                                            std::uint32_t hint) = 0;
@@ -175,6 +177,8 @@ private:
   bool take_restarts(Core& self);
   [[nodiscard]] bool is_sane(restart_context const& c) const noexcept;
   void fail(fault f);
+  void blame(fault f);
+  void check_enqueued();
   template<class Core>
   bool restart_blocked(Core& self);
   template<class Core>

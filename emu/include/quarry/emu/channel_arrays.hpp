@@ -57,6 +57,13 @@ public:
     return {static_cast<std::uint32_t>((tail - head) & wrap),
             static_cast<std::uint32_t>(indices_.peek(waiting_producers))};
   }
+  /// Elements that talloc has given, and nobody has enqueued. Where no producer is at work.
+  [[nodiscard]] std::uint64_t not_enqueued(bool is_explored) const noexcept {
+    if (is_explored) // what the indices say is in caches
+      return static_cast<std::uint64_t>(
+          std::count(states_.begin(), states_.end(), state::reserved));
+    return (indices_.peek(data_tail) - indices_.peek(reserve_tail)) & wrap;
+  }
   /// The most elements that a single talloc can have: the rest of a done count that is in use
   /// cannot be given back.
   [[nodiscard]] std::uint32_t most_at_once() const noexcept { return width_ - share_ + 1; }

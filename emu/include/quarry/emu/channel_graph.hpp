@@ -102,17 +102,20 @@ public:
     drawing_.channels.push_back({o.name, o.width});
     return result;
   }
-  /// `kernel(wf, elements, args...)` consumes the channel; arguments as in agent::launch.
+  /// `kernel(wf, elements, args...)` consumes the channel; arguments as in agent::launch. What is
+  /// sent to channels of other graphs nobody would wait for.
   ///
-  /// Errors   std::invalid_argument – the channel is another graph's, or has a consumer
+  /// Errors   std::invalid_argument – the channel, or one among the arguments, is another graph's,
+  ///          or it has a consumer
   template<class T, class Kernel, class... Args>
   void connect(channel<T>& from, Kernel kernel, Args... args) {
     check_open();
     node<T>& n = find(from);
     if (n.make)
       throw std::invalid_argument("channel_graph: " + from.name() + " has a consumer already");
-    auto& drawn = drawing_.kernels.emplace_back(kernel_name<Kernel>(), index_of(&from));
+    channel_drawing::kernel drawn{kernel_name<Kernel>(), index_of(&from), {}};
     (draw_edges(drawn, args), ...);
+    drawing_.kernels.push_back(std::move(drawn));
     using call = consumer<T, Kernel>;
     n.make = [this, &from, kernel, args...](std::uint64_t first, std::uint32_t count,
                                             std::uint32_t hint) {
@@ -164,7 +167,8 @@ public:
   /// use any more: elements are left, and it gives the same error again.
   ///
   /// Errors   a kernel's first fault; deadlock or stall – kernels wait for each other, for room
-  ///          say; std::invalid_argument – before execute()
+  ///          say; misuse – elements were allocated and never enqueued; std::invalid_argument –
+  ///          before execute()
   outcome wait_for_done() {
     if (!serving_)
       throw std::invalid_argument("channel_graph: wait_for_done() before execute()");
@@ -222,6 +226,9 @@ private:
     channel_counts const& counts() const override { return elements.counts(); }
     channel_usage usage() const override { return elements.usage(); }
     std::uint32_t width() const override { return elements.width(); }
+    std::uint64_t not_enqueued(bool is_explored) const override {
+      return elements.not_enqueued(is_explored);
+    }
     std::unique_ptr<launch_state> take(std::uint32_t count, std::uint32_t hint) override {
       return make(elements.take(count), count, hint);
     }
@@ -236,15 +243,19 @@ private:
         all.begin());
   }
   template<class Arg>
-  void draw_edges(channel_drawing::kernel& k, Arg const& argument) const {
-    auto const add = [&](void const* channel) {
-      if (auto const i = index_of(channel); i != aggregator_.nodes().size())
+  void draw_edges(channel_drawing::kernel& k, Arg const& argument) {
+    if constexpr (requires { argument.get().each_channel([](void const*) {}); })
+      argument.get().each_channel([&](void const* channel) {
+        auto const i = index_of(channel);
+        if (i == aggregator_.nodes().size())
+          throw std::invalid_argument("channel_graph: an argument of " + k.name +
+                                      " has a channel of another graph");
         k.into.push_back(i);
-    };
-    if constexpr (requires { argument.get().each_channel(add); })
-      argument.get().each_channel(add);
-    else if constexpr (requires { &argument.get(); })
-      add(&argument.get());
+      });
+    else if constexpr (requires { this->find(argument.get()); }) {
+      static_cast<void>(find(argument.get()));
+      k.into.push_back(index_of(&argument.get()));
+    }
   }
 
   void check_open() const {
