@@ -161,7 +161,10 @@ void agent_core::leave_if_abandoned() const {
 }
 
 bool agent_core::has_ended(launch_state const& l) {
-  return l.completion != nullptr ? launch_queue_->has_ended(l) : l.is_done();
+  if (l.completion != nullptr)
+    return launch_queue_->has_ended(l);
+  sequential_scheduler::before_asking_here();
+  return l.is_done();
 }
 
 launch_queue& agent_core::launches_by_packets() {

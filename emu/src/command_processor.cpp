@@ -101,7 +101,11 @@ public:
   /// For as long as the actor may look at it.
   void keep(std::unique_ptr<entry> e) { kept_.push_back(std::move(e)); }
 
-  void wake() noexcept { bell_.set(); }
+  /// Where a scheduler decides, it asks: nobody waits for the bell.
+  void wake() noexcept {
+    if (!agent_.scheduler().decides())
+      bell_.set();
+  }
   [[nodiscard]] bool is_here() const noexcept { return agent_.scheduler().turn() == &strand_; }
 
   [[nodiscard]] std::size_t service_count() {
@@ -119,7 +123,10 @@ private:
     basic_core<M> self({&me, &scheduler, nullptr});
     bool is_in_vain = false; // there was work, as a service says, which it could not do yet
     while (!is_stopping_.load(std::memory_order_acquire)) {
-      bell_.reset(); // before the look: what turns up after it rings again
+      if (scheduler.decides())
+        scheduler.tell_all(me); // what turns up elsewhere is no word of memory
+      else
+        bell_.reset(); // before the look: what turns up after it rings again
       take_news();
       task<bool> round = serve_all(self);
       bool const has_worked = co_await std::move(round);

@@ -7,6 +7,7 @@
 namespace quarry {
 
 void event::set() {
+  sequential_scheduler::before_giving_here();
   wait_place* released = nullptr;
   {
     std::lock_guard const guard(queue_);
@@ -17,6 +18,7 @@ void event::set() {
 }
 
 void event::reset() noexcept {
+  sequential_scheduler::before_giving_here();
   // To a search: a wait, or a set(), before it is another matter than one after it. Among
   // themselves those need no order, so that they say nothing.
   sequential_scheduler::tell_all_here();
@@ -24,7 +26,8 @@ void event::reset() noexcept {
   is_set_ = false;
 }
 
-bool event::is_set() noexcept {
+bool event::is_set() {
+  sequential_scheduler::before_asking_here();
   std::lock_guard const guard(queue_);
   return is_set_;
 }

@@ -21,6 +21,7 @@ wait_place* latch::lower(std::size_t by) {
 }
 
 void latch::count_down(std::size_t by) {
+  sequential_scheduler::before_giving_here();
   wait_place* released = nullptr;
   {
     std::lock_guard const guard(queue_);
@@ -29,7 +30,8 @@ void latch::count_down(std::size_t by) {
   wait_queue::wake(released);
 }
 
-std::size_t latch::count() noexcept {
+std::size_t latch::count() {
+  sequential_scheduler::before_asking_here();
   std::lock_guard const guard(queue_);
   return count_;
 }

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/mutex.hpp>
+#include <quarry/sequential_scheduler.hpp>
 #include <quarry/strand.hpp>
 
 #include <mutex>
 
 namespace quarry {
 
-mutex::guard mutex::try_lock() noexcept {
+mutex::guard mutex::try_lock() {
+  sequential_scheduler::before_asking_here();
   std::lock_guard const inside(queue_);
   if (std::exchange(is_held_, true))
     return {};
@@ -27,6 +29,11 @@ bool mutex::enlist(wait_place& place, actor& self, std::source_location where) {
 }
 
 void mutex::unlock() {
+  sequential_scheduler::before_giving_here();
+  give();
+}
+
+void mutex::give() {
   wait_place* next = nullptr;
   {
     // The mutex stays held on the way to the next owner: nobody can snatch it.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/semaphore.hpp>
+#include <quarry/sequential_scheduler.hpp>
 
 #include <fmt/core.h>
 
@@ -9,7 +10,8 @@
 
 namespace quarry {
 
-bool semaphore::try_acquire() noexcept {
+bool semaphore::try_acquire() {
+  sequential_scheduler::before_asking_here();
   std::lock_guard const guard(queue_);
   if (units_ == 0)
     return false;
@@ -18,6 +20,11 @@ bool semaphore::try_acquire() noexcept {
 }
 
 void semaphore::release(std::size_t units) {
+  sequential_scheduler::before_giving_here();
+  give(units);
+}
+
+void semaphore::give(std::size_t units) {
   wait_place* released = nullptr;
   {
     std::lock_guard const guard(queue_);

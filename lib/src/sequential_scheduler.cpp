@@ -379,6 +379,33 @@ void sequential_scheduler::tell_all_here() noexcept {
     driven_here->tell_all(*driven_here->current_);
 }
 
+/// Null: nobody runs here, or there is no choice who does. Not for frames that somebody destroys
+/// whose actors will not go on.
+actor* sequential_scheduler::choosing_here() noexcept {
+  sequential_scheduler const* const s = driven_here;
+  bool const has_choice = s != nullptr && s->options_.choices != nullptr && !s->is_asking();
+  return has_choice && !strand::lets_go_here() ? s->current_ : nullptr;
+}
+
+void sequential_scheduler::before_asking_here() {
+  if (actor* const self = choosing_here()) {
+    driven_here->decision_point(*self);
+    driven_here->tell_all(*self);
+  }
+}
+
+void sequential_scheduler::before_giving_here() noexcept {
+  actor* const self = choosing_here();
+  if (self == nullptr)
+    return;
+  sequential_scheduler& its = *driven_here;
+  try {
+    its.decision_point(*self);
+  } catch (abandoned const&) {
+    its.has_not_thrown_ = self;
+  }
+}
+
 /// Nobody else has anything to do between the slice of who is at a decision point and the next one,
 /// which has a stack: where there is none, that is no error of who is about to be left.
 inline bool sequential_scheduler::may_hand_over() const noexcept {
@@ -428,8 +455,13 @@ void sequential_scheduler::out_of_turn(actor& self) {
     throw std::logic_error(fmt::format("an operation of {} in a thread that runs none of the "
                                        "actors: a thread of one's own has no core",
                                        self.name()));
-  if (self.is_abandoned)
+  if (self.is_abandoned) {
+    if (has_not_thrown_ == &self && std::uncaught_exceptions() == 0) {
+      has_not_thrown_ = nullptr;
+      throw abandoned{};
+    }
     return count_unwinding(self);
+  }
   if (is_in_predicate_)
     throw std::logic_error(
         fmt::format("an operation of {} within a predicate of wait_until(): that "

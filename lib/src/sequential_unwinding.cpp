@@ -35,10 +35,12 @@ void sequential_scheduler::abandon(actor& a) {
   if (!a.fiber->is_idle()) { // in mid-function: its decision point throws, its frames unwind
     actor* const before = std::exchange(current_, &a);
     std::uint64_t const others = std::exchange(unwinding_, 0);
+    auto const* const other = std::exchange(has_not_thrown_, nullptr);
     a.state = actor_state::running;
     bool const is_gone = a.fiber->resume();
     current_ = before;
     unwinding_ = others;
+    has_not_thrown_ = other;
     if (!is_gone) { // not even now; a.fiber says so to is_left()
       std::erase(waiting_in_run_until_, &a);
       if (options_.when_left)

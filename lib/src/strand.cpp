@@ -72,6 +72,10 @@ bool strand::is_let_go_of_here() const noexcept {
   return let_go_here == this;
 }
 
+bool strand::lets_go_here() noexcept {
+  return let_go_here != nullptr;
+}
+
 strand::strand(executor& executor, std::string name)
     : executor_(executor), name_(std::move(name)),
       debug_{.self = this, .name = name_.c_str(), .actors = {}} {

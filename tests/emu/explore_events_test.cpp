@@ -272,18 +272,25 @@ TEST_SUITE("emu.explore_events") {
   }
 
   TEST_CASE("what random programs come to is the same, whatever is left out") {
-    int deadlocks = 0, several = 0;
+    int deadlocks = 0, several = 0, long_ones = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
       CAPTURE(seed);
       random_bits bits(random_bits::mixed(seed));
       program const p = random_program(bits);
-      ends const full = ends_of(p, search::everything);
-      CHECK(ends_of(p, search::reduced) == full);
+      ends const full = ends_of(p, search::reduced);
       CHECK(ends_of(p, search::hashed) == full);
+      std::size_t steps = 0;
+      for (auto const& of_actor : p)
+        steps += of_actor.size();
+      if (steps <= 7) // of nine there are ten thousands of executions
+        CHECK(ends_of(p, search::everything) == full);
+      else
+        ++long_ones;
       deadlocks += full.failure == "deadlock" ? 1 : 0;
       several += full.failure.empty() && full.seen.size() > 1 ? 1 : 0;
     }
     CHECK(deadlocks > 20);
     CHECK(several > 20);
+    CHECK(long_ones < 100);
   }
 }

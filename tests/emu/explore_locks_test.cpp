@@ -59,8 +59,10 @@ TEST_SUITE("emu.explore_locks") {
     };
     for (auto const& [name, what] : worlds) {
       CAPTURE(name);
-      explored_all const full = all_of(what, search::everything);
-      CHECK(full.seen.size() == (name == worlds[0].name ? 2 : 6));
+      bool const has_two = name == worlds[0].name; // of three there are 750 000 executions
+      search_bounds const most = has_two ? search_bounds{} : search_bounds{.preemptions = 3};
+      explored_all const full = all_of(what, search::everything, most);
+      CHECK(full.seen.size() == (has_two ? 2 : 6));
       CHECK(all_of(what, search::reduced).seen == full.seen);
       CHECK(all_of(what, search::hashed).seen == full.seen);
     }

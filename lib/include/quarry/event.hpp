@@ -9,8 +9,9 @@ namespace quarry {
 /// Something that has happened, until reset(): releases all who wait for it, and all who come
 /// later.
 ///
-/// All operations may come from any thread and any strand. Whoever has seen wait() end may destroy
-/// the event at once, although set() is still at work.
+/// All operations may come from any thread and any strand; where choices are explored, somebody
+/// else may go on before each. Whoever has seen wait() end may destroy the event at once, although
+/// set() is still at work.
 class event {
 public:
   /// Releases the waiting, in the order in which they came. Setting a set event does nothing.
@@ -18,7 +19,8 @@ public:
   /// From now on wait() suspends. Whoever was released before goes on.
   void reset() noexcept;
   /// For a look from outside; what it says may be over already.
-  [[nodiscard]] bool is_set() noexcept;
+  /// Throws   `abandoned`, where choices are explored
+  [[nodiscard]] bool is_set();
 
   class waiter;
   /// Suspends until set(); not at all if the event is set.

@@ -10,8 +10,8 @@ namespace quarry {
 
 /// Counts down to zero once; releases all who wait for that.
 ///
-/// All operations may come from any thread and any strand. Whoever has seen wait() end may destroy
-/// the latch.
+/// All operations may come from any thread and any strand; where choices are explored, somebody
+/// else may go on before each. Whoever has seen wait() end may destroy the latch.
 class latch {
 public:
   explicit latch(std::size_t count) noexcept : count_(count) {}
@@ -19,7 +19,9 @@ public:
   /// Errors   std::invalid_argument – `by` is more than what is left; nothing is counted
   void count_down(std::size_t by = 1);
   /// For a look from outside; what it says may be over already.
-  [[nodiscard]] std::size_t count() noexcept;
+  ///
+  /// Throws   `abandoned`, where choices are explored
+  [[nodiscard]] std::size_t count();
 
   class waiter;
   /// Suspends until the count is zero; not at all if it is.

@@ -13,7 +13,8 @@ namespace quarry {
 ///
 /// Actors of all strands may lock it. It outlives its guards. It is not recursive: locking twice is
 /// a deadlock, which the report shows as a cycle. Where a scheduler decides, somebody else may go
-/// on once it is held. Under `explore` it orders no device memory: see <quarry/emu/handover.hpp>.
+/// on once it is held, and where choices are explored before it is unlocked, too. Under `explore`
+/// it orders no device memory: see <quarry/emu/handover.hpp>.
 class mutex {
 public:
   class guard;
@@ -23,11 +24,14 @@ public:
   /// Suspends while it is held, or others came before
   [[nodiscard]] locking lock(std::source_location where = std::source_location::current()) noexcept;
   /// An empty guard if lock() would suspend. Reports do not know the holder then.
-  [[nodiscard]] guard try_lock() noexcept;
+  ///
+  /// Throws   `abandoned`, where choices are explored
+  [[nodiscard]] guard try_lock();
 
 private:
   bool enlist(wait_place& place, actor& self, std::source_location where);
   void unlock();
+  void give();
 
   wait_queue queue_; ///< its lock guards the rest
   bool is_held_ = false;
@@ -69,7 +73,7 @@ public:
   locking& operator=(locking const&) = delete;
   ~locking() { // with an actor that is destroyed before it goes on
     if (place_.leave())
-      mutex_.unlock();
+      mutex_.give();
   }
 
   bool await_ready() const noexcept { return false; }

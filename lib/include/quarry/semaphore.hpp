@@ -11,7 +11,8 @@ namespace quarry {
 /// A number of units that are taken one at a time and given back; first come, first served: a unit
 /// that is given back belongs to the actor that has waited longest, and nobody can snatch it.
 ///
-/// All operations may come from any thread and any strand.
+/// All operations may come from any thread and any strand; where choices are explored, somebody
+/// else may go on before each.
 class semaphore {
 public:
   explicit semaphore(std::size_t units) noexcept : units_(units) {}
@@ -21,12 +22,15 @@ public:
   [[nodiscard]] acquisition
   acquire(std::source_location where = std::source_location::current()) noexcept;
   /// False if acquire() would suspend.
-  [[nodiscard]] bool try_acquire() noexcept;
+  ///
+  /// Throws   `abandoned`, where choices are explored
+  [[nodiscard]] bool try_acquire();
   /// Errors   std::overflow_error – more free units than it can count: none is given then
   void release(std::size_t units = 1);
 
 private:
   bool enlist(wait_place& place, actor& self, std::source_location where);
+  void give(std::size_t units);
 
   wait_queue queue_; ///< its lock guards units_; empty whenever units_ is not zero
   std::size_t units_;
@@ -40,7 +44,7 @@ public:
   acquisition& operator=(acquisition const&) = delete;
   ~acquisition() { // with an actor that is destroyed before it goes on
     if (place_.leave())
-      semaphore_.release();
+      semaphore_.give(1);
   }
 
   bool await_ready() const noexcept { return false; }
@@ -61,7 +65,7 @@ public:
     try {
       has_it_at_once_->after_taking();
     } catch (...) {
-      semaphore_.release();
+      semaphore_.give(1);
       throw;
     }
   }

@@ -79,8 +79,18 @@ public:
   /// Errors   std::logic_error – another thread runs the actors
   void need_own_thread(std::string_view what, std::source_location where) const;
   void tell_all(actor& self) noexcept override;
-  /// Of the actor that runs on the calling thread; nothing where no such scheduler runs one.
+  // What is no operation of a core's, of the actor that runs on the calling thread; nothing where
+  // no such scheduler runs one
+
   static void tell_all_here() noexcept;
+  /// Before it asks what others may change (event::is_set()), or tries to take it: somebody else
+  /// may go on, where there is a choice.
+  ///
+  /// Throws   `abandoned`
+  static void before_asking_here();
+  /// The same before it gives what others may wait for, or ask about. Destructors do so, too: where
+  /// the execution is given up, it is the next decision point that throws.
+  static void before_giving_here() noexcept;
 
   /// Runs `host` as actor 0, on a fiber of its own, to its end. Rethrows what it throws.
   ///
@@ -159,6 +169,7 @@ protected:
 private:
   class driving;
   class host_actor;
+  [[nodiscard]] static actor* choosing_here() noexcept;
   void run_hosts(std::span<host_actor* const> hosts);
   [[noreturn]] void give_up(std::span<host_actor* const> hosts);
   enum class step_result : std::uint8_t { ran, nobody };
@@ -197,7 +208,8 @@ private:
   std::vector<actor*> polling_;
   std::vector<actor*> waiting_in_run_until_;
   bool nobody_can_go_on_ = false;
-  bool is_asking_ = false; ///< a poll, on behalf of the actor that waits
+  actor const* has_not_thrown_ = nullptr; ///< since it was given up, see before_giving_here()
+  bool is_asking_ = false;                ///< a poll, on behalf of the actor that waits
   bool is_in_predicate_ = false;
   /// Of whoever runs, at a decision point; then of those that are ready.
   std::vector<std::uint32_t> numbers_{0};

@@ -62,6 +62,8 @@ public:
   [[nodiscard]] executor& owner() const noexcept { return executor_; }
   /// Whether the calling thread destroys frames of its actors that have not come to their ends.
   [[nodiscard]] bool is_let_go_of_here() const noexcept;
+  /// The same of any strand's.
+  [[nodiscard]] static bool lets_go_here() noexcept;
 
 protected:
   /// While it lives, is_let_go_of_here().

@@ -67,7 +67,11 @@ public:
         return; // nobody can go on: the strand takes its actor with it
   }
 
-  void wake() { bell_.set(); }
+  /// Where a scheduler decides, it asks: nobody waits for the bell.
+  void wake() {
+    if (!scheduler_.decides())
+      bell_.set();
+  }
 
 private:
   template<emu::memory_model M>
@@ -79,7 +83,10 @@ private:
              (!scheduler_.decides() && service_.may_sleep());
     };
     for (;;) {
-      bell_.reset(); // before the look: what turns up after it rings again
+      if (scheduler_.decides())
+        scheduler_.tell_all(me); // what turns up elsewhere is no word of memory
+      else
+        bell_.reset(); // before the look: what turns up after it rings again
       if (stop_.load(std::memory_order_acquire))
         break;
       task<bool> round = service_.poll(self);

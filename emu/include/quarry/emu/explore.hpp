@@ -67,7 +67,7 @@ struct explore_options {
   /// Of "exhaustive", without a bound of deviations: of executions that differ only in the order of
   /// steps that have nothing to do with each other, one. Only for worlds whose actors share nothing
   /// but Quarry's memory and what they wait for each other with (quarry::mutex, …): no variable of
-  /// the world function, and nothing that only asks or tries, such as mutex::try_lock().
+  /// the world function.
   bool reduces = false;
   /// Of "exhaustive", not with `reduces`: an execution is given up when it has come to a state that
   /// has been seen. Also within bounds; for the same worlds as `reduces`.
