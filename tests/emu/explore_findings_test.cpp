@@ -293,6 +293,15 @@ TEST_SUITE("emu.explore") {
            q.release(self, taken);
            q.release(self, taken);
          }},
+        {"releases a slot that another consumer holds",
+         [](world_core& self, spsc_queue<int>&, mpmc_queue<int>& q) -> task<> {
+           auto reserved = q.reserve(self);
+           q.publish(self, co_await std::move(reserved));
+           slot_claim last{};
+           for (int turn = 0; turn < 5; ++turn) // of four slots: the first one's next turn
+             last = q.claim(self);
+           q.release(self, last);
+         }},
     };
     for (mistake const& m : mistakes) {
       CAPTURE(m.words);

@@ -14,7 +14,7 @@ namespace {
 
 using namespace quarry::emu;
 
-// Two slots and two producers who wait for them: the index wraps with the fourth packet.
+// Two slots and two producers who wait for them.
 using small_queue = basic_user_queue<2>;
 constexpr std::uint32_t producers = 2, each = 2;
 

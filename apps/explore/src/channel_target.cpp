@@ -122,6 +122,7 @@ void run_channel(world& w, weakening const* weak) {
   w.join();
   for (int const n : shared.seen)
     w.check(n == 1, "an element was lost");
+  w.check(shared.elements.usage().waiting == 0, "somebody is still said to wait for room");
 }
 
 } // namespace
