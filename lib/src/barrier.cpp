@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <quarry/barrier.hpp>
+#include <quarry/sequential_scheduler.hpp>
 
 #include <mutex>
 #include <stdexcept>
@@ -12,11 +13,15 @@ barrier::barrier(std::size_t expected) : expected_(expected) {
 }
 
 bool barrier::arrive(wait_place& place, actor& self, std::source_location where) {
+  sequential_scheduler::decide_here();
   wait_place* released = nullptr;
   {
     // Count and push under one lock: the last arrival finds everybody else in the queue, and nobody
     // of the next round.
     std::lock_guard const guard(queue_);
+    // To a search: it is all one in which order the first ones come, but not who is of this round.
+    if (expected_ - arrived_ <= 2)
+      sequential_scheduler::tell_all_here();
     if (++arrived_ != expected_) {
       self.wait_for("barrier", where, this);
       queue_.push(place, self);

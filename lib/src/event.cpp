@@ -32,7 +32,8 @@ bool event::is_set() {
   return is_set_;
 }
 
-bool event::enlist(wait_place& place, actor& self, std::source_location where) noexcept {
+bool event::enlist(wait_place& place, actor& self, std::source_location where) {
+  sequential_scheduler::decide_here();
   // Look and push under one lock: a set() comes before both or after both, and is not lost.
   std::lock_guard const guard(queue_);
   if (is_set_)

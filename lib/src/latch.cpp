@@ -38,6 +38,7 @@ std::size_t latch::count() {
 
 bool latch::enlist(wait_place& place, std::size_t arrivals, actor& self,
                    std::source_location where) {
+  sequential_scheduler::decide_here();
   wait_place* released = nullptr;
   {
     // Count, look and push under one lock: the last count_down() comes before all or after all, and

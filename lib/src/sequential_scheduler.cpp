@@ -387,6 +387,11 @@ actor* sequential_scheduler::choosing_here() noexcept {
   return has_choice && !strand::lets_go_here() ? s->current_ : nullptr;
 }
 
+void sequential_scheduler::decide_here() {
+  if (actor* const self = choosing_here())
+    driven_here->decision_point(*self);
+}
+
 void sequential_scheduler::before_asking_here() {
   if (actor* const self = choosing_here()) {
     driven_here->decision_point(*self);

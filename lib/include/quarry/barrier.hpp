@@ -11,7 +11,8 @@ namespace quarry {
 /// A meeting point for a fixed number of actors, again and again: nobody passes a round before all
 /// have arrived. The last to arrive does not suspend.
 ///
-/// Actors of all strands may meet. Among actors of one strand emu's work-group barrier is cheaper.
+/// Actors of all strands may meet; where choices are explored, somebody else may go on before each
+/// arrival. Among actors of one strand emu's work-group barrier is cheaper.
 class barrier {
 public:
   /// Errors   std::invalid_argument – nobody is expected
@@ -39,6 +40,7 @@ public:
   ~arrival() { place_.leave(&barrier_.arrived_); } // who is destroyed in the queue has not arrived
 
   bool await_ready() const noexcept { return false; }
+  /// Throws   `abandoned`, where choices are explored
   template<task_promise P>
   bool await_suspend(std::coroutine_handle<P> caller) {
     return barrier_.arrive(place_, *caller.promise().self, where_);

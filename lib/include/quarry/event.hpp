@@ -27,7 +27,7 @@ public:
   [[nodiscard]] waiter wait(std::source_location where = std::source_location::current()) noexcept;
 
 private:
-  bool enlist(wait_place& place, actor& self, std::source_location where) noexcept;
+  bool enlist(wait_place& place, actor& self, std::source_location where);
 
   wait_queue queue_; ///< its lock guards is_set_
   bool is_set_ = false;
@@ -40,8 +40,9 @@ public:
 
   // Never without the lock: set() may still hold it, and is to be out before we go on.
   bool await_ready() const noexcept { return false; }
+  /// Throws   `abandoned`, where choices are explored
   template<task_promise P>
-  bool await_suspend(std::coroutine_handle<P> caller) noexcept {
+  bool await_suspend(std::coroutine_handle<P> caller) {
     return event_.enlist(place_, *caller.promise().self, where_);
   }
   void await_resume() const noexcept {}

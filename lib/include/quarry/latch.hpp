@@ -47,6 +47,7 @@ public:
       : latch_(l), arrivals_(arrivals), where_(where) {}
 
   bool await_ready() const noexcept { return false; } // never without the lock, see event::waiter
+  /// Throws   `abandoned`, where choices are explored
   template<task_promise P>
   bool await_suspend(std::coroutine_handle<P> caller) {
     return latch_.enlist(place_, arrivals_, *caller.promise().self, where_);

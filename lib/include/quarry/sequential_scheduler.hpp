@@ -83,6 +83,11 @@ public:
   // no such scheduler runs one
 
   static void tell_all_here() noexcept;
+  /// Somebody else may go on, where there is a choice: before it waits, and where it need not, so
+  /// that each of its steps is one of its own.
+  ///
+  /// Throws   `abandoned`
+  static void decide_here();
   /// Before it asks what others may change (event::is_set()), or tries to take it: somebody else
   /// may go on, where there is a choice.
   ///
