@@ -93,6 +93,26 @@ TEST_SUITE("emu.explore_thrown") {
     CHECK_MESSAGE(joined, joined.to_string());
   }
 
+  TEST_CASE("what is thrown behind a failed check is told beside it") {
+    for (bool const by_actor : {false, true}) {
+      verdict const v =
+          explore({.executions = 5, .diagnoses = false, .keeps_failures = false}, [=](world& w) {
+            w.check(false, "a peer is lost");
+            auto const fail = [] { throw std::runtime_error("no such file"); };
+            if (!by_actor)
+              fail();
+            w.start("reader", [=](world_core&) { fail(); });
+            w.join();
+          });
+      REQUIRE_MESSAGE(v.failure, v.to_string());
+      CHECK(v.failure->kind == "check");
+      std::string const who = by_actor ? "reader" : "the world";
+      CHECK_MESSAGE(v.failure->report.find("  ended    by what " + who +
+                                           " has thrown: no such file\n") != std::string::npos,
+                    v.failure->report);
+    }
+  }
+
   TEST_CASE("so it is where a kernel waits for it") {
     verdict const v = explore({.executions = 60, .diagnoses = false}, [](world& w) {
       agent gpu(w.scheduler());

@@ -225,6 +225,10 @@ void explorer::found(std::exception const& e) {
       by_actor ? *by_actor : finding{"exception", without_addresses(e.what()), e.what()};
   if (memory_.is_found_by_unwinding())
     late_cause_ = f;
+  else if (memory_.first_finding()) // whose cause it may be: a peer was lost, say
+    return memory_.found_or_noted({"", "",
+                                   fmt::format("  ended    by what {} has thrown: {}\n",
+                                               t == nullptr ? "the world" : t->who, e.what())});
   memory_.found(by_actor && !who_waits_.empty() ? with_others(f, who_waits_) : f);
 }
 
