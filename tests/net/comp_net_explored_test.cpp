@@ -77,6 +77,25 @@ struct flag_without_fence {
   }
 };
 
+/// Its context is closed with the launch; one that waits is told by another one.
+struct leave_context {
+  bool waits;
+  task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t>,
+                    world&, device& net) const {
+    auto made = context::init(wf, net);
+    context ctx = co_await std::move(made);
+    if (!waits)
+      co_return;
+    if (net.self().id == 0) {
+      auto flag = ctx.p(wf, words, 1, pe{1});
+      co_await std::move(flag);
+    } else {
+      auto wait = ctx.wait_until(wf, words, awaited::equal, 1);
+      static_cast<void>(co_await std::move(wait));
+    }
+  }
+};
+
 /// What get_nbi fetches is read before quiet().
 struct read_too_early {
   task<> operator()(any_wavefront auto& wf, global<std::uint64_t> words, global<std::uint64_t> own,
@@ -198,6 +217,16 @@ TEST_SUITE("net.comp_net_explored") {
       CHECK_MESSAGE(v, v.to_string());
       CHECK(v.inconclusive == 0);
     }
+  }
+
+  TEST_CASE("a context that has asked for nothing, and is left to the launch, is no race") {
+    for (std::string_view const configuration : {"comp_net", "apu", "dgpu"})
+      for (bool const waits : {false, true}) {
+        CAPTURE(configuration);
+        CAPTURE(waits);
+        verdict const v = explore_kernel(configuration, 200, one_wavefront, leave_context{waits});
+        CHECK_MESSAGE(v, v.to_string());
+      }
   }
 
   TEST_CASE("a flag that may overtake its data is found, and that a fence() before it mends that") {

@@ -238,6 +238,9 @@ TEST_SUITE("net.comp_net_node") {
           "comp_net: no configuration 'gpu'; there are: cpu, inter_kernel, apu, dgpu, comp_net");
     CHECK(refused({}, false) == "comp_net: no transport; has it been moved from?");
     CHECK(refused({.rings = 0}) == "comp_net: 0 rings; allowed are 1 to 65536");
+    for (std::uint32_t const n : {0U, 3U, 131'072U})
+      CHECK(refused({.ring_entries = n}) == "comp_net: rings of " + std::to_string(n) +
+                                                " entries; allowed are powers of two up to 65536");
     CHECK(refused({.rings = 2, .service_threads = 3}) ==
           "comp_net: 3 service threads; allowed are 1 to 2, one a ring");
     CHECK(refused({.polling_rounds = 0}) == "comp_net: 0 polling rounds; at least 1 is allowed");

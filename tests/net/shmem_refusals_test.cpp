@@ -187,7 +187,7 @@ TEST_SUITE("net.shmem_refusals") {
       pe const other{1 - n.self().id};
       QUARRY_SAYS(c.put(mine, mine, other), net_errc::outside_heap, {"put of 32 bytes"});
       QUARRY_SAYS(c.put(w, {w, 8193}, other), net_errc::outside_heap,
-                  {"put of 65544 bytes", "the symmetric heap ends 65536 on"});
+                  {"put of 65544 bytes", "at offset 0 of the symmetric heap, which ends 65536 on"});
       QUARRY_SAYS(c.p(w, 1, pe{2}), net_errc::no_such_pe, {"shmem: p", "pe 2", "there are 2"});
       QUARRY_SAYS(c.put_nbi({small_heap - 8}, std::as_bytes(std::span(mine)), other),
                   net_errc::outside_heap, {"put_nbi of 32 bytes", "65528", "65536"});

@@ -55,6 +55,7 @@ void open_contexts::inherit(emu::launch_state const& from,
   // As if one more were in use: the service that is woken below stays until then.
   count_.fetch_add(1, std::memory_order_seq_cst);
   bool any = false;
+  inherited_.give(); // of the launch, which has ended
   {
     std::lock_guard const lock(mutex_);
     for (std::uint32_t ring = 0; ring < holders_.size(); ++ring)
@@ -80,6 +81,7 @@ bool open_contexts::has_orphans(std::uint32_t first, std::uint32_t last) {
 
 std::vector<open_contexts::orphan> open_contexts::take_orphans(std::uint32_t first,
                                                                std::uint32_t last) {
+  inherited_.take();
   std::lock_guard const lock(mutex_);
   std::vector<orphan> mine;
   std::erase_if(orphans_, [&](orphan const& o) {

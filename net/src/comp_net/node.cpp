@@ -15,8 +15,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -31,7 +33,7 @@ void check(node::options const& o) {
   static_cast<void>(find_configuration(o.configuration));
   if (o.rings == 0 || o.rings > 65536)
     refuse(fmt::format("{} rings; allowed are 1 to 65536", o.rings));
-  if (o.ring_entries > 65536)
+  if (!std::has_single_bit(o.ring_entries) || o.ring_entries > 65536)
     refuse(
         fmt::format("rings of {} entries; allowed are powers of two up to 65536", o.ring_entries));
   if (o.service_threads == 0 || o.service_threads > o.rings)
@@ -172,8 +174,9 @@ struct node::parts {
 result<void> node::parts::add_device(options const& o) {
   queues.emplace(agent.known(), o.rings, o.ring_entries,
                  o.ring.value_or(ring_orders::at(choice.ring_scope)));
-  states.emplace(agent.known(), o.rings, "comp_net contexts");
-  failed.emplace(agent.known(), 1, "comp_net failure");
+  auto const here = std::source_location::current(); // and not within the library's emplace()
+  states.emplace(agent.known(), o.rings, "comp_net contexts", here);
+  failed.emplace(agent.known(), 1, "comp_net failure", here);
   std::size_t const bytes = meeting_place::bytes(o.rings, network.pe_count(), o.reduce_bytes);
   auto const meetings = network.malloc<std::byte>(bytes);
   if (!meetings)

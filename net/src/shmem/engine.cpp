@@ -53,13 +53,14 @@ result<std::uint64_t> engine::offset_of(void const* local, std::size_t bytes,
   if (at < begin || at > end || (at == end && bytes != 0))
     return make_error(
         net_errc::outside_heap,
-        fmt::format("shmem: {} of {} bytes at {}, which is not in the symmetric heap: "
-                    "only memory of malloc() is",
-                    name, bytes, local));
+        fmt::format("shmem: {} of {} bytes that are not in the symmetric heap: only memory of "
+                    "malloc() is",
+                    name, bytes));
   if (bytes > end - at)
     return make_error(net_errc::outside_heap,
-                      fmt::format("shmem: {} of {} bytes at {}; the symmetric heap ends {} on",
-                                  name, bytes, local, end - at));
+                      fmt::format("shmem: {} of {} bytes at offset {} of the symmetric heap, which "
+                                  "ends {} on",
+                                  name, bytes, at - begin, end - at));
   return at - begin;
 }
 

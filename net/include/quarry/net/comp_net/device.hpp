@@ -4,6 +4,7 @@
 #include <quarry/emu/buffer.hpp>
 #include <quarry/emu/fault.hpp>
 #include <quarry/emu/global.hpp>
+#include <quarry/emu/handover.hpp>
 #include <quarry/emu/launch_state.hpp>
 #include <quarry/net/comp_net/command.hpp>
 #include <quarry/net/comp_net/heap_wait.hpp>
@@ -176,6 +177,7 @@ private:
   std::function<void()> wake_;
   std::mutex mutex_; ///< guards orphans_
   std::vector<orphan> orphans_;
+  emu::handover inherited_; ///< what has_orphans_ orders, for `explore`
   std::atomic<bool> has_orphans_{false};
   std::atomic<bool> is_over_{false};
 };
