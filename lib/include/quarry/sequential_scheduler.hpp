@@ -83,8 +83,7 @@ public:
   // no such scheduler runs one
 
   static void tell_all_here() noexcept;
-  /// Somebody else may go on, where there is a choice: before it waits, and where it need not, so
-  /// that each of its steps is one of its own.
+  /// Before it waits, or need not: somebody else may go on, where there is a choice.
   ///
   /// Throws   `abandoned`
   static void decide_here();
