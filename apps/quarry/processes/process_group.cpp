@@ -278,10 +278,12 @@ void process_group::ask_nicely() {
 }
 
 void process_group::kill_all() {
-  if (running_count() > 0)
-    say(fmt::format("{} did not end; killing {}",
-                    running_count() == 1 ? "1 node" : fmt::format("{} nodes", running_count()),
-                    running_count() == 1 ? "it" : "them"));
+  std::string left;
+  for (std::size_t rank = 0; rank < nodes_.size(); ++rank)
+    if (nodes_[rank].is_running())
+      left += fmt::format("{}node {} (pid {})", left.empty() ? "" : ", ", rank, nodes_[rank].pid());
+  if (!left.empty())
+    say(fmt::format("{} did not end; killing {}", left, running_count() == 1 ? "it" : "them"));
   send_all(SIGKILL);
   stage_ = stage::killed;
 }
