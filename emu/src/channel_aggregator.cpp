@@ -241,10 +241,8 @@ void channel_aggregator::start(channel_choice next) {
 
 // Wavefronts that have yielded
 
-/// Under `explore` it is a failure though nobody looks at it.
 void channel_aggregator::blame(fault f) {
-  if (auto* const memory = explored_memory::of(agent_.scheduler()))
-    memory->found(f);
+  found_where_explored(agent_.scheduler(), f);
   fail(std::move(f));
 }
 

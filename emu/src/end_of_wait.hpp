@@ -11,11 +11,16 @@
 
 namespace quarry::emu {
 
-/// Of a host that has waited, in vain if there is a fault. It may not look at what it gets: under
-/// `explore` that is a failure all the same.
+/// Under `explore` it is a failure though nobody looks at it.
+inline void found_where_explored(executor const& s, fault const& f) {
+  if (auto* const memory = explored_memory::of(s))
+    memory->found(f);
+}
+
+/// Of a host that has waited, in vain if there is a fault.
 [[nodiscard]] inline outcome end_of_wait(executor const& s, std::optional<fault> stuck) {
-  if (auto* const memory = explored_memory::of(s); stuck && memory != nullptr)
-    memory->found(*stuck);
+  if (stuck)
+    found_where_explored(s, *stuck);
   return outcome(std::move(stuck));
 }
 

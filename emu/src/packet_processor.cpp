@@ -124,10 +124,8 @@ std::optional<fault> packet_processor::first_fault() {
   return first_fault_;
 }
 
-/// Under `explore` it is a failure though nobody looks at it.
 void packet_processor::blame(fault f) {
-  if (auto* const memory = explored_memory::of(agent_.scheduler()))
-    memory->found(f);
+  found_where_explored(agent_.scheduler(), f);
   note(std::move(f));
 }
 

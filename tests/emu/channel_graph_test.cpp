@@ -98,6 +98,31 @@ struct stop {
   }
 };
 
+/// A kernel that consumes a channel of so many numbers, and sends to it; one number is put.
+template<class Kernel>
+outcome run_numbers(executor& s, Kernel kernel, std::uint32_t width, std::uint64_t first) {
+  wide_agent gpu(s, shape);
+  channel_graph g(gpu);
+  auto& numbers = g.template add_channel<number>(
+      {.width = width, .elements_per_done_count = 1, .name = "numbers"});
+  g.connect(numbers, kernel, std::ref(numbers));
+  g.put(numbers, {first});
+  g.execute();
+  return g.wait_for_done();
+}
+/// What is found there, though nobody looks.
+template<class Kernel>
+void check_found(Kernel kernel, std::uint32_t width, std::uint64_t first, char const* kind,
+                 char const* what) {
+  verdict const v =
+      explore({.executions = 20, .diagnoses = false, .keeps_failures = false}, [&](world& w) {
+        static_cast<void>(run_numbers(w.scheduler(), kernel, width, first));
+      });
+  REQUIRE_MESSAGE(v.failure, v.to_string());
+  CHECK(v.failure->kind == kind);
+  CHECK_SAYS(v.failure->report, what);
+}
+
 } // namespace
 
 TEST_SUITE("emu.channel_graph") {
@@ -263,51 +288,20 @@ TEST_SUITE("emu.channel_graph") {
   }
 
   TEST_CASE("so it is a failure of an exploration, though nobody looks at what the wait returns") {
-    verdict const v =
-        explore({.executions = 20, .diagnoses = false, .keeps_failures = false}, [](world& w) {
-          wide_agent gpu(w.scheduler(), shape);
-          channel_graph g(gpu);
-          auto& numbers =
-              g.add_channel<number>({.width = 2, .elements_per_done_count = 1, .name = "numbers"});
-          g.connect(numbers, send_two{}, std::ref(numbers));
-          g.put(numbers, {3});
-          g.execute();
-          static_cast<void>(g.wait_for_done());
-        });
-    REQUIRE_MESSAGE(v.failure, v.to_string());
-    CHECK(v.failure->kind == "deadlock");
-    CHECK_SAYS(v.failure->report, "channel numbers: 1 of 2 elements in use, 1 producer waits");
+    check_found(send_two{}, 2, 3, "deadlock",
+                "channel numbers: 1 of 2 elements in use, 1 producer waits");
   }
 
   TEST_CASE("elements that are allocated and never enqueued are misuse, whoever looks") {
     with_schedulers([](executor& s) {
-      wide_agent gpu(s, shape);
-      channel_graph g(gpu);
-      auto& numbers =
-          g.add_channel<number>({.width = 64, .elements_per_done_count = 1, .name = "numbers"});
-      g.connect(numbers, lose_one{}, std::ref(numbers));
-      g.put(numbers, {2});
-      g.execute();
-      outcome const end = g.wait_for_done();
+      outcome const end = run_numbers(s, lose_one{}, 64, 2);
       REQUIRE(!end);
       CHECK(end.get_fault()->what == fault::kind::misuse);
       CHECK_SAYS(end.get_fault()->report, "channel graph: 2 elements of numbers were allocated and "
                                           "never enqueued");
     });
-    verdict const v =
-        explore({.executions = 20, .diagnoses = false, .keeps_failures = false}, [](world& w) {
-          wide_agent gpu(w.scheduler(), shape);
-          channel_graph g(gpu);
-          auto& numbers =
-              g.add_channel<number>({.width = 64, .elements_per_done_count = 1, .name = "numbers"});
-          g.connect(numbers, lose_one{}, std::ref(numbers));
-          g.put(numbers, {1});
-          g.execute();
-          static_cast<void>(g.wait_for_done());
-        });
-    REQUIRE_MESSAGE(v.failure, v.to_string());
-    CHECK(v.failure->kind == "misuse");
-    CHECK_SAYS(v.failure->report, "1 element of numbers was allocated and never enqueued");
+    check_found(lose_one{}, 64, 1, "misuse",
+                "1 element of numbers was allocated and never enqueued");
   }
 
   TEST_CASE("a cycle that is too narrow for one generation ends well if wavefronts yield") {
