@@ -4,7 +4,6 @@
 
 #include <quarry/emu/explore.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -19,6 +19,7 @@ public:
   /// From now on wait() suspends. Whoever was released before goes on.
   void reset() noexcept;
   /// For a look from outside; what it says may be over already.
+  ///
   /// Throws   `abandoned`, where choices are explored
   [[nodiscard]] bool is_set();
 
