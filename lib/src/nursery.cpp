@@ -44,8 +44,12 @@ struct nursery::state {
     {
       std::lock_guard const guard(queue);
       auto* const memory = self.home->owner().attachment();
-      if (is_dead && !gave_up)
-        return blame_parent(self);
+      if (is_dead && !gave_up) {
+        if (std::string const what = died_early(self.name());
+            memory == nullptr || !memory->takes_note_of_misuse(what))
+          misuse(what);
+        return;
+      }
       if (thrown && !error) {
         error = std::move(thrown);
         thrower = self.name();
@@ -59,13 +63,8 @@ struct nursery::state {
     wait_queue::wake(released);
   }
 
-  /// Who has started that child is no more.
-  static void blame_parent(actor const& child) {
-    std::string const what =
-        fmt::format("the nursery of \"{}\" died before it was joined", child.name());
-    auto* const memory = child.home->owner().attachment();
-    if (memory == nullptr || !memory->takes_note_of_misuse(what))
-      misuse(what);
+  static std::string died_early(std::string_view child) {
+    return fmt::format("the nursery of \"{}\" died before it was joined", child);
   }
 
   /// Under the lock: whom to wake.
@@ -104,14 +103,27 @@ struct nursery::state {
     std::rethrow_exception(first);
   }
 
-  /// The strand of a parent that is destroyed where it stands, or that an exception leaves: its
-  /// children there go with it. Null: there are none, or it just ends.
-  strand* on_its_way_out(bool is_thrown) const {
+  /// Where children are.
+  std::vector<strand*> places_in_use() const {
+    std::vector<strand*> all;
     for (place const& p : places) // while there are frames, there is their strand
-      if (p.frames != 0 &&
-          (p.at->is_let_go_of_here() || (is_thrown && p.at->owner().turn() == p.at)))
-        return p.at;
-    return nullptr;
+      if (p.frames != 0)
+        all.push_back(p.at);
+    return all;
+  }
+
+  /// Whether children go with their parent that are on the strand of one that is destroyed where it
+  /// stands, or that an exception leaves; anywhere, where somebody takes note of that.
+  bool go_with_parent(strand& s, bool is_thrown) const {
+    return s.is_let_go_of_here() || (is_thrown && s.owner().turn() == &s) || is_told_of(s);
+  }
+
+  bool is_told_of(strand& s) const {
+    auto* const memory = s.owner().attachment();
+    if (memory == nullptr)
+      return false;
+    std::string const child = s.name_of_one(this);
+    return gave_up || child.empty() || memory->takes_note_of_misuse(died_early(child));
   }
 
   std::size_t place_of(strand& s) {
@@ -149,15 +161,17 @@ private:
 nursery::nursery() : state_(std::make_shared<state>()), thrown_before_(exceptions_on_their_way()) {}
 
 nursery::~nursery() {
-  strand* with_us = nullptr;
+  bool const is_thrown = exceptions_on_their_way() > thrown_before_;
+  std::vector<strand*> those;
   {
     std::lock_guard const guard(state_->queue);
     state_->is_dead = true;
     if (state_->at_work != 0)
-      with_us = state_->on_its_way_out(exceptions_on_their_way() > thrown_before_);
+      those = state_->places_in_use();
   }
-  if (with_us != nullptr)
-    with_us->cancel(state_.get());
+  std::erase_if(those, [&](strand* s) { return !state_->go_with_parent(*s, is_thrown); });
+  for (strand* const s : those)
+    s->cancel(state_.get());
 }
 
 task<> nursery::run(link parent, task<> child, state::edge begun) {

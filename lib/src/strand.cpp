@@ -6,6 +6,7 @@
 #include <quarry/scheduler.hpp>
 #include <quarry/strand.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <exception>
 #include <utility>
@@ -48,11 +49,17 @@ public:
   }
 
   /// Under the strand's lock.
-  void list() noexcept { home->debug_.actors.push_back(debug_); }
+  void list() noexcept {
+    home->debug_.actors.push_back(debug_);
+    is_listed_ = true;
+  }
   void leave() noexcept {
     std::lock_guard const lock(home->spawned_mutex_);
     home->debug_.actors.remove(debug_);
+    is_listed_ = false;
   }
+  /// Not once it is cancelled.
+  [[nodiscard]] bool is_listed() const noexcept { return is_listed_; }
   void destroy_frames() noexcept { root_ = {}; }
 
   void const* const family;
@@ -61,6 +68,7 @@ private:
   task<> root_;
   std::string name_;
   debug_actor debug_{.self = this, .name = name_.c_str()}; ///< in strand::debug_
+  bool is_listed_ = false;
 };
 
 strand::letting_go::letting_go(strand const& s) noexcept : outer_(std::exchange(let_go_here, &s)) {}
@@ -87,16 +95,49 @@ strand::~strand() {
   destroy_spawned();
 }
 
-void strand::destroy_spawned() {
-  letting_go const now(*this);
+/// Those of `these` that were spawned and are not done. What was spawned later may refer to what
+/// was there, so that it comes first.
+std::vector<spawned_actor*> strand::youngest_first(std::span<strand* const> these) {
+  std::vector<spawned_actor*> all;
+  for (strand* const s : these) {
+    auto const more = s->spawned([](spawned_actor const&) { return true; });
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](actor const* a, actor const* b) { return a->number > b->number; });
+  return all;
+}
+
+void strand::destroy_spawned_of(std::span<strand* const> these) {
   // All are told before the first one goes: what one does on its way out may wake another.
-  for (debug_actor const* a = debug_.actors.first; a != nullptr; a = a->next)
-    executor_.abandon(*a->self);
-  while (debug_actor* const a = debug_.actors.first) {
-    debug_.actors.remove(*a);
-    destroy(a->self);
+  for (spawned_actor* const a : youngest_first(these)) {
+    letting_go const now(*a->home);
+    a->home->executor_.abandon(*a);
+  }
+  for (spawned_actor* const a : youngest_first(these))
+    if (a->is_listed()) { // still: who was destroyed may have cancelled others
+      letting_go const now(*a->home);
+      a->leave();
+      destroy(a);
+    }
+}
+
+void strand::destroy_spawned() {
+  if (debug_.actors.first != nullptr) {
+    strand* const only[] = {this};
+    destroy_spawned_of(only);
   }
   bury_cancelled();
+}
+
+void strand::destroy_spawned_of(executor& e) {
+  std::vector<strand*> all;
+  for (debug_strand const* s = e.debug_entry().strands.first; s != nullptr; s = s->next)
+    all.push_back(s->self);
+  destroy_spawned_of(all);
+  // Actors may have had strands of their own.
+  for (debug_strand const* s = e.debug_entry().strands.first; s != nullptr; s = s->next)
+    s->self->bury_cancelled();
 }
 
 std::vector<actor*> strand::keep_spawned() {
@@ -150,9 +191,19 @@ std::vector<spawned_actor*> strand::spawned(Condition is_meant) {
   return those;
 }
 
+std::vector<spawned_actor*> strand::cancellable(void const* family) {
+  return spawned([family](spawned_actor const& a) {
+    return a.family == family && a.state != actor_state::running;
+  });
+}
+
+std::string strand::name_of_one(void const* family) {
+  auto const those = cancellable(family);
+  return those.empty() ? "" : those.front()->name();
+}
+
 std::size_t strand::cancel(void const* family) {
-  std::vector<spawned_actor*> const those =
-      spawned([family](spawned_actor const& a) { return a.family == family; });
+  std::vector<spawned_actor*> const those = cancellable(family);
   letting_go const now(*this);
   // All are told before the first one goes, as in destroy_spawned().
   for (spawned_actor* const a : those)

@@ -231,8 +231,18 @@ void explored_memory::found(kernel_stop const& stop, std::string_view who) {
 }
 
 bool explored_memory::takes_note_of_misuse(std::string const& what) {
-  found({"misuse", what, "misuse: " + what});
+  if (is_being_left())
+    return true;
+  if (scheduler_.current() != nullptr && std::uncaught_exceptions() != 0)
+    misuse_by_unwinding_ = what;
+  else
+    found({"misuse", what, "misuse: " + what});
   return true;
+}
+
+void explored_memory::tell_misuse_by_unwinding() {
+  if (std::string const what = std::exchange(misuse_by_unwinding_, ""); !what.empty())
+    found({"misuse", what, "misuse: " + what});
 }
 
 void explored_memory::report_race(race_detector::race const& race) {

@@ -95,6 +95,7 @@ void explored_memory::begin(chooser& choices, bool keeps_history) {
   activity_ = 0;
   finding_.reset();
   is_told_ = is_found_by_unwinding_ = false;
+  misuse_by_unwinding_.clear();
   equal_count_ = 0;
   names_.clear();
   wave_count_ = group_count_ = host_count_ = 0;

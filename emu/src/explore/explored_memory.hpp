@@ -166,7 +166,9 @@ public:
   [[nodiscard]] thrown_exceptions& thrown() noexcept { return thrown_; }
   void has_thrown(actor const& who, std::exception_ptr const& what) override;
   void has_heard(std::exception_ptr const& what) override { thrown_.hear(what); }
+  /// By who unwinds: for the end, where what is thrown has not become a failure.
   [[nodiscard]] bool takes_note_of_misuse(std::string const& what) override;
+  void tell_misuse_by_unwinding();
   /// That says why others wait; null: there is none.
   [[nodiscard]] thrown_exceptions::entry const* first_unheard() const noexcept;
   /// That one, when the first thing was found.
@@ -433,6 +435,7 @@ private:
   thrown_exceptions thrown_;
   std::optional<thrown_exceptions::entry> cause_;
   bool is_found_by_unwinding_ = false;
+  std::string misuse_by_unwinding_; ///< empty: none
   std::optional<finding> finding_;
   std::vector<std::pair<void const*, std::function<std::string()>>> tellers_;
   bool is_told_ = false; ///< to a debugger

@@ -139,6 +139,7 @@ explorer::explorer(explore_options const& o, std::function<void(world&)> const& 
                         waits_ = source_lines_of(table.to_string());
                         idlest_ = memory_.idlest(table);
                         memory_.note_given_up(table);
+                        strand::destroy_spawned_of(scheduler_); // they refer to what others own
                         threads_.end();
                       },
                   .when_left = [this](actor const& a) { leave(a); }}),
@@ -290,6 +291,7 @@ std::string explorer::busiest() const {
 /// What can be said only now.
 void explorer::end_execution() {
   memory_.forget_thrown();
+  memory_.tell_misuse_by_unwinding();
   if (scheduler_.is_out_of_decisions() && end_.is_without_hope())
     memory_.found(
         {"livelock", source_lines_of(memory_.busiest(~std::size_t{0}) + who_waits_),

@@ -21,7 +21,8 @@ class executor;
 /// parent's frame, or it is destroyed where it stands, as a wavefront of a launch that has failed,
 /// its children on its own strand go with it. Others stay behind; that is right only where they
 /// will never run again, as when a deadlocked execution is destroyed. One that comes to its end all
-/// the same aborts the process with its name, unless wait() has already reported a stall.
+/// the same aborts the process with its name, unless wait() has already reported a stall. Under
+/// `explore` they go, too, and the nursery's death is the failure, `misuse`.
 class nursery {
 public:
   nursery();

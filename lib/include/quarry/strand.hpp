@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,14 @@ public:
   ///
   /// `family`: what cancel() knows it by; null: it is never cancelled.
   void spawn(task<> root, std::string name, void const* family = nullptr);
-  /// Destroys the frames of all that were spawned with `family`, wherever they are; gives how many
-  /// they were. By whoever runs the strand, and none of them.
+  /// Destroys the frames of all that were spawned with `family`, wherever they are, but for one
+  /// that runs; gives how many they were. By whoever runs the strand.
   std::size_t cancel(void const* family);
+  /// One of those that cancel() would destroy, by name; empty: there is none.
+  [[nodiscard]] std::string name_of_one(void const* family);
+  /// Destroys all that were spawned on any strand of `e`, whose execution is given up, and are not
+  /// done, the youngest first. When nobody runs them.
+  static void destroy_spawned_of(executor& e);
 
   /// What one turn of a strand came to.
   struct turn {
@@ -118,6 +124,9 @@ private:
   void make_ready_what_came();
   template<class Condition>
   std::vector<spawned_actor*> spawned(Condition is_meant);
+  std::vector<spawned_actor*> cancellable(void const* family);
+  static std::vector<spawned_actor*> youngest_first(std::span<strand* const> these);
+  static void destroy_spawned_of(std::span<strand* const> these);
   friend class executor;
   friend class native_scheduler;
   friend class spawned_actor;
