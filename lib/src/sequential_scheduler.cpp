@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "left_strands.hpp"
+#include "sequential_driving.hpp"
 
 #include <quarry/assert.hpp>
 #include <quarry/misuse.hpp>
@@ -15,71 +16,6 @@
 namespace quarry {
 
 static_assert(scheduler<sequential_scheduler>);
-
-namespace {
-
-/// The scheduler that runs actors on the thread, the innermost; its address stands for the thread.
-thread_local sequential_scheduler* driven_here = nullptr;
-
-} // namespace
-
-inline bool sequential_scheduler::is_driven_here() const noexcept {
-  return driver_.load(std::memory_order_relaxed) == static_cast<void const*>(&driven_here);
-}
-
-/// While it lives, the calling thread runs actors, and no report from another thread reads them.
-/// One within another one, where a function of the one that runs waits, leaves that to it.
-class sequential_scheduler::driving {
-public:
-  explicit driving(sequential_scheduler& s) noexcept
-      : scheduler_(s), is_within_(s.is_driven_here()) {
-    if (is_within_)
-      outer_ = std::exchange(driven_here, &s);
-    else
-      hold();
-  }
-  driving(driving const&) = delete;
-  driving& operator=(driving const&) = delete;
-  ~driving() {
-    if (is_within_)
-      driven_here = outer_;
-    else
-      let_go();
-  }
-
-  /// Whether somebody does, but not the calling thread.
-  [[nodiscard]] static bool is_elsewhere(sequential_scheduler const& s) noexcept {
-    return !s.is_driven_here() && s.driver_.load(std::memory_order_relaxed) != nullptr;
-  }
-
-  /// Between two slices.
-  void let_a_report_pass() {
-    if (is_within_ || !scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
-      return;
-    let_go();
-    while (scheduler_.is_report_wanted_.load(std::memory_order_relaxed))
-      std::this_thread::yield();
-    hold();
-  }
-
-private:
-  void hold() {
-    // Acquire and release: the table is read between two slices.
-    while (scheduler_.is_held_.exchange(true, std::memory_order_acquire))
-      std::this_thread::yield();
-    scheduler_.driver_.store(static_cast<void const*>(&driven_here), std::memory_order_relaxed);
-    outer_ = std::exchange(driven_here, &scheduler_);
-  }
-  void let_go() {
-    driven_here = outer_;
-    scheduler_.driver_.store(nullptr, std::memory_order_relaxed);
-    scheduler_.is_held_.store(false, std::memory_order_release);
-  }
-
-  sequential_scheduler& scheduler_;
-  bool is_within_;
-  sequential_scheduler* outer_ = nullptr; ///< what the thread runs beside it
-};
 
 sequential_scheduler::sequential_scheduler() : sequential_scheduler(options{}) {}
 sequential_scheduler::sequential_scheduler(options const& o)
@@ -372,43 +308,6 @@ bool sequential_scheduler::run_until(bool (*is_over)(void*), void* argument,
 void sequential_scheduler::tell_all(actor& self) noexcept {
   if (tells_effects_ && current_ == &self) [[unlikely]]
     options_.choices->on_effect(self.number, {.is_any = true});
-}
-
-void sequential_scheduler::tell_all_here() noexcept {
-  if (driven_here != nullptr && driven_here->current_ != nullptr)
-    driven_here->tell_all(*driven_here->current_);
-}
-
-/// Null: nobody runs here, or there is no choice who does. Not for frames that somebody destroys
-/// whose actors will not go on.
-actor* sequential_scheduler::choosing_here() noexcept {
-  sequential_scheduler const* const s = driven_here;
-  bool const has_choice = s != nullptr && s->options_.choices != nullptr && !s->is_asking();
-  return has_choice && !strand::lets_go_here() ? s->current_ : nullptr;
-}
-
-void sequential_scheduler::decide_here() {
-  if (actor* const self = choosing_here())
-    driven_here->decision_point(*self);
-}
-
-void sequential_scheduler::before_asking_here() {
-  if (actor* const self = choosing_here()) {
-    driven_here->decision_point(*self);
-    driven_here->tell_all(*self);
-  }
-}
-
-void sequential_scheduler::before_giving_here() noexcept {
-  actor* const self = choosing_here();
-  if (self == nullptr)
-    return;
-  sequential_scheduler& its = *driven_here;
-  try {
-    its.decision_point(*self);
-  } catch (abandoned const&) {
-    its.has_not_thrown_ = self;
-  }
 }
 
 /// Nobody else has anything to do between the slice of who is at a decision point and the next one,
