@@ -103,8 +103,8 @@ std::vector<spawned_actor*> strand::youngest_first(std::span<strand* const> thes
     auto const more = s->spawned([](spawned_actor const&) { return true; });
     all.insert(all.end(), more.begin(), more.end());
   }
-  std::stable_sort(all.begin(), all.end(),
-                   [](actor const* a, actor const* b) { return a->number > b->number; });
+  std::sort(all.begin(), all.end(),
+            [](actor const* a, actor const* b) { return a->number > b->number; });
   return all;
 }
 
