@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <latch>
 #include <memory>
+#include <source_location>
 #include <string>
 #include <thread>
 #include <utility>
@@ -250,6 +251,7 @@ TEST_SUITE("net.shmem_patience") {
             return "is waited for";
           }
           auto const begun = clock::now();
+          auto const line = std::source_location::current().line() + 1;
           auto const met = n.barrier_all();
           auto const waited = clock::now() - begun;
           all_waited.count_down();
@@ -258,9 +260,10 @@ TEST_SUITE("net.shmem_patience") {
           QUARRY_EXPECT(waited >= 3s);
           QUARRY_EXPECT(
               met.error().what ==
-              "shmem: barrier_all to pe 1: pe 0 waits in barrier_all to pe 1: every pe "
-              "answers, but none has begun an operation for 3000 ms; if one computes for so "
-              "long, the timeout is too short");
+              "shmem: barrier_all to pe 1: pe 0 waits in barrier_all (shmem_patience_test.cpp:" +
+                  std::to_string(line) +
+                  ") to pe 1: every pe answers, but none has begun an operation for 3000 ms; if "
+                  "one computes for so long, the timeout is too short");
           return "is waited for";
         },
         "is waited for");

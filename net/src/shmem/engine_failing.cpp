@@ -5,6 +5,7 @@
 #include "engine.hpp"
 
 #include <quarry/net/error.hpp>
+#include <quarry/report.hpp>
 
 #include <fmt/core.h>
 
@@ -93,9 +94,10 @@ std::string engine::pes_that(Predicate const& are_meant) const {
 
 error engine::timed_out(operation const& what, std::string_view why) {
   std::string const to = what.target ? " to " + to_string(*what.target) : "";
-  fail(make_error(net_errc::timeout,
-                  fmt::format("{} waits in {}{}: {}", to_string(self_), what.name, to, why)),
-       told::everybody);
+  fail(
+      make_error(net_errc::timeout, fmt::format("{} waits in {} ({}){}: {}", to_string(self_),
+                                                what.name, quarry::to_string(what.where), to, why)),
+      told::everybody);
   return failed(what);
 }
 
