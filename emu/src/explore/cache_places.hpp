@@ -34,18 +34,20 @@ public:
   [[nodiscard]] cache_place& operator[](std::uint32_t cell) const noexcept {
     return array_.first[cell];
   }
-  /// For the first time in an execution. `likely`: one of so many cells may be reached.
+  /// For the first time in an execution, whose number, not 0, is to be left there. `likely`: one of
+  /// so many cells may be reached.
   cache_place& reach(std::uint32_t cell, std::size_t likely = 0) {
     if (cell >= array_.count)
       grow(std::max(std::size_t{cell} + 1, likely));
+    cache_place& p = array_.first[cell];
     ++array_.reached;
-    return array_.first[cell];
+    array_.kept += p.execution == 0 ? 1U : 0U;
+    return p;
   }
   /// What was reached counts no more, and may be 0 again: what is kept of executions is a few times
   /// what one of them reaches, though each may be elsewhere.
   void end_execution() noexcept {
     std::size_t const reached = std::exchange(array_.reached, 0);
-    array_.kept += reached;
     if (array_.kept > few + 4 * reached) [[unlikely]]
       give_back();
   }
@@ -62,7 +64,7 @@ private:
     cache_place* first = nullptr;
     std::size_t count = 0;
     std::size_t reached = 0; ///< in this execution
-    std::size_t kept = 0;    ///< in those before it, since memory was given back
+    std::size_t kept = 0;    ///< in any, since memory was given back
   };
 
   void grow(std::size_t least);

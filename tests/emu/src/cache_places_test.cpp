@@ -73,10 +73,22 @@ TEST_SUITE("emu.cache_places") {
     for (std::uint32_t execution = 0; execution < executions; ++execution) {
       p.end_execution();
       for (std::uint32_t i = 0; i < each; ++i)
-        p.reach((execution * each + i) * page).count = 1;
+        p.reach((execution * each + i) * page).execution = execution + 1;
       most = std::max(most, resident_bytes(p, last));
     }
     CHECK(most >= std::size_t{2} << 20);
     CHECK(most < (std::size_t{30} << 20)); // 2 MB each
+  }
+
+  TEST_CASE("executions that reach the same places keep their memory") {
+    constexpr std::uint32_t each = 5'000, apart = 7;
+    cache_places p;
+    for (std::uint32_t execution = 1; execution <= 50; ++execution) {
+      for (std::uint32_t i = 0; i < each; ++i) {
+        REQUIRE(p.reach(i * apart).execution == execution - 1);
+        p[i * apart].execution = execution;
+      }
+      p.end_execution();
+    }
   }
 }
