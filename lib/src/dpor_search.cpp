@@ -32,16 +32,17 @@ unsigned dpor_search::follow(unsigned n) {
   return now.taken;
 }
 
-unsigned dpor_search::pick(unsigned n, choice_kind) {
+unsigned dpor_search::pick(unsigned n, choice_kind kind) {
   if (is_redundant_)
     return 0;
+  bool const may_be_late = is_about_lateness(kind);
   if (position_ == choices_.size()) {
-    bool const may_be_stale = stale_ < most_stale_;
-    has_held_back_ = has_held_back_ || !may_be_stale;
-    choices_.push_back({.count = n, .end = may_be_stale ? n : 1});
+    bool const may_deviate = !may_be_late || stale_ < most_stale_;
+    has_held_back_ = has_held_back_ || !may_deviate;
+    choices_.push_back({.count = n, .end = may_deviate ? n : 1});
   }
   unsigned const taken = follow(n);
-  stale_ += taken != 0 ? 1 : 0;
+  stale_ += may_be_late && taken != 0 ? 1 : 0;
   return taken;
 }
 

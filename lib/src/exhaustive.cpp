@@ -19,9 +19,9 @@ void exhaustive_search::begin() {
 }
 
 unsigned exhaustive_search::pick(unsigned n, choice_kind kind) {
-  bool const is_stale = kind != choice_kind::actor; // but for the first alternative
-  unsigned const taken = choose(n, !is_stale || stale_ < most_.stale);
-  stale_ += is_stale && taken != 0 ? 1 : 0;
+  bool const may_be_late = is_about_lateness(kind);
+  unsigned const taken = choose(n, !may_be_late || stale_ < most_.stale);
+  stale_ += may_be_late && taken != 0 ? 1 : 0;
   return taken;
 }
 

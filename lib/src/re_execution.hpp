@@ -2,6 +2,8 @@
 // What every search by re-execution asks of a program: that it depends on its choices alone.
 #pragma once
 
+#include <quarry/choices.hpp>
+
 #include <fmt/format.h>
 
 #include <cstddef>
@@ -9,6 +11,13 @@
 #include <stdexcept>
 
 namespace quarry {
+
+/// Whether an alternative to the boring one is limited by `stale`: something is late then. Lanes
+/// and groups that come in another order are neither late, nor pre-emptions.
+constexpr bool is_about_lateness(choice_kind kind) noexcept {
+  return kind == choice_kind::value || kind == choice_kind::write_back ||
+         kind == choice_kind::message;
+}
 
 /// Errors   std::logic_error – a choice is now one of `n`, and was one of `before`
 inline void check_choice(std::size_t position, std::uint64_t execution, unsigned n,

@@ -83,6 +83,22 @@ TEST_SUITE("lib.dpor_search") {
     CHECK(other.pick_actor(both) == 0);
   }
 
+  TEST_CASE("a limit of what is stale is none of the order of lanes and groups") {
+    auto const executions_of = [](choice_kind kind) {
+      dpor_search search(exhaustive_search::limits{.stale = 1});
+      do {
+        search.begin();
+        static_cast<void>(search.pick(2, kind));
+        static_cast<void>(search.pick(2, kind));
+      } while (search.next());
+      return search.execution_count();
+    };
+    for (auto const late : {choice_kind::value, choice_kind::write_back, choice_kind::message})
+      CHECK(executions_of(late) == 3);
+    for (auto const free : {choice_kind::lane_order, choice_kind::group_order})
+      CHECK(executions_of(free) == 4);
+  }
+
   TEST_CASE("a program that depends on more than its choices is found out") {
     dpor_search search;
     search.begin();

@@ -138,6 +138,17 @@ TEST_SUITE("lib.exhaustive") {
     }
   }
 
+  TEST_CASE("a limit of what is stale is none of the order of lanes and groups") {
+    auto const executions_of = [](choice_kind kind) {
+      exhaustive_search search({.stale = 1});
+      return all(search, [&] { return search.pick(2, kind) + search.pick(2, kind); }).size();
+    };
+    for (auto const late : {choice_kind::value, choice_kind::write_back, choice_kind::message})
+      CHECK(executions_of(late) == 3);
+    for (auto const free : {choice_kind::lane_order, choice_kind::group_order})
+      CHECK(executions_of(free) == 4);
+  }
+
   TEST_CASE("what is chosen from may depend on what was chosen, and so may the length") {
     exhaustive_search search;
     auto const seen = all(search, [&] {
