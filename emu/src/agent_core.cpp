@@ -17,6 +17,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -31,6 +32,37 @@ void keep_for_good(std::vector<std::unique_ptr<compute_unit>>&& units) {
   static auto& all = *new std::vector<std::unique_ptr<compute_unit>>;
   std::lock_guard const lock(mutex);
   std::move(units.begin(), units.end(), std::back_inserter(all));
+}
+
+/// While it lives, reports say what the actor waits for that has been told that it does so in vain,
+/// and not that it runs.
+class still_waiting {
+public:
+  /// Null: nobody.
+  explicit still_waiting(actor* who) noexcept : who_(who) {
+    if (who_ != nullptr)
+      state_ = std::exchange(who_->state, actor_state::polling);
+  }
+  still_waiting(still_waiting const&) = delete;
+  still_waiting& operator=(still_waiting const&) = delete;
+  ~still_waiting() {
+    if (who_ != nullptr)
+      who_->state = state_;
+  }
+
+private:
+  actor* who_;
+  actor_state state_{};
+};
+
+/// Of all launches but that one, those of which groups have no places, a line each.
+std::string not_resident_beside(launch_state const& l, std::span<launch_state* const> all) {
+  std::string text;
+  for (launch_state* const other : all)
+    if (std::uint64_t const waiting = other == &l ? 0 : other->unclaimed_count(); waiting != 0)
+      text += fmt::format("beside it, {} of {} groups are not resident: {}\n", waiting,
+                          other->group_count, other->describe());
+  return text;
 }
 
 } // namespace
@@ -250,6 +282,7 @@ bool agent_core::run_until_settled(bool (*is_over)(void const*), void const* arg
 
 fault agent_core::stuck(std::string_view what) {
   bool const is_native = native_ != nullptr;
+  still_waiting const now(is_native ? nullptr : sequential_->current());
   return {is_native ? fault::kind::stall : fault::kind::deadlock, std::string(what),
           fmt::format("{}: {}\n{}", what,
                       is_native ? "nothing progressed for the stall timeout"
@@ -290,7 +323,10 @@ std::optional<kernel_code> agent_core::find_loaded(std::uint64_t kernel_object) 
 void agent_core::give_up(launch_state& l) {
   std::uint64_t const waiting = l.unclaimed_count();
   auto const* const explored = explored_memory::of(scheduler_);
-  report const table = explored != nullptr ? explored->who_waits() : scheduler_.report_now();
+  report const table = [&] {
+    still_waiting const now(sequential_ == nullptr ? nullptr : sequential_->current());
+    return explored != nullptr ? explored->who_waits() : scheduler_.report_now();
+  }();
   if (l.is_done()) // meanwhile: the table waits for those that are busy
     return;
   std::string const why =
@@ -316,6 +352,10 @@ void agent_core::give_up(launch_state& l) {
   else if (native_ != nullptr) // who runs may yet come to an end
     f = {fault::kind::stall, l.kernel,
          "stall: nothing progressed for the stall timeout\n" + absent};
+  {
+    brief_lock const lock(mutex_);
+    f.report += not_resident_beside(l, launches_);
+  }
   f.report += table.to_string() + l.describe();
   // A kernel that runs cannot be stopped: nobody may hear of the fault for long.
   bool const is_to_be_told = native_ != nullptr && !table.busy.empty() && !l.has_failed();

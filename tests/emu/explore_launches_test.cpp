@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <source_location>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -16,6 +17,21 @@ namespace {
 
 using namespace quarry;
 using namespace quarry::emu;
+
+struct waits_for_one {
+  template<any_wavefront W>
+  task<> operator()(W& wf, global<std::uint32_t> word) const {
+    auto one = wf.wait_until(word, [](auto x) { return x == 1; }, order::acquire, scope::system);
+    static_cast<void>(co_await one);
+  }
+};
+
+struct stores_one {
+  template<any_wavefront W>
+  void operator()(W& wf, global<std::uint32_t> word) const {
+    wf.store(word, 1U, order::release, scope::system);
+  }
+};
 
 } // namespace
 
@@ -55,6 +71,48 @@ TEST_SUITE("emu.explore_launches") {
     });
     REQUIRE(v.failure);
     CHECK(v.failure->kind == "deadlock");
+  }
+
+  TEST_CASE("who has launched a kernel that waits in vain waits for that launch, at its line") {
+    std::uint_least32_t line = 0;
+    auto const v = explore({.keeps_failures = false}, [&line](world& w) {
+      explored_agent gpu(w.scheduler());
+      auto words = w.allocate<std::uint32_t>(1, "words");
+      w.start("launcher", [&](world_core&) {
+        line = std::source_location::current().line() + 1;
+        static_cast<void>(gpu.run({.work_items = 1}, waits_for_one{}, words.global()));
+      });
+      w.join();
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "deadlock");
+    std::string const row = "launch at explore_launches_test.cpp:";
+    INFO(v.failure->report);
+    CHECK(v.failure->report.find(row + std::to_string(line)) != std::string::npos);
+    CHECK(v.failure->report.find("running") == std::string::npos);
+  }
+
+  TEST_CASE("a kernel that waits for another one, which finds no place, is told of that one") {
+    std::uint_least32_t line = 0;
+    auto const v = explore({.keeps_failures = false}, [&line](world& w) {
+      explored_agent gpu(w.scheduler(),
+                         {.compute_units = 1, .wavefront_slots = 1, .wavefront_size = 32});
+      auto words = w.allocate<std::uint32_t>(1, "words");
+      auto waits = gpu.launch({.work_items = 1}, waits_for_one{}, words.global());
+      line = std::source_location::current().line() + 1;
+      auto stores = gpu.launch({.work_items = 1}, stores_one{}, words.global());
+      static_cast<void>(waits.wait());
+      static_cast<void>(stores.wait());
+    });
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "deadlock");
+    INFO(v.failure->report);
+    std::string const beside = "beside it, 1 of 1 groups are not resident: launch of ";
+    auto const at = v.failure->report.find(beside);
+    REQUIRE(at != std::string::npos);
+    std::string const said = v.failure->report.substr(at, v.failure->report.find('\n', at) - at);
+    CHECK(said.find("stores_one") != std::string::npos);
+    CHECK(said.ends_with("explore_launches_test.cpp:" + std::to_string(line)));
   }
 
   TEST_CASE("a thread of one's own can launch nothing, and says so") {
