@@ -163,6 +163,27 @@ void poll_in_frame(world& w) {
   w.join();
 }
 
+/// Of a wavefront: its agent goes with the world's other locals.
+void poll_in_kernel_frame(world& w) {
+  explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+  auto flag = w.allocate<std::uint32_t>(1, "flag");
+  auto const kernel = [](any_wavefront auto& wf, word at) -> task<> {
+    struct wave_guard {
+      decltype(wf) wave;
+      word flag;
+      ~wave_guard() {
+        while (wave.load(flag, order::acquire, scope::system) == 0) {
+        }
+      }
+    };
+    wave_guard const g{wf, at};
+    auto set =
+        wf.wait_until(at, [](std::uint32_t v) { return v == 2; }, order::acquire, scope::system);
+    co_await set;
+  };
+  static_cast<void>(gpu.run({.work_items = 1}, kernel, flag.global()));
+}
+
 void operate_in_noexcept(world& w) {
   auto data = w.allocate<std::uint32_t>(1, "data");
   w.start("sworn", [&](world_core& self) {
@@ -195,6 +216,7 @@ std::map<std::string, std::function<void(world&)>> const worlds{
     {"poll_in_destructor", poll_in_destructor},
     {"deadlock_and_poll", deadlock_and_poll},
     {"poll_in_frame", poll_in_frame},
+    {"poll_in_kernel_frame", poll_in_kernel_frame},
     {"operate_in_noexcept", operate_in_noexcept},
     {"compute", compute},
 };

@@ -168,6 +168,30 @@ struct awaits_the_last {
   }
 };
 
+/// The first group, which polls on its way out, too.
+struct waits_for_others {
+  template<class W>
+  struct polls_at_end {
+    W& self;
+    words at;
+    ~polls_at_end() {
+      while (self.load(at + never, order::acquire, scope::agent) == 0) {
+      }
+    }
+  };
+  template<any_wavefront W>
+  task<> operator()(W& wf, words at) const {
+    if (wf.linear_group_id() == 0) {
+      polls_at_end<W> const end{wf, at};
+      static_cast<void>(co_await wf.wait_until(at + never, is_set, order::acquire, scope::agent));
+    } else {
+      wf.fetch_add(at + mine, 1U, order::relaxed, scope::agent);
+      if (wf.fetch_add(at + count, 1U, order::acq_rel, scope::agent) == 1)
+        wf.store(at + never, 1U, order::release, scope::agent);
+    }
+  }
+};
+
 struct counts {
   void operator()(any_wavefront auto& wf, words at, int times) const {
     for (int i = 0; i < times; ++i)
@@ -232,6 +256,28 @@ TEST_SUITE("emu.explore_abandoned") {
   TEST_CASE("nor those of functions, in the middle of which they are") {
     for (ending const how : {ending::exception, ending::deadlock, ending::limit})
       leaves_nothing(functions{}, how);
+  }
+
+  TEST_CASE("who polls on its way out of what only the search has given up is no hidden state") {
+    auto const right = [](world& w) {
+      explored_agent gpu(w.scheduler(), {.compute_units = 1, .wavefront_size = 32});
+      auto data = gpu.allocate<std::uint32_t>(word_count, "words");
+      auto const ran = gpu.run({.work_items = 96, .work_items_per_group = 32}, waits_for_others{},
+                               data.global());
+      w.check(static_cast<bool>(ran), "a fault");
+    };
+    CHECK(explore({.executions = 500, .keeps_failures = false}, right));
+    verdict const v = explore({.strategy = "exhaustive",
+                               .hashes_states = true,
+                               .diagnoses = false,
+                               .keeps_failures = false},
+                              right);
+    REQUIRE(v.failure);
+    CHECK(v.failure->kind == "unwinding");
+    CHECK(!v.failure->is_repeatable);
+    CHECK_MESSAGE(v.to_string().find("the search gave the execution up") != std::string::npos,
+                  v.to_string());
+    CHECK(v.to_string().find("hidden state") == std::string::npos);
   }
 
   TEST_CASE("what they find on their way out is no failure: one that waits in vain stays that") {

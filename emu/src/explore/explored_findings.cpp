@@ -139,6 +139,10 @@ report explored_memory::who_waits() const {
   return given_up_ ? given_up_->who_waits : scheduler_.report_now();
 }
 
+std::string explored_memory::why_it_ends() const {
+  return finding_ ? finding_->report : is_letting_go() ? given_up_->who_waits.to_string() : "";
+}
+
 std::string explored_memory::about_waits() const {
   return given_up_ ? given_up_->about : awaited(scheduler_.report_now()) + told_of();
 }

@@ -108,8 +108,11 @@ public:
   }
   /// As it was when nobody could go on; now, if it is not so.
   [[nodiscard]] report who_waits() const;
-  /// To it, lines of a report: what was written last to each word that somebody waits for, and what
-  /// else is told of; empty without a history.
+  /// Why the execution comes to its end, once it does: what was found, or who waited for what when
+  /// it was given up; empty: it goes on.
+  [[nodiscard]] std::string why_it_ends() const;
+  /// To who_waits(), lines of a report: what was written last to each word that somebody waits for,
+  /// and what else is told of; empty without a history.
   [[nodiscard]] std::string about_waits() const;
 
   /// Null if the scheduler does not explore.

@@ -132,6 +132,10 @@ public:
   }
   [[nodiscard]] std::string who_runs() const { return memory_.who_runs(); }
   [[nodiscard]] std::string where_it_runs() const { return memory_.where_it_runs(); }
+  /// Who has done most operations, and where the last one was.
+  [[nodiscard]] std::string who_did_most() const { return memory_.busiest(1); }
+  /// Empty: the execution goes on.
+  [[nodiscard]] std::string why_it_ends() const { return memory_.why_it_ends(); }
 
 private:
   void run_world();

@@ -203,7 +203,10 @@ std::string verdict::to_string() const {
   if (f.mended)
     text += describe(*f.mended);
   if (!f.is_repeatable)
-    text += "  hidden state: the same choices did not lead to the same execution\n";
+    text += f.kind == "unwinding" && redundant != 0
+                ? "  no replay shows it: the search gave the execution up, since what follows was "
+                  "known\n"
+                : "  hidden state: the same choices did not lead to the same execution\n";
   if (!f.file.empty())
     text += fmt::format("  replay: {}\n  debug:  {}\n", f.replay_line, f.debug_line);
   return text;

@@ -19,6 +19,18 @@ namespace {
 
 constexpr int looks_before_the_end = 50;
 
+std::string likely_cause(explorer const& stuck) {
+  std::string const why = stuck.why_it_ends();
+  if (!why.empty())
+    return fmt::format(
+        "  The execution is at its end, and frames of its actors are destroyed: does "
+        "a destructor wait there?\n  most operations: {}\n  why it ends:\n{}",
+        stuck.who_did_most(), indented(why));
+  return "  What only native code changes (a std::atomic, a plain variable, a std::mutex, a static "
+         "that is\n  being made) nobody can change meanwhile: wait_until, quarry::mutex and "
+         "Quarry's memory give way.\n";
+}
+
 } // namespace
 
 watchdog::watchdog(explore_options const& options, failure_folder& folder)
@@ -57,12 +69,10 @@ void watchdog::look() {
 /// Reads what belongs to a thread that does not touch it any more; should it, it is too late.
 void watchdog::give_up(explorer& stuck) {
   fmt::print(stderr,
-             "quarry: {}: no decision for {} ms, after {} in this execution\n  {}\n"
-             "  What only native code changes (a std::atomic, a plain variable, a std::mutex, a "
-             "static that is\n  being made) nobody can change meanwhile: wait_until, "
-             "quarry::mutex and Quarry's memory give way.\n"
+             "quarry: {}: no decision for {} ms, after {} in this execution\n  {}\n{}"
              "  If it only takes long between two of its operations: explore_options::patience.\n",
-             options_.name, options_.patience.count(), stuck.decision_count(), stuck.who_runs());
+             options_.name, options_.patience.count(), stuck.decision_count(), stuck.who_runs(),
+             likely_cause(stuck));
   if (!folder_.mark().empty())
     fmt::print(stderr, "  mark:   {}\n", folder_.mark());
   std::fflush(stderr);
