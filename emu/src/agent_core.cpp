@@ -38,8 +38,10 @@ void keep_for_good(std::vector<std::unique_ptr<compute_unit>>&& units) {
 /// and not that it runs.
 class still_waiting {
 public:
-  /// Null: nobody.
-  explicit still_waiting(actor* who) noexcept : who_(who) {
+  /// Null: nobody. One that is unwound has not waited, and its last reason may be of what has gone.
+  explicit still_waiting(actor* who) noexcept
+      : who_(who != nullptr && !who->is_abandoned && who->reason.where.line() != 0 ? who
+                                                                                   : nullptr) {
     if (who_ != nullptr)
       state_ = std::exchange(who_->state, actor_state::polling);
   }
@@ -282,7 +284,7 @@ bool agent_core::run_until_settled(bool (*is_over)(void const*), void const* arg
 
 fault agent_core::stuck(std::string_view what) {
   bool const is_native = native_ != nullptr;
-  still_waiting const now(is_native ? nullptr : sequential_->current());
+  still_waiting const now(sequential_ == nullptr ? nullptr : sequential_->current());
   return {is_native ? fault::kind::stall : fault::kind::deadlock, std::string(what),
           fmt::format("{}: {}\n{}", what,
                       is_native ? "nothing progressed for the stall timeout"
