@@ -19,15 +19,17 @@ namespace {
 
 constexpr int looks_before_the_end = 50;
 
-std::string likely_cause(explorer const& stuck) {
-  std::string const why = stuck.why_it_ends();
-  if (!why.empty())
-    return fmt::format(
-        "  The execution is at its end, and frames of its actors are destroyed: does "
-        "a destructor wait there?\n  most operations: {}\n  why it ends:\n{}",
-        stuck.who_did_most(), indented(why));
-  return "  What only native code changes (a std::atomic, a plain variable, a std::mutex, a static "
-         "that is\n  being made) nobody can change meanwhile: wait_until, quarry::mutex and "
+/// Of failed executions, and of those that are given up, frames are destroyed in mid-way.
+std::string likely_causes(explorer const& stuck) {
+  std::string text;
+  if (std::string const why = stuck.why_it_ends(); !why.empty())
+    text = fmt::format("  This execution has failed, or is given up, and frames of its actors are "
+                       "destroyed then: does a\n  destructor wait there? Most operations: {}. "
+                       "Before:\n{}",
+                       stuck.who_did_most(), indented(why));
+  return text +
+         "  What only native code changes (a std::atomic, a plain variable, a std::mutex, a "
+         "static that is\n  being made) nobody can change meanwhile: wait_until, quarry::mutex and "
          "Quarry's memory give way.\n";
 }
 
@@ -72,7 +74,7 @@ void watchdog::give_up(explorer& stuck) {
              "quarry: {}: no decision for {} ms, after {} in this execution\n  {}\n{}"
              "  If it only takes long between two of its operations: explore_options::patience.\n",
              options_.name, options_.patience.count(), stuck.decision_count(), stuck.who_runs(),
-             likely_cause(stuck));
+             likely_causes(stuck));
   if (!folder_.mark().empty())
     fmt::print(stderr, "  mark:   {}\n", folder_.mark());
   std::fflush(stderr);
